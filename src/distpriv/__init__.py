@@ -1,0 +1,72 @@
+"""Publish statistics of a dataset without giving away a global property of it.
+
+>>> import distpriv as dp
+>>> model = dp.model(
+...     dp.datasets.adult(),
+...     dp.Query(mean_age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'")),
+...     dp.Share("income = '>50K'", values=(0.45, 0.55)),
+...     records=100,
+... )
+>>> model
+<QueryModel of 2 statistics in 2 scenarios with 2 protected pairs, by exact moments>
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from distpriv import errors
+from distpriv._version import __version__
+from distpriv.framework.queries import Query, count, function, mean, proportion, quantile, total, variance
+from distpriv.framework.secrets import Scenarios, Share
+from distpriv.framework.target import PrivacyTarget
+
+if TYPE_CHECKING:
+    from distpriv import datasets
+    from distpriv.modelling.diagnostics import diagnose
+    from distpriv.modelling.from_rows import model
+    from distpriv.modelling.model import QueryModel, empirical_model, gaussian_model
+
+__all__ = [
+    "PrivacyTarget",
+    "Query",
+    "QueryModel",
+    "Scenarios",
+    "Share",
+    "__version__",
+    "count",
+    "datasets",
+    "diagnose",
+    "empirical_model",
+    "errors",
+    "function",
+    "gaussian_model",
+    "mean",
+    "model",
+    "proportion",
+    "quantile",
+    "total",
+    "variance",
+]
+
+# What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
+_LAZY = {
+    "QueryModel": "distpriv.modelling.model",
+    "diagnose": "distpriv.modelling.diagnostics",
+    "empirical_model": "distpriv.modelling.model",
+    "gaussian_model": "distpriv.modelling.model",
+    "model": "distpriv.modelling.from_rows",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("distpriv.datasets")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'distpriv' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

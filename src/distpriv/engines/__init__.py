@@ -1,0 +1,1 @@
+"""Where rows live: one thin Protocol, one file per engine, and the SELECTs they run."""

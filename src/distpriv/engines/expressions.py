@@ -1,0 +1,148 @@
+"""Predicates and row expressions: SQL text that is read before anything is run.
+
+The text is parsed, held against an allow-list node by node, and written out again from its tree, so that what
+reaches an engine is one expression over the table's own columns and nothing else.
+"""
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import sqlglot
+from attrs import frozen
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from distpriv.errors import InvalidExpression
+from distpriv.framework.domains import did_you_mean
+
+__all__ = ["RowExpression", "parse_expression"]
+
+_OPERATORS = (
+    exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.In, exp.Between,
+    exp.Like, exp.ILike, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe,
+    exp.Case, exp.If, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam,
+)  # fmt: skip
+_FUNCTIONS = (
+    exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Log, exp.Sign, exp.Greatest,
+    exp.Least, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Trim, exp.Concat,
+    exp.StartsWith, exp.Year, exp.Month, exp.Day,
+)  # fmt: skip
+_LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null)
+_ALLOWED = frozenset((*_OPERATORS, *_FUNCTIONS, *_LEAVES))
+_FUNCTION_NAMES = ", ".join(sorted(node.sql_name().lower() for node in _FUNCTIONS))
+_CAST_TYPES = frozenset(
+    (
+        *exp.DataType.NUMERIC_TYPES,
+        *exp.DataType.TEXT_TYPES,
+        exp.DataType.Type.BOOLEAN,
+        exp.DataType.Type.DATE,
+        exp.DataType.Type.TIMESTAMP,
+    )
+)
+
+
+@frozen(kw_only=True)
+class RowExpression:
+    """One expression over a table's columns that has passed the allow-list."""
+
+    text: str
+    tree: exp.Expr
+    columns: frozenset[str]
+    """Every column it reads."""
+    guarded: frozenset[str]
+    """Those it reads only through COALESCE or IS, so that nulls in them are provided for."""
+
+    def sql(self, dialect: str) -> str:
+        """Write the expression in an engine's dialect."""
+        return self.tree.sql(dialect=dialect)
+
+
+def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExpression:
+    r"""Parse SQL text into one expression over the given columns.
+
+    Args:
+        text: the SQL text, in DuckDB's dialect.
+        columns: the table's columns; names match whatever their case.
+        where: what the text belongs to, for messages.
+
+    Raises:
+        InvalidExpression: the text is not one expression, or reads or calls something it may not.
+
+    >>> parse_expression("AGE > 30 and sex = 'Male'", ["age", "sex"], where="secret").sql("duckdb")
+    '"age" > 30 AND "sex" = \'Male\''
+    """
+    known = {name.lower(): name for name in columns}
+    tree = _one_expression(text, where)
+    for node in tree.walk():
+        _refuse_unless_allowed(node, text, where)
+    occurrences = list(tree.find_all(exp.Column))
+    for column in occurrences:
+        if column.name.lower() not in known:
+            _refuse_unknown_column(column, text, known.values(), where)
+    guarded: set[str] = set()
+    bare: set[str] = set()
+    for column in occurrences:
+        name = known[column.name.lower()]
+        (guarded if isinstance(column.parent, exp.Coalesce | exp.Is) else bare).add(name)
+        column.set("this", exp.to_identifier(name, quoted=True))
+    return RowExpression(text=text, tree=tree, columns=frozenset(guarded | bare), guarded=frozenset(guarded - bare))
+
+
+def _one_expression(text: str, where: str) -> exp.Expr:
+    """Return the tree of the text, which must fill one pair of parentheses exactly."""
+    try:
+        statements = sqlglot.parse(f"SELECT (\n{text}\n)", dialect="duckdb")
+    except (SqlglotError, RecursionError) as failure:
+        raise InvalidExpression(
+            f"{where}: {text!r} is not one SQL expression: write a comparison such as \"income = '>50K'\" "
+            f'or a number such as "age".'
+        ) from failure
+    select = statements[0] if len(statements) == 1 else None
+    clauses = {key for key, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
+    content = select.expressions[0] if select is not None and clauses == {"expressions"} else None
+    if isinstance(content, exp.Subquery):
+        raise InvalidExpression(f"{where}: {text!r} has a subquery in it: only the columns of one row may be used.")
+    if select is None or not isinstance(content, exp.Paren) or len(select.expressions) != 1:
+        raise InvalidExpression(f"{where}: {text!r} is more than one SQL expression: write just one.")
+    tree = content.this
+    assert isinstance(tree, exp.Expr)
+    return tree.pop() if tree.parent else tree
+
+
+def _refuse_unless_allowed(node: exp.Expr, text: str, where: str) -> None:
+    if type(node) in _ALLOWED:
+        if isinstance(node, exp.Column) and node.args.get("table") is not None:
+            _refuse(where, text, f"names a table in {node.sql()}", "write the column's name alone")
+        if isinstance(node, exp.In) and not node.expressions:
+            _refuse(where, text, "looks values up elsewhere", "list them, as in sex IN ('Female', 'Male')")
+        if isinstance(node, exp.DataType) and node.this not in _CAST_TYPES:
+            _refuse(where, text, f"casts to {node.sql()}", "cast to a number, text, boolean, date or timestamp")
+        return
+    if isinstance(node, exp.Query):
+        _refuse(where, text, "has a subquery in it", "only the columns of one row may be used")
+    if isinstance(node, exp.Window):
+        _refuse(where, text, "has a window function in it", "only the columns of one row may be used")
+    if isinstance(node, exp.AggFunc):
+        _refuse(where, text, f"has the aggregate {node.sql_name().lower()} in it", "say what is wanted of one row")
+    if isinstance(node, exp.Func):
+        name = node.name if isinstance(node, exp.Anonymous) else node.sql_name().lower()
+        _refuse(where, text, f"calls {name}", f"the functions that may be called are {_FUNCTION_NAMES}")
+    _refuse(where, text, f"has {node.sql() or type(node).__name__} in it", "use columns, constants and operators")
+
+
+def _refuse(where: str, text: str, what: str, cure: str) -> NoReturn:
+    raise InvalidExpression(f"{where}: {text!r} {what}: {cure}.")
+
+
+def _refuse_unknown_column(column: exp.Column, text: str, known: Iterable[str], where: str) -> NoReturn:
+    names = list(known)
+    spelled = [name for name in names if not name.isidentifier() and name.lower() in text.lower()]
+    if spelled:
+        cure = f'write the column\'s name in double quotes: "{spelled[0]}".'
+    elif column.this.quoted:
+        cure = (
+            f"text goes in single quotes, '{column.name}'; double quotes name a column, and {did_you_mean('', names)}"
+        )
+    else:
+        cure = did_you_mean(column.name, names)
+    raise InvalidExpression(f"{where}: there is no column {column.name!r} in {text!r}: {cure}")

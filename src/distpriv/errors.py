@@ -1,0 +1,64 @@
+"""Everything distpriv refuses to do, and what it says about it.
+
+::
+
+    DistprivError
+    └── InvalidInput (also a ValueError)    what was given cannot be used
+        ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
+        ├── InvalidQuery                    a statistic or a query that makes no sense
+        ├── InvalidSecret                   a secret, a scenario or a pair that makes no sense
+        ├── InvalidExpression               SQL text that is refused or does not fit the table
+        ├── InvalidSource                   a file, a table or a column that cannot be read
+        │   └── MissingValues               nulls or NaN where numbers are needed
+        └── InvalidModel                    moments, samples or draws that are no model of the query
+
+Every message is one sentence that says what was wrong, where, and what to do about it.
+"""
+
+__all__ = [
+    "DistprivError",
+    "InvalidExpression",
+    "InvalidInput",
+    "InvalidModel",
+    "InvalidQuery",
+    "InvalidSecret",
+    "InvalidSource",
+    "InvalidTarget",
+    "MissingValues",
+]
+
+
+class DistprivError(Exception):
+    """The root of the tree: catch this to catch everything distpriv raises on purpose."""
+
+
+class InvalidInput(DistprivError, ValueError):
+    """Something that was given cannot be used."""
+
+
+class InvalidTarget(InvalidInput):
+    """An ε, a δ or an attack accuracy outside its range."""
+
+
+class InvalidQuery(InvalidInput):
+    """A statistic or a query that makes no sense."""
+
+
+class InvalidSecret(InvalidInput):
+    """A secret, a scenario or a protected pair that makes no sense."""
+
+
+class InvalidExpression(InvalidInput):
+    """SQL text that is refused or does not fit the table."""
+
+
+class InvalidSource(InvalidInput):
+    """A file, a table or a column that cannot be read."""
+
+
+class MissingValues(InvalidSource):
+    """Nulls or NaN where numbers are needed."""
+
+
+class InvalidModel(InvalidInput):
+    """Moments, samples or draws that are no model of the query."""

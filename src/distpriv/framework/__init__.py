@@ -1,0 +1,1 @@
+"""The vocabulary of the field, as frozen values: targets, queries, secrets."""

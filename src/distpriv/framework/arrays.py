@@ -1,0 +1,41 @@
+"""Arrays inside frozen values: read-only copies of floats, compared element by element."""
+
+from typing import Any
+
+import numpy as np
+from attrs import cmp_using, field
+from numpy.typing import NDArray
+
+__all__ = ["Floats", "Rows", "array_field", "frozen_array"]
+
+Floats = NDArray[np.float64]
+"""Real numbers."""
+
+Rows = NDArray[np.int64]
+"""Positions of rows in a table."""
+
+
+def frozen_array(values: object) -> Floats:
+    """Return a read-only copy as floats.
+
+    >>> frozen_array([1, 2]).flags.writeable
+    False
+    """
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def array_field(*, optional: bool = False) -> Any:
+    """Return an attrs field that holds such an array, or None if it is optional."""
+    if optional:
+        return field(
+            default=None,
+            converter=lambda values: None if values is None else frozen_array(values),
+            eq=cmp_using(eq=_equal_or_none),
+        )
+    return field(converter=frozen_array, eq=cmp_using(eq=np.array_equal))
+
+
+def _equal_or_none(one: Floats | None, other: Floats | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)

@@ -1,0 +1,84 @@
+"""The domain of a parameter, declared once: what is accepted, and what is said about everything else."""
+
+import math
+from collections.abc import Iterable
+from difflib import get_close_matches
+from fractions import Fraction
+
+from distpriv.errors import InvalidInput
+
+__all__ = ["as_written", "did_you_mean", "real", "whole"]
+
+
+def real(
+    name: str,
+    value: object,
+    error: type[InvalidInput],
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    cure: str,
+) -> float:
+    """Return `value` as a finite float inside a range.
+
+    >>> from distpriv.errors import InvalidTarget
+    >>> real("delta", 2, InvalidTarget, at_least=0, below=1, cure="give 0.001, say")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidTarget: delta must be at least 0 and below 1, got 2: give 0.001, say.
+    """
+    number = _as_float(value)
+    limits = [
+        ("at least", at_least, at_least is None or number >= at_least),
+        ("above", above, above is None or number > above),
+        ("at most", at_most, at_most is None or number <= at_most),
+        ("below", below, below is None or number < below),
+    ]
+    if not math.isfinite(number) or not all(holds for _, _, holds in limits):
+        domain = " and ".join(f"{words} {bound:g}" for words, bound, _ in limits if bound is not None)
+        raise error(f"{name} must be {domain or 'a finite number'}, got {value!r}: {cure}.")
+    return number
+
+
+def whole(name: str, value: object, error: type[InvalidInput], *, at_least: int, cure: str) -> int:
+    """Return `value` as an int no smaller than `at_least`; 3.0 is whole, 3.5, True and "3" are not."""
+    number = _as_float(value)
+    if not math.isfinite(number) or number != int(number) or number < at_least:
+        raise error(f"{name} must be a whole number, at least {at_least}, got {value!r}: {cure}.")
+    return int(number)
+
+
+def as_written(value: float) -> Fraction:
+    """Return the decimal a float is written as, exactly.
+
+    0.1 is the float nearest to one tenth; a person who writes 0.1 means one tenth.
+
+    >>> as_written(0.1) * 3 == as_written(0.3)
+    True
+    """
+    return Fraction(repr(float(value)))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of a message: the nearest known name, or all of them.
+
+    >>> did_you_mean("agee", ["age", "income"])
+    "did you mean 'age'?"
+    """
+    names = list(known)
+    near = get_close_matches(word.lower(), [name.lower() for name in names], n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {next(name for name in names if name.lower() == near[0])!r}?"
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    return f"there are: {shown}."
+
+
+def _as_float(value: object) -> float:
+    """Return a real number as a float, and everything that is none as NaN."""
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -1,0 +1,238 @@
+"""What is protected: ways the data may have been generated, and the pairs of them that must look alike."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, floor
+from typing import Any
+
+from attrs import field, frozen
+
+from distpriv.errors import InvalidSecret
+from distpriv.framework.domains import as_written, did_you_mean, real
+
+__all__ = ["Pair", "ProtectedScenarios", "Scenarios", "Secret", "Share", "ShareScenario", "TableScenario", "protect"]
+
+Pair = tuple[str, str]
+"""An ordered protected pair (θ_i, θ_j), by the names of its scenarios."""
+
+MOST_PAIRS = 100_000
+"""More pairs than anyone means to protect; a model of them would not fit in memory either."""
+
+
+def _share(value: object) -> float:
+    return real("a share", value, InvalidSecret, at_least=0, at_most=1, cure="write 45 % as 0.45")
+
+
+def _within(value: object) -> float:
+    cure = "it is the largest difference of shares to hide"
+    return real("within", value, InvalidSecret, above=0, at_most=1, cure=cure)
+
+
+@frozen(kw_only=True)
+class ShareScenario:
+    """The data are `records` rows of which exactly `positives` satisfy the predicate."""
+
+    predicate: str
+    positives: int
+    records: int
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, the same on every engine."""
+        return f"{self.predicate} @ {self.positives / self.records:.15g}"
+
+
+@frozen(kw_only=True)
+class TableScenario:
+    """The data are `records` rows drawn from a table of their own."""
+
+    name: str
+    source: Any = field(eq=id, repr=False)
+    records: int
+
+
+@frozen(kw_only=True)
+class ProtectedScenarios:
+    """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates."""
+
+    scenarios: Mapping[str, ShareScenario | TableScenario]
+    pairs: tuple[Pair, ...]
+
+
+@frozen(init=False)
+class Share:
+    """The share of records that satisfy a predicate.
+
+    Either some values to keep apart from each other, or all attainable shares in a range that are
+    at most `within` apart.
+
+    >>> Share("income = '>50K'", values=(0.45, 0.55)).protected(records=100).pairs
+    (("income = '>50K' @ 0.45", "income = '>50K' @ 0.55"), ("income = '>50K' @ 0.55", "income = '>50K' @ 0.45"))
+    >>> len(Share("income = '>50K'", between=(0.3, 0.7), within=0.1).protected(records=100).pairs)
+    710
+    """
+
+    predicate: str
+    values: tuple[float, ...] | None
+    between: tuple[float, float] | None
+    within: float | None
+
+    def __init__(
+        self,
+        predicate: str,
+        *,
+        values: Iterable[float] | None = None,
+        between: tuple[float, float] | None = None,
+        within: float | None = None,
+    ) -> None:
+        if not isinstance(predicate, str) or not predicate.strip():
+            raise InvalidSecret(
+                f"Share needs a predicate as SQL text, got {predicate!r}: write it as in \"income = '>50K'\"."
+            )
+        if (values is None) == (between is None) or (between is None) != (within is None):
+            raise InvalidSecret(
+                f"Share({predicate!r}) needs either values=(0.45, 0.55) or between=(0.3, 0.7) together with within=0.1."
+            )
+        self.__attrs_init__(
+            predicate=predicate.strip(),
+            values=None if values is None else _distinct_shares(values),
+            between=None if between is None else _range_of_shares(between),
+            within=None if within is None else _within(within),
+        )
+
+    def protected(self, records: int) -> ProtectedScenarios:
+        """Return the scenarios and pairs among datasets of so many records."""
+        if self.values is not None:
+            counts = sorted({_attained(value, records, self.predicate) for value in self.values})
+            chosen = list(combinations(counts, 2))
+        else:
+            assert self.between is not None
+            assert self.within is not None
+            low, high = (as_written(end) * records for end in self.between)
+            reach = floor(as_written(self.within) * records)
+            counts = list(range(ceil(low), floor(high) + 1))
+            if len(counts) * reach > MOST_PAIRS:
+                raise InvalidSecret(
+                    f"the range of Share({self.predicate!r}) holds about {len(counts) * reach:,} pairs of shares that "
+                    f"{records} records can have: give the shares to keep apart as values=(…) instead."
+                )
+            chosen = [(a, b) for a in counts for b in range(a + 1, min(a + reach, counts[-1]) + 1)]
+        if not chosen:
+            raise InvalidSecret(
+                f"no two shares that {records} records can have lie in between={self.between} and within={self.within} "
+                f"of each other: shares come in steps of 1/{records}, so widen one of the two."
+            )
+        scenarios = [ShareScenario(predicate=self.predicate, positives=c, records=records) for c in counts]
+        names = dict(zip(counts, (scenario.name for scenario in scenarios), strict=True))
+        return ProtectedScenarios(
+            scenarios={scenario.name: scenario for scenario in scenarios},
+            pairs=_closed_under_swapping((names[a], names[b]) for a, b in chosen),
+        )
+
+
+@frozen(init=False)
+class Scenarios:
+    """Any ways the data may have been generated, each given by a table to draw the records from.
+
+    Args:
+        tables: the source of each scenario, by name.
+        pairs: the pairs to protect; every two scenarios when not given.
+
+    >>> Scenarios({"boom": "a.parquet", "bust": "b.parquet"}).protected(records=10).pairs
+    (('boom', 'bust'), ('bust', 'boom'))
+    """
+
+    tables: Mapping[str, Any] = field(eq=lambda tables: {name: id(table) for name, table in tables.items()})
+    pairs: tuple[Pair, ...]
+
+    def __init__(self, tables: Mapping[str, Any], pairs: Iterable[Pair] | None = None) -> None:
+        if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables) or len(tables) < 2:
+            raise InvalidSecret("Scenarios needs at least two named tables: write Scenarios({'boom': …, 'bust': …}).")
+        chosen = list(combinations(tables, 2)) if pairs is None else list(pairs)
+        self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))
+
+    def protected(self, records: int) -> ProtectedScenarios:
+        """Return the scenarios and pairs among datasets of so many records."""
+        scenarios = {
+            name: TableScenario(name=name, source=source, records=records) for name, source in self.tables.items()
+        }
+        return ProtectedScenarios(scenarios=scenarios, pairs=_closed_under_swapping(self.pairs))
+
+
+Secret = Share | Scenarios
+
+
+def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenarios:
+    """Return one set of scenarios and protected pairs for one secret or several.
+
+    >>> income = Share("income = '>50K'", values=(0.4, 0.5))
+    >>> len(protect([income, income, Share("sex = 'Female'", values=(0.4, 0.5))], records=10).pairs)
+    4
+    """
+    several = [secrets] if isinstance(secrets, Secret) else list(secrets) if isinstance(secrets, Iterable) else []
+    if not several or not all(isinstance(secret, Secret) for secret in several):
+        raise InvalidSecret(f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}.")
+    scenarios: dict[str, ShareScenario | TableScenario] = {}
+    pairs: list[Pair] = []
+    for secret in several:
+        protected = secret.protected(records)
+        for name, scenario in protected.scenarios.items():
+            if scenarios.setdefault(name, scenario) != scenario:
+                raise InvalidSecret(f"two secrets have a scenario named {name!r}: rename one of them.")
+        pairs.extend(protected.pairs)
+    return ProtectedScenarios(scenarios=scenarios, pairs=_closed_under_swapping(pairs))
+
+
+def checked_pairs(pairs: Iterable[Any], known: Iterable[str]) -> tuple[Pair, ...]:
+    """Return protected pairs of known scenarios, closed under swapping, or say which one is wrong."""
+    names = list(known)
+    chosen = []
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise InvalidSecret(f"a protected pair is two names of scenarios, got {pair!r}: write ('boom', 'bust').")
+        for name in pair:
+            if name not in names:
+                raise InvalidSecret(f"pairs names an unknown scenario {name!r}: {did_you_mean(str(name), names)}")
+        if pair[0] == pair[1]:
+            raise InvalidSecret(f"the pair {tuple(pair)!r} protects a scenario from itself: pair it with another one.")
+        chosen.append((pair[0], pair[1]))
+    if not chosen:
+        raise InvalidSecret("there is no protected pair: name at least one, as in pairs=[('boom', 'bust')].")
+    return _closed_under_swapping(chosen)
+
+
+def _closed_under_swapping(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    return tuple(dict.fromkeys(ordered for a, b in pairs for ordered in ((a, b), (b, a))))
+
+
+def _distinct_shares(values: object) -> tuple[float, ...]:
+    if not isinstance(values, Iterable):
+        raise InvalidSecret(f"values must be at least two shares, got {values!r}: write values=(0.45, 0.55).")
+    shares = tuple(_share(value) for value in values)
+    if len(set(shares)) < 2 or len(set(shares)) < len(shares):
+        raise InvalidSecret(f"values must be at least two different shares, got {shares}: write values=(0.45, 0.55).")
+    return shares
+
+
+def _range_of_shares(between: object) -> tuple[float, float]:
+    if not isinstance(between, Iterable) or len(ends := tuple(between)) != 2:
+        raise InvalidSecret(f"between must be two shares, got {between!r}: write between=(0.3, 0.7).")
+    low, high = _share(ends[0]), _share(ends[1])
+    if low >= high:
+        raise InvalidSecret(f"between must ascend, got ({low}, {high}): write the smaller share first.")
+    return low, high
+
+
+def _attained(share: float, records: int, predicate: str) -> int:
+    """Return how many of the records make up the share, or say that none do."""
+    exact = as_written(share) * records
+    nearest = round(exact)
+    # A share that was computed (1/3, 0.1 + 0.2) is off by rounding; one that was meant is off by more.
+    if abs(exact - nearest) > Fraction(records, 10**12):
+        low, high = floor(exact), ceil(exact)
+        raise InvalidSecret(
+            f"{records} records cannot have a share of {share} with {predicate}: the nearest are "
+            f"{low / records:.15g} ({low} records) and {high / records:.15g} ({high} records)."
+        )
+    return nearest

@@ -1,0 +1,82 @@
+"""The (ε, δ) asked for, and what it means to an attacker."""
+
+import math
+from typing import Self
+
+from attrs import field, frozen
+
+from distpriv.errors import InvalidTarget
+from distpriv.framework.domains import as_written, real
+
+__all__ = ["PrivacyTarget"]
+
+
+def _epsilon(value: object) -> float:
+    return real("epsilon", value, InvalidTarget, at_least=0, cure="smaller is more private, and 1 is a common choice")
+
+
+def _delta(value: object) -> float:
+    return real("delta", value, InvalidTarget, at_least=0, below=1, cure="it is a small probability, such as 0.001")
+
+
+def _accuracy(value: object) -> float:
+    cure = "0.5 is a blind guess and 1 is certainty, so tolerate something between, such as 0.6"
+    return real("attack accuracy", value, InvalidTarget, above=0.5, below=1, cure=cure)
+
+
+@frozen(kw_only=True)
+class PrivacyTarget:
+    r"""The (ε, δ)-distribution privacy asked for.
+
+    For every protected pair of scenarios and every set S of answers,
+    :math:`\Pr[M ∈ S \mid θ_i] ≤ e^ε \Pr[M ∈ S \mid θ_j] + δ`. ε = 0 is allowed with δ > 0 and
+    then bounds the total variation distance by δ.
+
+    >>> PrivacyTarget(epsilon=1.0, delta=1e-3)
+    PrivacyTarget(epsilon=1.0, delta=0.001)
+    """
+
+    epsilon: float = field(converter=_epsilon)
+    delta: float = field(default=0.0, converter=_delta)
+
+    def __attrs_post_init__(self) -> None:
+        if self.epsilon == 0 and self.delta == 0:
+            raise InvalidTarget(
+                "epsilon = 0 with delta = 0 asks for answers that do not depend on the data: give a delta above 0."
+            )
+
+    @classmethod
+    def from_attack_accuracy(cls, accuracy: float, *, delta: float | None = None) -> Self:
+        r"""Return the weakest target under which no attacker with even odds is right more often than `accuracy`.
+
+        Without δ this is the total variation target (0, 2a − 1); with δ it is the ε that solves
+        :math:`(e^ε + δ)/(1 + e^ε) = a`.
+
+        >>> PrivacyTarget.from_attack_accuracy(0.6)
+        PrivacyTarget(epsilon=0.0, delta=0.2)
+        >>> round(PrivacyTarget.from_attack_accuracy(0.6, delta=0.001).epsilon, 6)
+        0.403797
+        """
+        accuracy = _accuracy(accuracy)
+        if delta is None:
+            return cls(epsilon=0.0, delta=float(2 * as_written(accuracy) - 1))
+        given = cls(epsilon=1.0, delta=delta).delta
+        odds = (as_written(accuracy) - as_written(given)) / (1 - as_written(accuracy))
+        if odds < 1:
+            raise InvalidTarget(
+                f"delta = {given} alone lets an attacker be right with probability {(1 + given) / 2:g}, more than the "
+                f"{accuracy} tolerated: give a delta of at most {float(2 * as_written(accuracy) - 1):g}."
+            )
+        # A few units in the last place less than the solution, so that rounding never tolerates more.
+        return cls(epsilon=max(0.0, math.log(odds) - 2.0**-50), delta=given)
+
+    @property
+    def attack_accuracy_ceiling(self) -> float:
+        r"""The most often an attacker who must tell one pair apart, with even odds, can be right.
+
+        :math:`(e^ε + δ)/(1 + e^ε)`: the best test of two laws that are (ε, δ)-close both ways.
+
+        >>> PrivacyTarget(epsilon=0, delta=0.2).attack_accuracy_ceiling
+        0.6
+        """
+        return min(1.0, (1.0 + self.delta * math.exp(-self.epsilon)) / (1.0 + math.exp(-self.epsilon)))

@@ -1,0 +1,138 @@
+"""Pairs of datasets that differ only in the rows they must differ in.
+
+Two Share scenarios with n₁ and n₁′ rows that satisfy the predicate share all but k = |n₁ − n₁′| rows: draw the
+common rows once, and k rows of each stratum on top. Both datasets then have their own scenario's law, and
+the difference of the released statistics is the work of the k swapped rows alone.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.errors import InvalidModel
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.queries import Query
+from distpriv.modelling.reference import RowPool
+from distpriv.modelling.sampling import Stratum, block_size, distinct, draw_rows, evaluate, in_blocks, reads_order
+from distpriv.modelling.transport import RowPairing
+from distpriv.progress import Progress, silent
+
+__all__ = ["CoupledRows", "Pairing", "Swap", "draw_coupled_rows", "sample_coupled"]
+
+Pairing = Literal["independent", "transport"]
+"""How the swapped rows of the two datasets go together."""
+
+
+@frozen(kw_only=True)
+class Swap:
+    """Two datasets of one size: the first has k more rows of stratum `out`, the second k more of stratum `into`."""
+
+    common_out: int
+    common_into: int
+    swapped: int
+    out: Rows
+    into: Rows
+    pairing: RowPairing | None = None
+    """The joint law of a swapped pair, by position in `out` and `into`; independent when there is none."""
+
+
+@frozen(kw_only=True, eq=False)
+class CoupledRows:
+    """Positions of rows, one pair of datasets a row: those in both, those of the first only, of the second only."""
+
+    common: Rows
+    first_only: Rows
+    second_only: Rows
+
+    @property
+    def first(self) -> Rows:
+        """The rows of the first dataset."""
+        return np.concatenate([self.common, self.first_only], axis=1)
+
+    @property
+    def second(self) -> Rows:
+        """The rows of the second dataset, each common row where the first dataset has it."""
+        return np.concatenate([self.common, self.second_only], axis=1)
+
+
+def draw_coupled_rows(rng: np.random.Generator, swap: Swap, draws: int, *, replacement: bool) -> CoupledRows:
+    """Draw pairs of datasets from a coupling of two Share scenarios."""
+    if swap.pairing is None:
+        out = draw_rows(
+            rng, [Stratum(rows=swap.out, size=swap.common_out + swap.swapped)], draws, replacement=replacement
+        )
+        into = draw_rows(
+            rng, [Stratum(rows=swap.into, size=swap.common_into + swap.swapped)], draws, replacement=replacement
+        )
+    else:
+        first, second = swap.pairing.draw(rng, (draws, swap.swapped))
+        out = _with_common(rng, swap.out, swap.common_out, first, replacement)
+        into = _with_common(rng, swap.into, swap.common_into, second, replacement)
+    return CoupledRows(
+        common=np.concatenate([out[:, : swap.common_out], into[:, : swap.common_into]], axis=1),
+        first_only=out[:, swap.common_out :],
+        second_only=into[:, swap.common_into :],
+    )
+
+
+def _with_common(rng: np.random.Generator, rows: Rows, common: int, swapped: Rows, replacement: bool) -> Rows:
+    """Draw common rows to stand before the swapped ones; a swapped row that is used already gives way to another.
+
+    Each swapped row is uniform whatever its partner is, so `distinct` leaves the dataset's own law exactly that of
+    drawing without replacement.
+    """
+    positions = Stratum(rows=np.arange(len(rows)), size=common)
+    picks = np.concatenate([draw_rows(rng, [positions], len(swapped), replacement=replacement), swapped], axis=1)
+    return rows[picks if replacement else distinct(rng, len(rows), picks)]
+
+
+def sample_coupled(
+    query: Query,
+    pool: RowPool,
+    swap: Swap,
+    draws: int,
+    *,
+    seed: int,
+    stream: str,
+    replacement: bool = False,
+    processes: int | None = None,
+    progress: Progress = silent,
+) -> tuple[Floats, Floats]:
+    """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
+    task = partial(_coupled_block, query, pool, swap, replacement)
+    records = swap.common_out + swap.common_into + swap.swapped
+    size = block_size(query, records)
+    blocks = in_blocks(task, draws, size, seed=seed, stream=stream, processes=processes, progress=progress)
+    return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
+
+
+def _coupled_block(
+    query: Query, pool: RowPool, swap: Swap, replacement: bool, rng: np.random.Generator, draws: int
+) -> tuple[Floats, Floats]:
+    rows = draw_coupled_rows(rng, swap, draws, replacement=replacement)
+    first, second = rows.first, rows.second
+    if reads_order(query):
+        order = rng.permuted(np.broadcast_to(np.arange(first.shape[1]), first.shape), axis=1)
+        first, second = np.take_along_axis(first, order, axis=1), np.take_along_axis(second, order, axis=1)
+    return evaluate(query, pool, first), evaluate(query, pool, second)
+
+
+def row_features(query: Query, pool: RowPool, records: int) -> Floats:
+    """Return, for every row, numbers in which rows are alike that move the query alike.
+
+    Means are taken in the units of the released statistic; other queries by standard deviations of what they read.
+    """
+    if query.has_exact_moments:
+        factors = [statistic.factor(records) / records for _, statistic in query.statistics]  # type: ignore[union-attr]
+        return np.asarray(pool.numbers.T * factors)
+    numeric = {name: column for name, column in pool.columns.items() if np.issubdtype(column.dtype, np.number)}
+    if len(numeric) < len(pool.columns):
+        text = sorted(set(pool.columns) - set(numeric))
+        raise InvalidModel(
+            f"rows cannot be paired by transport over {text[0]!r}, which is not a number: use pairing='independent'."
+        )
+    features = np.array([*pool.numbers, *numeric.values()], dtype=np.float64)
+    spread = features.std(axis=1)
+    return np.asarray((features[spread > 0] / spread[spread > 0, np.newaxis]).T)

@@ -1,0 +1,213 @@
+"""From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.errors import InvalidModel
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import whole
+from distpriv.framework.queries import FunctionOfRows, Query, RowMean
+from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
+from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
+from distpriv.modelling.lattice import resolution_of_datasets
+from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
+from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
+from distpriv.progress import Progress, silent
+
+__all__ = ["Method", "model"]
+
+Method = Literal["auto", "exact", "sampling"]
+"""Exact moments, sampled datasets, or exact moments where every statistic allows it."""
+
+
+def model(
+    source: Any,
+    query: Query,
+    secret: Secret | Iterable[Secret],
+    *,
+    records: int,
+    method: Method = "auto",
+    replacement: bool = False,
+    missing: Missing = "refuse",
+    draws: int = 5000,
+    seed: int = 0,
+    processes: int | None = None,
+    progress: Progress = silent,
+) -> QueryModel:
+    """Model the released statistics under every scenario of one or several secrets.
+
+    Args:
+        source: the reference table: a path or glob of CSV or Parquet files, a DuckDB relation, or a pandas, polars or
+            pyarrow table; None when every secret brings tables of its own.
+        query: the statistics to release.
+        secret: what to protect: a Share, Scenarios, or a list of them.
+        records: how many records the private dataset has.
+        method: "exact" or "sampling"; by default exact moments when every statistic is a mean of a row expression.
+        replacement: whether the same reference row may be in a dataset twice.
+        missing: "refuse" nulls and NaN in used columns, or "drop" their rows.
+        draws: how many datasets to sample per scenario, where sampling is used.
+        seed: the same seed gives the same sampled numbers, on any number of processes.
+        processes: how many processes slow functions may use; every core when not given.
+        progress: told as sampling goes on.
+
+    >>> import distpriv as dp
+    >>> model = dp.model(
+    ...     dp.datasets.adult(),
+    ...     dp.Query(mean_age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'")),
+    ...     dp.Share("income = '>50K'", values=(0.45, 0.55)),
+    ...     records=100,
+    ... )
+    >>> model.distributions["income = '>50K' @ 0.45"].mean.round(4)
+    array([40.0149, 25.2857])
+    >>> model.steps
+    array([0.01, 1.  ])
+    """
+    if not isinstance(query, Query):
+        raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
+    if method not in ("auto", "exact", "sampling"):
+        raise InvalidModel(f"method must be 'auto', 'exact' or 'sampling', got {method!r}.")
+    if method == "exact" and not query.has_exact_moments:
+        odd = next(name for name, statistic in query.statistics if not isinstance(statistic, RowMean))
+        raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
+    records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
+    protected = protect(secret, records)
+    tables = _open_tables(source, query, protected, missing)
+    simulator = RowSimulator(
+        query=query,
+        scenarios=protected.scenarios,
+        tables=tables,
+        replacement=replacement,
+        processes=processes,
+        progress=progress,
+    )
+    exact = method != "sampling" and query.has_exact_moments
+    distributions = (
+        _exact_distributions(query, protected, tables, replacement)
+        if exact
+        else {
+            name: empirical_distribution(simulator.samples(name, draws, seed), None, f"scenario {name!r}", sampled=True)
+            for name in protected.scenarios
+        }
+    )
+    return QueryModel(
+        names=query.names,
+        distributions=distributions,
+        protected_pairs=protected.pairs,
+        steps=_steps(query, protected, tables, distributions, records),
+        provenance=Provenance(
+            method="exact moments" if exact else "sampling",
+            records=records,
+            replacement=replacement,
+            draws=None if exact else draws,
+            seed=None if exact else seed,
+            sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
+            missing=missing,
+        ),
+        query=query,
+        scenarios=protected.scenarios,
+        simulator=simulator,
+    )
+
+
+def _open_tables(
+    source: Any, query: Query, protected: ProtectedScenarios, missing: Missing
+) -> Mapping[str, ReferenceTable]:
+    """Open each table once, and return the one of every scenario."""
+    shares = [s for s in protected.scenarios.values() if isinstance(s, ShareScenario)]
+    opened: dict[int, ReferenceTable] = {}
+    if shares:
+        if source is None:
+            raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
+        predicates = dict.fromkeys(scenario.predicate for scenario in shares)
+        shared = ReferenceTable.open(source, query, predicates, missing)
+    for scenario in protected.scenarios.values():
+        if isinstance(scenario, TableScenario) and id(scenario.source) not in opened:
+            opened[id(scenario.source)] = ReferenceTable.open(scenario.source, query, (), missing)
+    return {
+        name: opened[id(scenario.source)] if isinstance(scenario, TableScenario) else shared
+        for name, scenario in protected.scenarios.items()
+    }
+
+
+def _exact_distributions(
+    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
+) -> dict[str, QueryDistribution]:
+    distributions = {}
+    for name, scenario in protected.scenarios.items():
+        strata = _strata(scenario, tables[name])
+        if not replacement:
+            for (stratum, size), label in zip(strata, ("satisfied", "not satisfied"), strict=False):
+                refuse_too_few_rows(scenario, label, size, stratum.rows)
+        mean, covariance = dataset_moments(strata, _factors(query, scenario.records), replacement=replacement)
+        distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
+    return distributions
+
+
+def _strata(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> list[tuple[StratumMoments, int]]:
+    """Return the strata a scenario draws from, those that satisfy the predicate first, and how many of each."""
+    if isinstance(scenario, TableScenario):
+        return [(table.moments(None)[True], scenario.records)]
+    moments = table.moments(scenario.predicate)
+    return [(moments[True], scenario.positives), (moments[False], scenario.records - scenario.positives)]
+
+
+def _factors(query: Query, records: int) -> Floats:
+    return np.array([s.factor(records) for _, s in query.statistics if isinstance(s, RowMean)], dtype=np.float64)
+
+
+def _steps(
+    query: Query,
+    protected: ProtectedScenarios,
+    tables: Mapping[str, ReferenceTable],
+    distributions: Mapping[str, QueryDistribution],
+    records: int,
+) -> Floats:
+    """Return the spacing of every released number: declared, or found on the rows or on sampled values."""
+    looks = list(dict.fromkeys(_look(scenario, tables[name]) for name, scenario in protected.scenarios.items()))
+    steps: list[float] = []
+    number = 0
+    for _, statistic in query.statistics:
+        if isinstance(statistic, FunctionOfRows):
+            columns = range(len(steps), len(steps) + statistic.size)
+            steps += [statistic.resolution or _step_of_values(distributions, column) for column in columns]
+            continue
+        found = statistic.resolution or max(look.resolution(number, records) for look in looks)
+        steps.append(statistic.step(records, found))
+        number += 1
+    return np.array(steps)
+
+
+@frozen(kw_only=True)
+class _Look:
+    """The strata that some scenario draws from, through the probe of its table."""
+
+    table: ReferenceTable
+    predicate: str | None
+    satisfied: tuple[bool, ...]
+
+    def resolution(self, number: int, records: int) -> float:
+        """Return the spacing of the rows of these strata; if the probe shows none, the widest it could be."""
+        probe = self.table.probe
+        strata = [(probe.numbers[number], probe.positions(self.predicate, side)) for side in self.satisfied]
+        found = resolution_of_datasets(strata, records)
+        if found or any(len(np.unique(values[rows])) > 1 for values, rows in strata):
+            return found
+        moments = self.table.moments(self.predicate)
+        return max(float(moments[side].high[number] - moments[side].low[number]) for side in self.satisfied)
+
+
+def _look(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> _Look:
+    if isinstance(scenario, TableScenario):
+        return _Look(table=table, predicate=None, satisfied=(True,))
+    sides = ((True, scenario.positives), (False, scenario.records - scenario.positives))
+    return _Look(table=table, predicate=scenario.predicate, satisfied=tuple(side for side, size in sides if size > 0))
+
+
+def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int) -> float:
+    """Return the spacing of sampled values of one released number, the coarsest of all scenarios."""
+    sampled = [d.points[:, column] for d in distributions.values() if d.points is not None]
+    return max(resolution_of_datasets([(values, np.arange(len(values)))], records=100) for values in sampled)

@@ -1,0 +1,245 @@
+"""The reference table: public rows that everything about the noise is computed from.
+
+It is opened once for a query and its predicates: expressions are parsed, their types checked, and rows with
+nothing in them refused or dropped. After that there are two ways to look at it: moments by stratum, in
+one pass inside the engine, and the rows themselves, in memory.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from distpriv.engines.engine import Engine, engine_for
+from distpriv.engines.expressions import RowExpression, parse_expression
+from distpriv.engines.sql import STRATUM, RowSelect
+from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.domains import did_you_mean
+from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.modelling.exact_moments import StratumMoments
+
+__all__ = ["Missing", "ReferenceTable", "RowPool"]
+
+Missing = Literal["refuse", "drop"]
+"""What to do about rows with a null or NaN in a used column."""
+
+PROBE_SEED = 0
+"""The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
+
+
+@frozen(kw_only=True)
+class RowPool:
+    """Rows in memory, to draw datasets from.
+
+    `numbers[k]` holds the values of the query's k-th SQL statistic, `columns` what functions read, and
+    `strata` which rows satisfy each predicate.
+    """
+
+    size: int
+    numbers: Floats
+    columns: Mapping[str, NDArray[Any]]
+    strata: Mapping[str, NDArray[np.bool_]]
+
+    def positions(self, predicate: str | None, satisfied: bool = True) -> Rows:
+        """Return where the rows of a stratum are; with no predicate, all of them."""
+        if predicate is None:
+            return np.arange(self.size)
+        return np.flatnonzero(self.strata[predicate] == satisfied)
+
+
+@frozen(kw_only=True, slots=False, eq=False)
+class ReferenceTable:
+    """A table, opened for one query and the predicates of its secrets."""
+
+    engine: Engine
+    query: Query
+    numbers: tuple[RowExpression, ...]
+    predicates: Mapping[str, RowExpression]
+    select: RowSelect
+    _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
+
+    @classmethod
+    def open(cls, source: Any, query: Query, predicates: Iterable[str] = (), missing: Missing = "refuse") -> Self:
+        """Open a source for a query and the predicates of its secrets.
+
+        Raises:
+            InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
+        """
+        if missing not in ("refuse", "drop"):
+            raise InvalidInput(f"missing must be 'refuse' or 'drop', got {missing!r}.")
+        engine = engine_for(source)
+        numbers = tuple(
+            parse_expression(statistic.expression, engine.schema.names, where=f"statistic {name!r}")
+            for name, statistic in query.statistics
+            if not isinstance(statistic, FunctionOfRows)
+        )
+        parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
+        select = RowSelect(
+            dialect=engine.dialect,
+            numbers=numbers,
+            predicates=tuple(parsed.values()),
+            columns=_columns_of_functions(query, engine),
+            floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
+            drop_missing=missing == "drop",
+        )
+        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select)
+        table._refuse_wrong_types()
+        return table
+
+    @cached_property
+    def probe(self) -> RowPool:
+        """A uniform sample of some thousand rows, the same for the same table."""
+        return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
+
+    @cached_property
+    def pool(self) -> RowPool:
+        """Every usable row, in memory."""
+        self._refuse_no_rows()
+        self._refuse_missing()
+        pool = self._pool(self.engine.select(self.select.rows()))
+        for k, name in enumerate(self._sql_names()):
+            if not np.isfinite(pool.numbers[k]).all():
+                self._refuse_not_finite(name)
+        for predicate in self.predicates:
+            self._refuse_one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
+        return pool
+
+    def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
+        """Return the moments of every number, by stratum of a predicate (of the whole table, under True, without)."""
+        if predicate not in self._known:
+            self._known[predicate] = self._moments(predicate)
+        return self._known[predicate]
+
+    def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
+        self._refuse_no_rows()
+        usable = np.isfinite(self.probe.numbers)
+        shifts = np.where(usable, self.probe.numbers, 0.0).sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
+        expression = None if predicate is None else self.predicates[predicate]
+        strata = self.engine.select(self.select.moments(shifts.tolist(), expression)).to_pylist()
+        self._refuse_if_incomplete(strata)
+        if predicate is not None:
+            self._refuse_one_sided(predicate, {stratum[STRATUM] for stratum in strata})
+        return {bool(stratum[STRATUM]): _stratum_moments(stratum, shifts) for stratum in strata}
+
+    def _refuse_no_rows(self) -> None:
+        if self.probe.size == 0:
+            left = " left without missing values" if self.select.drop_missing else ""
+            raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
+
+    def _pool(self, table: pa.Table) -> RowPool:
+        names = [name for name in table.column_names if name.startswith("v")]
+        numbers = np.array([table[name].to_numpy() for name in names], dtype=np.float64)
+        return RowPool(
+            size=table.num_rows,
+            numbers=numbers.reshape(len(names), table.num_rows),
+            columns={name: table[f"c{k}"].to_numpy() for k, name in enumerate(self.select.columns)},
+            strata={
+                text: np.asarray(table[f"p{k}"].to_numpy(zero_copy_only=False)) == True  # noqa: E712 - nulls are False
+                for k, text in enumerate(self.predicates)
+            },
+        )
+
+    def _sql_names(self) -> list[str]:
+        return [name for name, statistic in self.query.statistics if not isinstance(statistic, FunctionOfRows)]
+
+    def _refuse_wrong_types(self) -> None:
+        """Check that numbers are numbers and predicates true or false, by asking the engine for their types."""
+        if not self.numbers and not self.predicates:
+            return
+        types = self.engine.select(self.select.values()).schema.types
+        wants_predicate = [
+            getattr(statistic, "predicate", False)
+            for _, statistic in self.query.statistics
+            if not isinstance(statistic, FunctionOfRows)
+        ] + [True] * len(self.predicates)
+        places = [f"statistic {name!r}" for name in self._sql_names()] + ["the secret"] * len(self.predicates)
+        for kind, predicate, place, expression in zip(
+            types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
+        ):
+            if predicate and not pa.types.is_boolean(kind):
+                raise InvalidExpression(
+                    f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
+                    "\"sex = 'Female'\"."
+                )
+            if not predicate and not _is_number(kind):
+                cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
+                raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
+
+    def _refuse_if_incomplete(self, strata: list[dict[str, Any]]) -> None:
+        """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
+        for stratum in strata:
+            counts = [value for key, value in stratum.items() if key.startswith(("n", "present"))]
+            tops = [value for key, value in stratum.items() if key.startswith("top")]
+            if stratum[STRATUM] is None or min(counts) < stratum["n"] or np.isnan(tops).any():
+                self._refuse_missing()
+            for k, name in enumerate(self._sql_names()):
+                if not np.isfinite([stratum[f"m{k}"], stratum[f"low{k}"], stratum[f"high{k}"]]).all():
+                    self._refuse_not_finite(name)
+
+    def _refuse_missing(self) -> None:
+        """Refuse null or NaN in a used column or value, unless such rows are dropped."""
+        if self.select.drop_missing:
+            return
+        counts = self.engine.select(self.select.missing()).to_pylist()[0]
+        columns = self.select.required_columns
+        labels = [f"column {name!r}" for name in columns]
+        labels += [f"the value of {e.text!r}" for e in (*self.numbers, *self.predicates.values())]
+        found = {label: counts[f"missing{k}"] for k, label in enumerate(labels) if counts[f"missing{k}"]}
+        if any(label.startswith("column") for label in found):
+            found = {label: count for label, count in found.items() if label.startswith("column")}
+        if found:
+            listed = ", ".join(f"{label} ({count:,} of {counts['n']:,} rows)" for label, count in found.items())
+            raise MissingValues(
+                f"{self.engine.description} has nulls or NaN in {listed}: mend them, or leave those rows out with "
+                "missing='drop'."
+            )
+
+    def _refuse_not_finite(self, name: str) -> None:
+        raise InvalidSource(
+            f"statistic {name!r} has rows that are not finite numbers in {self.engine.description}: mend those rows, "
+            "or change the expression so that it divides by nothing that is 0."
+        )
+
+    def _refuse_one_sided(self, predicate: str, seen: set[bool]) -> None:
+        if len(seen) < 2:
+            word = "every" if True in seen else "no"
+            raise InvalidSecret(
+                f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
+                "spelling, or give a reference table with both kinds of rows."
+            )
+
+
+def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
+    """Return the columns that functions read, each as the table spells it."""
+    known = set(engine.schema.names)
+    wanted = [
+        (name, column)
+        for name, statistic in query.statistics
+        if isinstance(statistic, FunctionOfRows)
+        for column in statistic.columns
+    ]
+    for name, column in wanted:
+        if column not in known:
+            raise InvalidQuery(
+                f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
+            )
+    return tuple(dict.fromkeys(column for _, column in wanted))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _stratum_moments(stratum: dict[str, Any], shifts: Floats) -> StratumMoments:
+    size = len(shifts)
+    covariance = np.zeros((size, size))
+    for k in range(size):
+        for j in range(k + 1):
+            covariance[j, k] = covariance[k, j] = stratum[f"s{j}_{k}"] or 0.0  # null for a single row
+    read = {name: np.array([stratum[f"{name}{k}"] for k in range(size)]) + shifts for name in ("m", "low", "high")}
+    return StratumMoments(rows=stratum["n"], mean=read["m"], covariance=covariance, low=read["low"], high=read["high"])

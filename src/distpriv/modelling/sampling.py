@@ -1,0 +1,219 @@
+"""Datasets drawn from a pool of rows, and the query evaluated on them.
+
+Draws come in blocks of a size that depends on the problem alone, each block with a random stream of its own, so
+the same seed gives the same numbers on any number of processes.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import cpu_count
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+from attrs import frozen
+from joblib import Parallel, delayed
+
+from distpriv.errors import InvalidModel, InvalidQuery
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.domains import whole
+from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.modelling.reference import RowPool
+from distpriv.progress import Progress, silent
+
+__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "sample_query"]
+
+BLOCK_CELLS = 1_000_000
+"""Rows drawn in one block: some 50 MB at five statistics."""
+
+WORTH_STARTING = 2.0
+"""Seconds of remaining work from which starting processes pays."""
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class Stratum:
+    """Rows of a pool, by position, and how many of them a dataset has."""
+
+    rows: Rows
+    size: int
+
+
+def draw_rows(rng: np.random.Generator, strata: Sequence[Stratum], draws: int, *, replacement: bool) -> Rows:
+    """Draw the rows of so many datasets: an array of positions, one dataset a row, strata one after the other."""
+    return np.concatenate([_draw_stratum(rng, stratum, draws, replacement) for stratum in strata], axis=1)
+
+
+def _draw_stratum(rng: np.random.Generator, stratum: Stratum, draws: int, replacement: bool) -> Rows:
+    population = len(stratum.rows)
+    if replacement:
+        return stratum.rows[rng.integers(population, size=(draws, stratum.size))]
+    if 4 * stratum.size >= population:
+        shuffled = rng.permuted(np.broadcast_to(stratum.rows, (draws, population)), axis=1)
+        return shuffled[:, : stratum.size]
+    return stratum.rows[distinct(rng, population, rng.integers(population, size=(draws, stratum.size)))]
+
+
+def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
+    """Redraw repeated picks, keeping the leftmost, until no dataset has the same row twice.
+
+    If the picks are independent and uniform, or the leftmost are drawn without replacement and the rest
+    are, the result is uniform without replacement, in order: nothing here looks at which row is which, so every
+    permutation of the population leaves the law as it is, and those act transitively on ordered distinct picks.
+    """
+    picks = picks.copy()
+    ranked = np.sort(picks, axis=1)
+    affected = np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1))
+    while len(affected):
+        some = picks[affected]
+        order = np.argsort(some, axis=1, kind="stable")
+        ranked = np.take_along_axis(some, order, axis=1)
+        repeated = np.zeros(some.shape, dtype=bool)
+        np.put_along_axis(repeated, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
+        if 4 * picks.shape[1] >= population:
+            for dataset, again in zip(some, repeated, strict=True):
+                unused = np.setdiff1d(np.arange(population), dataset[~again])
+                dataset[again] = rng.choice(unused, size=int(again.sum()), replace=False)
+        else:
+            some[repeated] = rng.integers(population, size=int(repeated.sum()))
+        picks[affected] = some
+        affected = affected[repeated.any(axis=1)]
+    return picks
+
+
+def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
+    """Evaluate the query on datasets given by the positions of their rows, one dataset a row."""
+    released = []
+    numbers = iter(pool.numbers)
+    for name, statistic in query.statistics:
+        if isinstance(statistic, FunctionOfRows):
+            released.append(np.stack([_call(name, statistic, pool, dataset) for dataset in rows]))
+        else:
+            released.append(statistic.evaluate(next(numbers)[rows])[:, np.newaxis])
+    return np.concatenate(released, axis=1)
+
+
+def sample_query(
+    query: Query,
+    pool: RowPool,
+    strata: Sequence[Stratum],
+    draws: int,
+    *,
+    seed: int,
+    stream: str,
+    replacement: bool = False,
+    processes: int | None = None,
+    progress: Progress = silent,
+) -> Floats:
+    """Draw datasets and evaluate the query on each: an array of shape (draws, m).
+
+    Args:
+        query: what to evaluate.
+        pool: where the rows are.
+        strata: which rows to draw from, and how many of each.
+        draws: how many datasets.
+        seed: the same seed and stream give the same numbers.
+        stream: what is sampled; other streams of the same seed are independent.
+        replacement: whether a row may be drawn twice.
+        processes: how many to use; as many as there are cores when not given.
+        progress: told after every block.
+    """
+    task = partial(_sample_block, query, pool, tuple(strata), replacement)
+    records = sum(stratum.size for stratum in strata)
+    blocks = in_blocks(
+        task, draws, block_size(query, records), seed=seed, stream=stream, processes=processes, progress=progress
+    )
+    return np.concatenate(blocks)
+
+
+def block_size(query: Query, records: int) -> int:
+    """Return how many datasets make a block; functions are slow, so theirs are small."""
+    if reads_order(query):
+        return 32
+    return max(1, min(8192, BLOCK_CELLS // records))
+
+
+def reads_order(query: Query) -> bool:
+    """Tell whether some statistic may depend on the order of the rows."""
+    return any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics)
+
+
+def in_blocks(
+    task: Callable[[np.random.Generator, int], T],
+    draws: int,
+    size: int,
+    *,
+    seed: int,
+    stream: str,
+    processes: int | None = None,
+    progress: Progress = silent,
+) -> list[T]:
+    """Run a task block by block, here or in processes, whichever is faster, with the same result."""
+    draws = whole("draws", draws, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
+    seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
+    key = zlib.crc32(stream.encode())
+    jobs = [
+        (np.random.SeedSequence(seed, spawn_key=(key, number)), min(size, draws - start))
+        for number, start in enumerate(range(0, draws, size))
+    ]
+    started = perf_counter()
+    results = [_run(task, *jobs[0])]
+    seconds_left = (perf_counter() - started) * (len(jobs) - 1)
+    workers = min(_processes(processes), len(jobs) - 1)
+    if workers > 1 and seconds_left > WORTH_STARTING:
+        rest = Parallel(n_jobs=workers, return_as="generator")(delayed(_run)(task, *job) for job in jobs[1:])
+    else:
+        rest = (_run(task, *job) for job in jobs[1:])
+    done = jobs[0][1]
+    progress(stream, done, draws)
+    for result, (_, count) in zip(rest, jobs[1:], strict=True):
+        results.append(result)
+        done += count
+        progress(stream, done, draws)
+    return results
+
+
+def _processes(asked: int | None) -> int:
+    if asked is None:
+        return cpu_count() or 1
+    return whole("processes", asked, InvalidModel, at_least=1, cure="leave it out to use every core")
+
+
+def _run(task: Callable[[np.random.Generator, int], T], seed: np.random.SeedSequence, count: int) -> T:
+    return task(np.random.Generator(np.random.PCG64(seed)), count)
+
+
+def _sample_block(
+    query: Query,
+    pool: RowPool,
+    strata: Sequence[Stratum],
+    replacement: bool,
+    rng: np.random.Generator,
+    draws: int,
+) -> Floats:
+    rows = draw_rows(rng, strata, draws, replacement=replacement)
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+
+
+def _call(name: str, statistic: FunctionOfRows, pool: RowPool, dataset: Rows) -> Floats:
+    """Call the user's function on one dataset and check what it returns."""
+    columns = {column: pool.columns[column][dataset] for column in statistic.columns}
+    try:
+        value = np.asarray(statistic.callable(columns), dtype=np.float64)
+    except Exception as failure:
+        raise InvalidQuery(
+            f"the function of statistic {name!r} failed on a dataset of {len(dataset)} rows with "
+            f"{type(failure).__name__}: {failure}; it must return {_wanted(statistic)} for every dataset."
+        ) from failure
+    if value.size != statistic.size or not np.isfinite(value).all():
+        raise InvalidQuery(
+            f"the function of statistic {name!r} returned {value.tolist()!r}: it must return {_wanted(statistic)} for "
+            "every dataset."
+        )
+    return value.reshape(statistic.size)
+
+
+def _wanted(statistic: FunctionOfRows) -> str:
+    return "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"
