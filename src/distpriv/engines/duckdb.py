@@ -47,10 +47,6 @@ class DuckDBEngine:
             schema = run(f"SELECT * FROM {SOURCE} LIMIT 0").to_arrow_table().schema
         except duckdb.Error as failure:
             raise InvalidSource(f"{description} cannot be read: {_first_line(failure)}.") from failure
-        lowered = [name.lower() for name in schema.names]
-        twice = sorted(name for name in schema.names if lowered.count(name.lower()) > 1)
-        if twice:
-            raise InvalidSource(f"{description} has columns that differ in case only, {twice}: rename one of them.")
         return cls(run=run, description=description, schema=schema)
 
     def select(self, query: str) -> pa.Table:
@@ -126,9 +122,10 @@ def _arrow_table(source: Any, library: str, description: str) -> pa.Table:
         raise InvalidSource(
             f"{description} cannot be read as columns of one type each: {_first_line(failure)}."
         ) from failure
-    names = table.column_names
-    if len(set(names)) < len(names):
-        raise InvalidSource(f"{description} has two columns of the same name: rename one of them.")
+    lowered = [name.lower() for name in table.column_names]
+    twice = [name for name in table.column_names if lowered.count(name.lower()) > 1]
+    if twice:
+        raise InvalidSource(f"{description} has columns that SQL cannot tell apart, {twice}: rename one of them.")
     plain = [
         pa.field(column.name, column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in table.schema

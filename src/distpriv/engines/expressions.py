@@ -54,7 +54,7 @@ class RowExpression:
 
     def sql(self, dialect: str) -> str:
         """Write the expression in an engine's dialect."""
-        return self.tree.sql(dialect=dialect)
+        return self.tree.sql(dialect=dialect, comments=False)
 
 
 def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExpression:

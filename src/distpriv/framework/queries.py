@@ -91,7 +91,7 @@ class RowMean:
         >>> count("x > 0").evaluate(np.array([[0.0, 1.0], [1.0, 1.0]]))
         array([1., 2.])
         """
-        return np.asarray(rows.mean(axis=-1) * self.factor(rows.shape[-1]), dtype=np.float64)
+        return np.asarray(rows.sum(axis=-1) if self.summed else rows.mean(axis=-1), dtype=np.float64)
 
     def step(self, records: int, resolution: float) -> float:
         """Return the spacing of the statistic's values when rows are spaced by `resolution`."""

@@ -109,8 +109,8 @@ class Share:
         else:
             assert self.between is not None
             assert self.within is not None
-            low, high = (as_written(end) * records for end in self.between)
-            reach = floor(as_written(self.within) * records)
+            low, high = (_records_with(end, records) for end in self.between)
+            reach = floor(_records_with(self.within, records))
             counts = list(range(ceil(low), floor(high) + 1))
             if len(counts) * reach > MOST_PAIRS:
                 raise InvalidSecret(
@@ -226,13 +226,21 @@ def _range_of_shares(between: object) -> tuple[float, float]:
 
 def _attained(share: float, records: int, predicate: str) -> int:
     """Return how many of the records make up the share, or say that none do."""
-    exact = as_written(share) * records
-    nearest = round(exact)
-    # A share that was computed (1/3, 0.1 + 0.2) is off by rounding; one that was meant is off by more.
-    if abs(exact - nearest) > Fraction(records, 10**12):
-        low, high = floor(exact), ceil(exact)
+    exact = _records_with(share, records)
+    low, high = floor(exact), ceil(exact)
+    if low < high:
         raise InvalidSecret(
             f"{records} records cannot have a share of {share} with {predicate}: the nearest are "
             f"{low / records:.15g} ({low} records) and {high / records:.15g} ({high} records)."
         )
-    return nearest
+    return low
+
+
+def _records_with(share: float, records: int) -> Fraction:
+    """Return how many records make up a share, whole where only rounding keeps it from being so.
+
+    A share that was computed (1/3, 0.1 + 0.2) is off by rounding; one that is meant is off by more.
+    """
+    exact = as_written(share) * records
+    nearest = round(exact)
+    return Fraction(nearest) if abs(exact - nearest) <= Fraction(records, 10**12) else exact

@@ -117,8 +117,7 @@ class ReferenceTable:
 
     def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         self._refuse_no_rows()
-        usable = np.isfinite(self.probe.numbers)
-        shifts = np.where(usable, self.probe.numbers, 0.0).sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
+        shifts = np.array([_round_centre(values[np.isfinite(values)]) for values in self.probe.numbers])
         expression = None if predicate is None else self.predicates[predicate]
         strata = self.engine.select(self.select.moments(shifts.tolist(), expression)).to_pylist()
         self._refuse_if_incomplete(strata)
@@ -233,6 +232,15 @@ def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _round_centre(values: Floats) -> float:
+    """Return a number near the mean with so few digits that subtracting it from short decimals or integers is exact."""
+    if not len(values):
+        return 0.0
+    spread = float(values.std())
+    quantum = 2.0 ** np.floor(np.log2(spread)) if spread > 0 else 0.0
+    return float(quantum * np.round(values.mean() / quantum)) if quantum > 0 else float(values[0])
 
 
 def _stratum_moments(stratum: dict[str, Any], shifts: Floats) -> StratumMoments:

@@ -1,0 +1,22 @@
+import pyarrow as pa
+import pytest
+
+import distpriv as dp
+
+
+@pytest.fixture(scope="session")
+def adult() -> pa.Table:
+    """The complete records of the Adult data."""
+    return dp.datasets.adult()
+
+
+@pytest.fixture(scope="session")
+def paper_query() -> dp.Query:
+    """The five statistics of the paper, in its order."""
+    return dp.Query(
+        mean_age=dp.mean("age"),
+        mean_education=dp.mean("education_num"),
+        never_married=dp.count("marital_status = 'Never-married'"),
+        female=dp.count("sex = 'Female'"),
+        mean_hours=dp.mean("hours_per_week"),
+    )

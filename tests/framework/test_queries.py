@@ -1,0 +1,95 @@
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import distpriv as dp
+from distpriv.errors import InvalidQuery
+from distpriv.framework.queries import Quantile, RowMean, Variance
+
+datasets = hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(2, 9)), elements=st.floats(-1e3, 1e3))
+
+
+@given(datasets, st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.77, 1.0]))
+def test_quantiles_are_numpys(rows: np.ndarray, level: float) -> None:
+    ours = Quantile(expression="x", level=level).evaluate(rows)
+    np.testing.assert_allclose(ours, np.quantile(rows, level, axis=1), rtol=1e-9, atol=1e-9)
+
+
+@given(datasets)
+def test_means_totals_and_variances_are_numpys(rows: np.ndarray) -> None:
+    np.testing.assert_allclose(dp.mean("x").evaluate(rows), rows.mean(axis=1))
+    np.testing.assert_allclose(dp.total("x").evaluate(rows), rows.sum(axis=1), atol=1e-9)
+    np.testing.assert_allclose(dp.variance("x").evaluate(rows), rows.var(axis=1, ddof=1))
+
+
+@given(
+    hnp.arrays(np.int64, st.integers(2, 8), elements=st.integers(-20, 20)),
+    hnp.arrays(np.int64, st.integers(2, 8), elements=st.integers(-20, 20)),
+    st.sampled_from([0.1, 0.25, 0.5, 0.9]),
+    st.sampled_from([1.0, 0.5, 3.0]),
+)
+def test_values_differ_by_multiples_of_the_step(a: np.ndarray, b: np.ndarray, level: float, resolution: float) -> None:
+    size = min(len(a), len(b))
+    statistics: list[RowMean | Variance | Quantile] = [
+        dp.mean("x"),
+        dp.total("x"),
+        dp.variance("x"),
+        dp.quantile("x", level),
+    ]
+    for statistic in statistics:
+        step = statistic.step(size, resolution)
+        gap = float(statistic.evaluate(a[:size] * resolution) - statistic.evaluate(b[:size] * resolution)) / step
+        assert gap == pytest.approx(round(gap), abs=1e-6)
+
+
+def test_names_are_in_order_and_functions_number_theirs() -> None:
+    query = dp.Query(
+        a=dp.mean("x"), coefficient=dp.function(len, columns=["x"], size=2), n=dp.function(len, columns=["x"])
+    )
+    assert query.names == ("a", "coefficient_1", "coefficient_2", "n")
+    assert query.dimension == 4
+    assert not query.has_exact_moments
+    assert dp.Query(a=dp.count("x > 1"), b=dp.proportion("x > 1"), c=dp.total("x")).has_exact_moments
+
+
+def test_a_query_may_be_given_as_keywords_as_a_mapping_or_as_pairs() -> None:
+    age, female = dp.mean("age"), dp.count("sex = 'Female'")
+    assert dp.Query(age=age, female=female) == dp.Query({"age": age, "female": female})
+    assert dp.Query([("age", age)], female=female) == dp.Query(age=age, female=female)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dp.Query(), "at least one statistic"),
+        (lambda: dp.Query([("a", dp.mean("x")), ("a", dp.mean("y"))]), "two statistics are named 'a'"),
+        (
+            lambda: dp.Query(a_1=dp.mean("x"), a=dp.function(len, columns=["x"], size=2)),
+            "two statistics are named 'a_1'",
+        ),
+        (lambda: dp.Query(a="mean(age)"), r"use mean, count, .* as in a=mean\('age'\)"),  # type: ignore[arg-type]
+        (lambda: dp.mean(""), "needs SQL text"),
+        (lambda: dp.mean(3), "needs SQL text"),  # type: ignore[arg-type]
+        (lambda: dp.mean("age", resolution=0), "resolution must be above 0, got 0"),
+        (lambda: dp.mean("age", bounds=(9, 1)), r"bounds must ascend, got \(9, 1\)"),
+        (lambda: dp.mean("age", bounds=(0, math.inf)), "a bound must be a finite number, got inf"),
+        (lambda: dp.mean("age", bounds=5), "bounds must be two numbers"),  # type: ignore[arg-type]
+        (lambda: dp.quantile("age", 50), "the level of a quantile must be at least 0 and at most 1, got 50"),
+        (lambda: dp.function("age", columns=["age"]), "needs something to call"),  # type: ignore[arg-type]
+        (lambda: dp.function(len, columns="age"), r"write columns=\['age'\]"),
+        (lambda: dp.function(len, columns=["age"], size=0), "size must be a whole number, at least 1, got 0"),
+    ],
+)
+def test_a_senseless_query_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidQuery, match=message):
+        make()
+
+
+def test_one_record_has_no_variance() -> None:
+    with pytest.raises(InvalidQuery, match="at least 2 records"):
+        dp.variance("x").evaluate(np.zeros((3, 1)))

@@ -1,0 +1,234 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import distpriv as dp
+from distpriv.errors import InvalidInput
+
+REFERENCE = json.loads((Path(__file__).parent / "adult_reference.json").read_text(encoding="utf-8"))
+INCOME = dp.Share("income = '>50K'", values=(0.45, 0.55))
+TABLE = pl.DataFrame(
+    {
+        "x": np.arange(100.0),
+        "word": ["a", "b"] * 50,
+        "s": [True] * 40 + [False] * 60,
+        "hole": [None, 1.0] * 50,
+        "nan": [float("nan")] + [1.0] * 99,
+        "zero": [0.0] + [1.0] * 99,
+    }
+)
+SHARE = dp.Share("s", values=(0.4, 0.6))
+
+
+def test_adult_moments_are_the_reference_ones_to_ten_digits(adult: pa.Table, paper_query: dp.Query) -> None:
+    model = dp.model(adult, paper_query, INCOME, records=100)
+    assert list(model.distributions) == ["income = '>50K' @ 0.45", "income = '>50K' @ 0.55"]
+    for law, number in zip(model.distributions.values(), "12", strict=True):
+        np.testing.assert_allclose(law.mean, REFERENCE["income"][f"mu{number}"], rtol=1e-10)
+        np.testing.assert_allclose(law.covariance, REFERENCE["income"][f"cov{number}"], rtol=1e-10)
+    shift = model.mean_shift(model.protected_pairs[0])
+    assert np.linalg.norm(shift) == pytest.approx(4.2913354623, rel=1e-10)
+    assert np.abs(shift).sum() == pytest.approx(7.354992898, rel=1e-9)
+    assert model.steps.tolist() == [0.01, 0.01, 1, 1, 0.01]
+    assert model.provenance.method == "exact moments"
+
+
+@pytest.mark.slow
+def test_exact_moments_agree_with_200_000_sampled_datasets(adult: pa.Table, paper_query: dp.Query) -> None:
+    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        predicate = rng.choice(["income = '>50K'", "workclass = 'Private'", "sex = 'Female'"])
+        low, high = sorted(rng.choice(np.arange(1, 100), size=2, replace=False) / 100)
+        model = dp.model(adult, paper_query, dp.Share(str(predicate), values=(low, high)), records=100)
+        for name, law in model.distributions.items():
+            sampled = model.samples(name, 200_000, seed=seed)
+            assert_moments_agree(sampled, law.mean, law.covariance, f"{name} with seed {seed}")
+
+
+def assert_moments_agree(sampled: np.ndarray, mean: np.ndarray, covariance: np.ndarray, where: str) -> None:
+    draws = len(sampled)
+    error = np.sqrt(np.diag(covariance) / draws)
+    assert (np.abs(sampled.mean(axis=0) - mean) <= 4.5 * error).all(), where
+    products = (sampled - mean)[:, :, None] * (sampled - mean)[:, None, :]
+    error = products.std(axis=0) / np.sqrt(draws)
+    assert (np.abs(products.mean(axis=0) - covariance) <= 4.5 * error).all(), where
+
+
+def test_a_large_offset_keeps_nine_digits_of_the_covariance() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=20_000), rng.normal(size=20_000)
+    s = rng.random(20_000) < 0.3
+    query = dp.Query(x=dp.mean("x"), y=dp.mean("y"))
+    near, far = (
+        dp.model(pl.DataFrame({"x": x + offset, "y": y - offset, "s": s}), query, SHARE, records=100)
+        for offset in (0.0, 1e6)
+    )
+    for name, law in near.distributions.items():
+        scale = np.sqrt(np.outer(np.diag(law.covariance), np.diag(law.covariance)))
+        assert (np.abs(far.distributions[name].covariance - law.covariance) < 1e-9 * scale).all()
+
+
+def test_strata_far_apart_keep_nine_digits_of_the_covariance() -> None:
+    rng = np.random.default_rng(4)
+    x, s = rng.normal(size=20_000), rng.random(20_000) < 0.3
+    query = dp.Query(x=dp.mean("x"))
+    near, far = (dp.model(pl.DataFrame({"x": x + gap * s, "s": s}), query, SHARE, records=100) for gap in (0.0, 1e6))
+    for name, law in near.distributions.items():
+        np.testing.assert_allclose(far.distributions[name].covariance, law.covariance, rtol=1e-9)
+
+
+def test_a_statistic_that_the_scenario_fixes_has_no_variance_at_all() -> None:
+    query = dp.Query(s=dp.count("s"), x=dp.mean("x"))
+    model = dp.model(TABLE, query, SHARE, records=10)
+    for name, law in model.distributions.items():
+        assert law.mean[0] == round(10 * float(name[-3:]))
+        assert law.covariance[0].tolist() == [0.0, 0.0]
+
+
+def test_several_secrets_are_modelled_each_by_its_own_strata() -> None:
+    several = [SHARE, dp.Share("word = 'a'", values=(0.3, 0.5))]
+    query = dp.Query(x=dp.mean("x"))
+    model = dp.model(TABLE, query, several, records=10)
+    assert len(model.protected_pairs) == 4
+    for secret in several:
+        alone = dp.model(TABLE, query, secret, records=10)
+        for name, law in alone.distributions.items():
+            assert model.distributions[name] == law
+
+
+def test_scenarios_draw_from_their_own_tables() -> None:
+    rng = np.random.default_rng(6)
+    boom, bust = rng.normal(1, 1, size=50), rng.normal(0, 2, size=70)
+    secret = dp.Scenarios({"boom": pl.DataFrame({"x": boom}), "bust": pl.DataFrame({"x": bust})})
+    model = dp.model(None, dp.Query(x=dp.mean("x")), secret, records=10)
+    law = model.distributions["bust"]
+    assert law.mean[0] == pytest.approx(bust.mean())
+    assert law.covariance[0, 0] == pytest.approx(bust.var(ddof=1) / 10 * (1 - 10 / 70))
+    drawn = model.samples("boom", 5000)[:, 0]
+    assert abs(drawn.mean() - boom.mean()) < 5 * drawn.std() / 5000**0.5
+    mixed = dp.model(TABLE, dp.Query(x=dp.mean("x")), [secret, SHARE], records=10)
+    assert set(mixed.distributions) == {"boom", "bust", "s @ 0.4", "s @ 0.6"}
+
+
+def test_sampling_by_name_estimates_what_exact_moments_compute(adult: pa.Table, paper_query: dp.Query) -> None:
+    exact = dp.model(adult, paper_query, INCOME, records=100)
+    sampled = dp.model(adult, paper_query, INCOME, records=100, method="sampling", draws=20_000, seed=9)
+    assert sampled.provenance.draws == 20_000
+    for name, law in exact.distributions.items():
+        points = sampled.distributions[name].points
+        assert points is not None
+        assert_moments_agree(np.asarray(points), law.mean, law.covariance, name)
+        np.testing.assert_allclose(sampled.distributions[name].covariance, np.cov(points.T), rtol=1e-9)
+
+
+def test_rows_with_missing_values_are_dropped_when_asked() -> None:
+    query = dp.Query(x=dp.mean("x"), hole=dp.mean("hole"), nan=dp.mean("nan"))
+    model = dp.model(TABLE, query, SHARE, records=10, missing="drop")
+    kept = np.arange(1, 100, 2)
+    expected = 0.4 * kept[kept < 40].mean() + 0.6 * kept[kept >= 40].mean()
+    assert model.distributions["s @ 0.4"].mean[0] == pytest.approx(expected)
+    assert model.samples("s @ 0.4", 50).shape == (50, 3)
+
+
+def test_a_column_whose_nulls_are_provided_for_is_used_as_it_is() -> None:
+    model = dp.model(TABLE, dp.Query(hole=dp.count("hole is null"), h=dp.mean("coalesce(hole, 0)")), SHARE, records=10)
+    assert model.distributions["s @ 0.4"].mean.tolist() == pytest.approx([5.0, 0.5])
+
+
+def make(
+    query: dp.Query | None = None,
+    secret: Any = SHARE,
+    source: Any = TABLE,
+    records: Any = 10,
+    **options: Any,
+) -> Callable[[], object]:
+    return lambda: dp.model(source, query or dp.Query(x=dp.mean("x")), secret, records=records, **options)
+
+
+MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
+
+
+@pytest.mark.parametrize("method", ["exact", "sampling"])
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda **o: make(source="absent.parquet", **o), "there is no file 'absent.parquet'"),
+        (lambda **o: make(source=TABLE.head(0), **o), "the polars table has no rows: give a table with data in it"),
+        (lambda **o: make(dp.Query(a=dp.mean("y")), **o), "statistic 'a': there is no column 'y'"),
+        (lambda **o: make(dp.Query(a=dp.mean("wrd")), **o), "did you mean 'word'"),
+        (lambda **o: make(dp.Query(a=dp.mean("word")), **o), r"statistic 'a': 'word' is of type \w*string, not a number"),
+        (lambda **o: make(dp.Query(a=dp.mean("s")), **o), "'s' is of type bool, not a number: use proportion or count"),
+        (lambda **o: make(dp.Query(a=dp.count("x")), **o), "'x' is of type double, not true or false"),
+        (lambda **o: make(secret=dp.Share("x", values=(0, 1)), **o), "the secret: 'x' is of type double, not true or"),
+        (
+            lambda **o: make(secret=dp.Share("x >= 0", values=(0.4, 0.6)), **o),
+            "'x >= 0' is true of every row of the polars table, so one stratum is empty",
+        ),
+        (
+            lambda **o: make(secret=dp.Share("word = 'c'", values=(0.4, 0.6)), **o),
+            '"word = \'c\'" is true of no row of the polars table, so one stratum is empty',
+        ),
+        (lambda **o: make(secret=dp.Share("s", values=(0.455, 0.5)), records=100, **o), r"cannot have a share of 0\.455"),
+        (
+            lambda **o: make(secret=dp.Share("s", values=(0.5, 0.45)), records=100, **o),
+            "scenario 's @ 0.45' needs 45 rows where s is satisfied and the reference table has 40",
+        ),
+        (
+            lambda **o: make(secret=dp.Share("s", values=(0.1, 0.3)), records=100, **o),
+            "scenario 's @ 0.1' needs 90 rows where s is not satisfied and the reference table has 60",
+        ),
+        (
+            lambda **o: make(secret=dp.Scenarios({"a": TABLE, "b": TABLE.head(5)}), **o),
+            "scenario 'b' needs 10 rows and the reference table has 5",
+        ),
+        (lambda **o: make(dp.Query(a=dp.mean("hole")), **o), r"nulls or NaN in column 'hole' \(50 of 100 rows\)"),
+        (lambda **o: make(dp.Query(a=dp.mean("nan")), **o), r"nulls or NaN in column 'nan' \(1 of 100 rows\)"),
+        (lambda **o: make(dp.Query(a=dp.count("nan > 0")), **o), r"nulls or NaN in column 'nan' \(1 of 100 rows\)"),
+        (
+            lambda **o: make(secret=dp.Share("hole > 0 or s", values=(0.4, 0.6)), **o),
+            r"column 'hole' \(50 of 100 rows\)",
+        ),
+        (lambda **o: make(dp.Query(a=dp.mean("nullif(x, 7)")), **o), r"the value of 'nullif\(x, 7\)' \(1 of 100 rows\)"),
+        (lambda **o: make(dp.Query(a=dp.mean("x / zero")), **o), "not finite numbers|nulls or NaN in the value of"),
+        (lambda **o: make(dp.Query(a=dp.mean("1 / zero")), **o), "not finite numbers|nulls or NaN in the value of"),
+        (lambda **o: make(records=0, **o), "records must be a whole number, at least 1, got 0"),
+        (lambda **o: make(records="100", **o), "records must be a whole number"),
+        (lambda **o: make(source=None, **o), "a Share needs a reference table"),
+        (lambda **o: make(missing="ignore", **o), "missing must be 'refuse' or 'drop', got 'ignore'"),
+        (lambda **o: make(secret="income", **o), "a secret is a Share or Scenarios"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_modelled_is_refused(
+    build: Callable[..., Callable[[], object]], method: str, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        build(method=method, **({"draws": 10} if method == "sampling" else {}))()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (make(MEDIAN, method="exact"), "statistic 'm' is not a mean of a row expression: use method='sampling'"),
+        (make(method="guess"), "method must be 'auto', 'exact' or 'sampling', got 'guess'"),
+        (make(MEDIAN, draws=10, seed=-1), "seed must be a whole number, at least 0, got -1"),
+        (make(MEDIAN, draws=10, processes=0), "processes must be a whole number, at least 1, got 0"),
+        (
+            make(dp.Query(f=dp.function(len, columns=["agee"]))),
+            "statistic 'f': there is no column 'agee': there are: x, word",
+        ),
+        (make(dp.Query(f=dp.function(len, columns=["hole"]))), r"column 'hole' \(50 of 100 rows\)"),
+        (make(source=TABLE.select("s", x="hole").filter(pl.col("x") > 9), missing="drop"), "has no rows left without"),
+        (lambda: dp.model(TABLE, dp.mean("x"), SHARE, records=10), "query must be a Query"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_that_make_no_sense_are_refused(build: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        build()

@@ -1,0 +1,100 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distpriv as dp
+from distpriv.modelling.lattice import spacing
+
+SHARE = dp.Share("s", values=(0.4, 0.6))
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=30, unique=True),
+    st.sampled_from([1.0, 0.5, 0.1, 0.01, 1 / 3, 1 / 7, 25.0, 1e6]),
+    st.floats(-1e3, 1e3),
+)
+def test_the_spacing_is_the_greatest_common_divisor_of_the_differences(
+    multiples: list[int], unit: float, offset: float
+) -> None:
+    divisor = np.gcd.reduce(np.diff(multiples))
+    assert spacing([np.array(multiples) * unit + offset]) == pytest.approx(abs(divisor) * unit, rel=1e-6)
+
+
+def test_continuous_values_have_no_spacing_and_neither_have_constant_ones() -> None:
+    assert spacing([np.random.default_rng(0).normal(size=200)]) == 0.0
+    assert spacing([np.full(10, 3.7)]) == 0.0
+    assert spacing([]) == 0.0
+
+
+def test_where_one_stratum_lies_relative_to_the_other_does_not_matter() -> None:
+    # With the numbers of rows fixed, sums of 10 a and sums of 10 b + 5 are both spaced by 10, not by 5.
+    assert spacing([np.array([0.0, 10, 30]), np.array([5.0, 25])]) == 10.0
+
+
+def steps(values: np.ndarray, statistic: dp.mean = dp.mean, **options: float) -> float:  # type: ignore[valid-type]
+    table = pl.DataFrame({"x": values, "s": np.arange(len(values)) % 3 == 0})
+    query = dp.Query(x=dp.mean("x", **options))
+    return float(dp.model(table, query, SHARE, records=100).steps[0])
+
+
+def test_steps_are_found_on_the_reference_rows() -> None:
+    rng = np.random.default_rng(1)
+    assert steps(rng.integers(17, 90, 5000)) == 0.01
+    assert steps(rng.integers(0, 90, 5000) * 0.25) == pytest.approx(0.0025, rel=1e-9)
+    assert steps(rng.integers(0, 90, 5000) * 1000) == 10.0
+    assert steps(rng.normal(size=5000)) == 0.0
+
+
+def test_a_declared_resolution_is_taken_as_it_is() -> None:
+    assert steps(np.random.default_rng(1).normal(size=500), resolution=0.5) == 0.005
+
+
+def test_a_few_odd_rows_do_not_hide_the_lattice_of_the_others() -> None:
+    values = np.random.default_rng(1).integers(0, 90, 5000) * 1000.0
+    values[::1000] += 1
+    assert steps(values) == 10.0
+
+
+def test_a_value_that_hardly_ever_changes_counts_with_its_whole_range() -> None:
+    values = np.zeros(200_000)
+    values[123_456] = 500.0
+    assert steps(values) == 5.0
+
+
+def test_totals_counts_quantiles_variances_and_functions_have_their_own_steps() -> None:
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"x": rng.integers(0, 50, 3000), "s": np.arange(3000) % 3 == 0})
+    query = dp.Query(
+        total=dp.total("x"),
+        count=dp.count("x > 10"),
+        share=dp.proportion("x > 10"),
+        median=dp.quantile("x", 0.5),
+        decile=dp.quantile("x", 0.9),
+        spread=dp.variance("x"),
+        top=dp.function(lambda rows: 2 * rows["x"].max(), columns=["x"]),
+        ratio=dp.function(lambda rows: rows["x"].mean() / rows["x"].std(), columns=["x"]),
+        declared=dp.function(lambda rows: rows["x"].mean(), columns=["x"], resolution=0.125),
+    )
+    model = dp.model(table, query, SHARE, records=100, draws=400)
+    assert dict(zip(model.names, model.steps.tolist(), strict=True)) == pytest.approx(
+        {
+            "total": 1.0,
+            "count": 1.0,
+            "share": 0.01,
+            "median": 0.5,
+            "decile": 0.1,
+            "spread": 1 / 9900,
+            "top": 2.0,
+            "ratio": 0.0,
+            "declared": 0.125,
+        }
+    )
+
+
+def test_scenarios_with_tables_of_their_own_take_the_coarsest_step() -> None:
+    rng = np.random.default_rng(3)
+    fine, coarse = pl.DataFrame({"x": rng.integers(0, 90, 500)}), pl.DataFrame({"x": rng.integers(0, 9, 500) * 10})
+    model = dp.model(None, dp.Query(x=dp.mean("x")), dp.Scenarios({"a": fine, "b": coarse}), records=10)
+    assert model.steps.tolist() == [1.0]
