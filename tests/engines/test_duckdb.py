@@ -105,5 +105,5 @@ def test_what_is_no_table_is_refused(source: Any, message: str) -> None:
 
 
 def test_an_expression_that_does_not_fit_the_types_is_refused() -> None:
-    with pytest.raises(InvalidExpression, match="does not fit the pyarrow table: .*; cast or change it"):
+    with pytest.raises(InvalidExpression, match=r"does not fit the pyarrow table: .*; cast or change it"):
         engine_for(TABLE).select(f"SELECT sqrt(sex) FROM {SOURCE}")

@@ -21,10 +21,11 @@ def test_arrays_in_values_are_copies_that_nobody_can_change() -> None:
 
 
 def test_values_with_arrays_compare_by_content() -> None:
-    assert Holder(given=[1, 2]) == Holder(given=(1.0, 2.0))
-    assert Holder(given=[1, 2]) != Holder(given=[1, 3])
-    assert Holder(given=[1], maybe=[1]) != Holder(given=[1])
-    assert Holder(given=[1], maybe=[1]) == Holder(given=[1], maybe=[1])
+    one, other = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    assert Holder(given=one) == Holder(given=one.copy())
+    assert Holder(given=one) != Holder(given=other)
+    assert Holder(given=one, maybe=one) != Holder(given=one)
+    assert Holder(given=one, maybe=one) == Holder(given=one, maybe=one.copy())
 
 
 def test_frozen_array_makes_floats() -> None:

@@ -66,7 +66,7 @@ def test_a_query_may_be_given_as_keywords_as_a_mapping_or_as_pairs() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: dp.Query(), "at least one statistic"),
+        (dp.Query, "at least one statistic"),
         (lambda: dp.Query([("a", dp.mean("x")), ("a", dp.mean("y"))]), "two statistics are named 'a'"),
         (
             lambda: dp.Query(a_1=dp.mean("x"), a=dp.function(len, columns=["x"], size=2)),

@@ -18,11 +18,15 @@ PAIRINGS: list[Pairing] = ["independent", "transport"]
 QUERY = dp.Query(x=dp.mean("x"), big=dp.count("x > 2"))
 
 
-def small_model(positives: int, negatives: int, counts: tuple[int, int], n: int, **options: bool) -> dp.QueryModel:
+def small_model(
+    positives: int, negatives: int, counts: tuple[int, int], n: int, replacement: bool = False
+) -> dp.QueryModel:
     rng = np.random.default_rng(positives * 100 + negatives)
     rows = positives + negatives
     table = pl.DataFrame({"x": rng.normal(size=rows).round(1) + 2, "s": np.arange(rows) < positives})
-    return dp.model(table, QUERY, dp.Share("s", values=(counts[0] / n, counts[1] / n)), records=n, **options)
+    return dp.model(
+        table, QUERY, dp.Share("s", values=(counts[0] / n, counts[1] / n)), records=n, replacement=replacement
+    )
 
 
 def simulator_of(model: dp.QueryModel) -> RowSimulator:

@@ -1,8 +1,10 @@
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import distpriv as dp
@@ -27,47 +29,56 @@ def moments(rows: np.ndarray) -> StratumMoments:
     )
 
 
+def every_dataset(
+    first: np.ndarray, second: np.ndarray, sizes: tuple[int, int], factors: list[float], replacement: bool
+) -> np.ndarray:
+    """The statistics of every dataset that could be drawn, all of them equally likely."""
+
+    def ways(rows: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, ...]]:
+        return product(rows, repeat=size) if replacement else combinations(rows, size)
+
+    return np.array(
+        [
+            factors * np.mean([*some, *others], axis=0)
+            for some in ways(first, sizes[0])
+            for others in ways(second, sizes[1])
+        ]
+    )
+
+
 @settings(max_examples=150)
 @given(populations(), st.booleans())
 def test_exact_moments_equal_the_enumeration_of_all_datasets(
     population: tuple[np.ndarray, np.ndarray, int, int], replacement: bool
 ) -> None:
     first, second, n1, n0 = population
-    factors = np.array([1.0, n1 + n0])
-    ways = (lambda rows, n: product(rows, repeat=n)) if replacement else (lambda rows, n: combinations(rows, n))
-    values = np.array([
-        factors * np.mean([*some, *others], axis=0) for some in ways(first, n1) for others in ways(second, n0)
-    ])  # fmt: skip
-    mean, covariance = dataset_moments([(moments(first), n1), (moments(second), n0)], factors, replacement=replacement)
+    factors = [1.0, n1 + n0]
+    values = every_dataset(first, second, (n1, n0), factors, replacement)
+    mean, covariance = dataset_moments(
+        [(moments(first), n1), (moments(second), n0)], np.array(factors), replacement=replacement
+    )
     np.testing.assert_allclose(mean, values.mean(axis=0), atol=1e-10)
     np.testing.assert_allclose(covariance, np.cov(values.T, ddof=0).reshape(2, 2), atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(populations(), st.booleans())
 def test_the_model_of_a_table_equals_the_enumeration_too(
     population: tuple[np.ndarray, np.ndarray, int, int], replacement: bool
 ) -> None:
     first, second, n1, n0 = population
-    other = n1 + 1 if n1 < len(first) and n0 > 0 else n1 - 1
-    if not (0 <= other <= len(first) and 0 <= n1 + n0 - other <= len(second)):
-        return
-    rows = np.concatenate([first, second])
-    table = {"x": rows[:, 0], "y": rows[:, 1], "s": np.arange(len(rows)) < len(first)}
     n = n1 + n0
-    import polars as pl
-
+    other = n1 + 1 if n0 > 0 else n1 - 1
+    assume(replacement or (other <= len(first) and n - other <= len(second)))
+    rows = np.concatenate([first, second])
     model = dp.model(
-        pl.DataFrame(table),
+        pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "s": np.arange(len(rows)) < len(first)}),
         dp.Query(x=dp.mean("x"), y=dp.total("y")),
         dp.Share("s", values=(n1 / n, other / n)),
         records=n,
         replacement=replacement,
     )
-    ways = (lambda rows, n: product(rows, repeat=n)) if replacement else (lambda rows, n: combinations(rows, n))
-    values = np.array([
-        np.mean([*some, *others], axis=0) * [1, n] for some in ways(first, n1) for others in ways(second, n0)
-    ])  # fmt: skip
+    values = every_dataset(first, second, (n1, n0), [1.0, n], replacement)
     law = model.distributions[f"s @ {n1 / n:.15g}"]
     np.testing.assert_allclose(law.mean, values.mean(axis=0), atol=1e-10)
     np.testing.assert_allclose(law.covariance, np.cov(values.T, ddof=0).reshape(2, 2), atol=1e-9)

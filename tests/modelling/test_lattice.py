@@ -33,9 +33,9 @@ def test_where_one_stratum_lies_relative_to_the_other_does_not_matter() -> None:
     assert spacing([np.array([0.0, 10, 30]), np.array([5.0, 25])]) == 10.0
 
 
-def steps(values: np.ndarray, statistic: dp.mean = dp.mean, **options: float) -> float:  # type: ignore[valid-type]
+def steps(values: np.ndarray, resolution: float | None = None) -> float:
     table = pl.DataFrame({"x": values, "s": np.arange(len(values)) % 3 == 0})
-    query = dp.Query(x=dp.mean("x", **options))
+    query = dp.Query(x=dp.mean("x", resolution=resolution))
     return float(dp.model(table, query, SHARE, records=100).steps[0])
 
 

@@ -127,7 +127,7 @@ def test_a_number_of_draws_that_is_none_is_refused(draws: int) -> None:
 
 def test_blocks_of_other_streams_are_other_numbers() -> None:
     def draw(rng: np.random.Generator, count: int) -> list[float]:
-        return rng.random(count).tolist()
+        return list(rng.random(count))
 
     one = in_blocks(draw, 5, 2, seed=1, stream="a")
     assert [len(block) for block in one] == [2, 2, 1]

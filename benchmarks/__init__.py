@@ -1,0 +1,1 @@
+"""Measurements, printed as ratios taken in one run; `make bench` runs them."""
