@@ -5,11 +5,6 @@ Usage: python scripts/readme_picture.py
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "distpriv"
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -29,6 +24,8 @@ def draw() -> None:
     direction = np.linalg.solve(pooled, shift)
     direction /= np.sqrt(direction @ pooled @ direction)
     centre = (first.mean + second.mean) / 2
+    plt.switch_backend("svg")
+    plt.rcParams["svg.hashsalt"] = "distpriv"
     figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
     grid = np.linspace(-4.2, 4.2, 400)
     for (name, law), colour, share in zip(model.distributions.items(), COLOURS, (45, 55), strict=True):
