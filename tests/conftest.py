@@ -1,7 +1,11 @@
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 import distpriv as dp
+
+settings.register_profile("distpriv", deadline=None)  # a busy machine is no failure
+settings.load_profile("distpriv")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,9 @@ from distpriv.framework.secrets import Scenarios, Share
 from distpriv.framework.target import PrivacyTarget
 
 if TYPE_CHECKING:
-    from distpriv import datasets
+    from distpriv import datasets, distances, mechanisms
+    from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
+    from distpriv.guarantees.upper_bound import delta_upper_bound
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.model import QueryModel, empirical_model, gaussian_model
@@ -35,13 +37,19 @@ __all__ = [
     "__version__",
     "count",
     "datasets",
+    "delta_upper_bound",
     "diagnose",
+    "distances",
     "empirical_model",
     "errors",
+    "exact_delta",
+    "exact_epsilon",
     "function",
     "gaussian_model",
     "mean",
+    "mechanisms",
     "model",
+    "privacy_profile",
     "proportion",
     "quantile",
     "total",
@@ -51,16 +59,21 @@ __all__ = [
 # What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
 _LAZY = {
     "QueryModel": "distpriv.modelling.model",
+    "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
     "empirical_model": "distpriv.modelling.model",
+    "exact_delta": "distpriv.guarantees.exact_delta",
+    "exact_epsilon": "distpriv.guarantees.exact_delta",
     "gaussian_model": "distpriv.modelling.model",
     "model": "distpriv.modelling.from_rows",
+    "privacy_profile": "distpriv.guarantees.exact_delta",
 }
+_PACKAGES = ("datasets", "distances", "mechanisms")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("distpriv.datasets")
+    if name in _PACKAGES:
+        return import_module(f"distpriv.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'distpriv' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)

@@ -3,6 +3,7 @@
 ::
 
     DistprivError
+    ├── AssumptionViolated                  a theorem's hypothesis, without which its formula means nothing
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
         ├── InvalidQuery                    a statistic or a query that makes no sense
@@ -16,6 +17,7 @@ Every message is one sentence that says what was wrong, where, and what to do ab
 """
 
 __all__ = [
+    "AssumptionViolated",
     "DistprivError",
     "InvalidExpression",
     "InvalidInput",
@@ -30,6 +32,10 @@ __all__ = [
 
 class DistprivError(Exception):
     """The root of the tree: catch this to catch everything distpriv raises on purpose."""
+
+
+class AssumptionViolated(DistprivError):
+    """The model lacks a hypothesis of a theorem without which its formula means nothing; names the theorem."""
 
 
 class InvalidInput(DistprivError, ValueError):

@@ -34,7 +34,7 @@ def simulator_of(model: dp.QueryModel) -> RowSimulator:
     return model.simulator
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from(PAIRINGS), st.booleans())
 def test_coupled_datasets_differ_only_in_the_rows_they_must(
     data: st.DataObject, pairing: Pairing, replacement: bool

@@ -61,7 +61,7 @@ def test_exact_moments_equal_the_enumeration_of_all_datasets(
     np.testing.assert_allclose(covariance, np.cov(values.T, ddof=0).reshape(2, 2), atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(populations(), st.booleans())
 def test_the_model_of_a_table_equals_the_enumeration_too(
     population: tuple[np.ndarray, np.ndarray, int, int], replacement: bool

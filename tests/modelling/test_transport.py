@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -13,7 +13,6 @@ def cost(pairing: RowPairing, first: np.ndarray, second: np.ndarray) -> float:
     return float(squares @ pairing.units / pairing.units.sum())
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 3), st.integers(0, 10**6), st.booleans())
 def test_both_marginals_are_exactly_uniform(n: int, m: int, width: int, seed: int, ties: bool) -> None:
     rng = np.random.default_rng(seed)

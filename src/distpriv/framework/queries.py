@@ -97,6 +97,10 @@ class RowMean:
         """Return the spacing of the statistic's values when rows are spaced by `resolution`."""
         return resolution * self.factor(records) / records
 
+    def record_sensitivity(self, records: int, low: float, high: float) -> float:
+        """Return how much one record between two bounds can move the statistic: its range, over n for a mean."""
+        return (high - low) * self.factor(records) / records
+
 
 @frozen(kw_only=True)
 class Variance:
@@ -117,6 +121,13 @@ class Variance:
                 "a sample variance needs at least 2 records, got 1: release more records or a mean instead."
             )
         return np.asarray(rows.var(axis=-1, ddof=1), dtype=np.float64)
+
+    def record_sensitivity(self, records: int, low: float, high: float) -> float:
+        """Return how much one record can move the statistic.
+
+        With r the mean of the other records, (n − 1) s² is a sum over them plus (n − 1)/n (x − r)².
+        """
+        return (high - low) ** 2 / records
 
     def step(self, records: int, resolution: float) -> float:
         """Return the spacing of the values: n Σx² − (Σx)² is a whole number of u², over n (n − 1)."""
@@ -152,6 +163,10 @@ class Quantile:
         ranked = np.partition(rows, (below, above), axis=-1)
         low, high = ranked[..., below], ranked[..., above]
         return np.asarray(low + float(fraction) * (high - low), dtype=np.float64)
+
+    def record_sensitivity(self, records: int, low: float, high: float) -> float:  # noqa: ARG002 - one signature
+        """Return how much one record can move the statistic: in the worst case, over the whole range."""
+        return high - low
 
     def step(self, records: int, resolution: float) -> float:
         """Return the spacing of the values: interpolation by p/q makes it q times finer than the rows'."""

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import whole
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
-from distpriv.modelling.lattice import resolution_of_datasets
+from distpriv.modelling.lattice import floor_of, group_size, integer_basis, resolution_of_datasets
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
@@ -93,11 +93,13 @@ def model(
             for name in protected.scenarios
         }
     )
+    steps = _steps(query, protected, tables, distributions, records)
     return QueryModel(
         names=query.names,
-        distributions=distributions,
+        distributions=_with_lattices(query, protected, tables, distributions, steps) if exact else distributions,
         protected_pairs=protected.pairs,
-        steps=_steps(query, protected, tables, distributions, records),
+        steps=steps,
+        record_sensitivities=_record_sensitivities(query, tables, records),
         provenance=Provenance(
             method="exact moments" if exact else "sampling",
             records=records,
@@ -189,10 +191,13 @@ class _Look:
     predicate: str | None
     satisfied: tuple[bool, ...]
 
+    def strata(self) -> list[Rows]:
+        """Return the positions, in the probe, of the rows of each stratum."""
+        return [self.table.probe.positions(self.predicate, side) for side in self.satisfied]
+
     def resolution(self, number: int, records: int) -> float:
         """Return the spacing of the rows of these strata; if the probe shows none, the widest it could be."""
-        probe = self.table.probe
-        strata = [(probe.numbers[number], probe.positions(self.predicate, side)) for side in self.satisfied]
+        strata = [(self.table.probe.numbers[number], rows) for rows in self.strata()]
         found = resolution_of_datasets(strata, records)
         if found or any(len(np.unique(values[rows])) > 1 for values, rows in strata):
             return found
@@ -211,3 +216,47 @@ def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int)
     """Return the spacing of sampled values of one released number, the coarsest of all scenarios."""
     sampled = [d.points[:, column] for d in distributions.values() if d.points is not None]
     return max(resolution_of_datasets([(values, np.arange(len(values)))], records=100) for values in sampled)
+
+
+def _with_lattices(
+    query: Query,
+    protected: ProtectedScenarios,
+    tables: Mapping[str, ReferenceTable],
+    distributions: Mapping[str, QueryDistribution],
+    steps: Floats,
+) -> dict[str, QueryDistribution]:
+    """Add to every law the lattice that a dataset's worth of rows generates, in units of the floor.
+
+    Rows of one stratum may replace each other, so their differences generate it.
+    """
+    units = floor_of(steps, [law.covariance for law in distributions.values()])
+    bases: dict[_Look, Floats] = {}
+    for name, scenario in protected.scenarios.items():
+        look = _look(scenario, tables[name])
+        if look not in bases:
+            moves = look.table.probe.numbers.T * (_factors(query, scenario.records) / scenario.records)
+            inside = [moves[rows[: group_size(scenario.records)]] for rows in look.strata()]
+            differences = np.concatenate([values - values[0] for values in inside if len(values)])
+            whole_units = np.round(differences / np.where(units > 0, units, 1.0)).astype(np.int64)
+            bases[look] = units[:, np.newaxis] * integer_basis(whole_units)
+    return {
+        name: evolve(law, lattice=bases[_look(protected.scenarios[name], tables[name])])
+        for name, law in distributions.items()
+    }
+
+
+def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:
+    """Return how much one record can move each statistic, between declared bounds or those of the reference rows."""
+    extremes = [table.extremes() for table in {id(table): table for table in tables.values()}.values()]
+    low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
+    sensitivities: list[float] = []
+    number = 0
+    for _, statistic in query.statistics:
+        if isinstance(statistic, FunctionOfRows):
+            sensitivities += [np.inf] * statistic.size
+            continue
+        declared = statistic.bounds if isinstance(statistic, RowMean) else None
+        bounds = declared or (float(low[number]), float(high[number]))
+        sensitivities.append(statistic.record_sensitivity(records, *bounds))
+        number += 1
+    return np.array(sensitivities)

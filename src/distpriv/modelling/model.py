@@ -13,6 +13,7 @@ from distpriv.framework.domains import did_you_mean, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario, checked_pairs
 from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.lattice import floor_of
 
 __all__ = ["Provenance", "QueryDistribution", "QueryModel", "Simulator", "empirical_model", "gaussian_model"]
 
@@ -29,6 +30,8 @@ class QueryDistribution:
     points: Floats | None = array_field(optional=True)
     weights: Floats | None = array_field(optional=True)
     """The probability of each point; all the same when there are points and no weights."""
+    lattice: Floats | None = array_field(optional=True)
+    """A basis, as columns, of the lattice the statistics live on together; that of the model's steps if not known."""
 
     def draw(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw from the points, or from the Gaussian with these moments when there are none."""
@@ -76,6 +79,8 @@ class QueryModel:
     steps: Floats = array_field()
     """The spacing of each statistic's values; 0 for one that is continuous."""
     provenance: Provenance
+    record_sensitivities: Floats = array_field()
+    """How much one record can move each statistic at most; infinite where nothing bounds it."""
     query: Query | None = None
     scenarios: Mapping[str, ShareScenario | TableScenario] = field(factory=dict)
     simulator: Simulator | None = field(default=None, eq=False)
@@ -84,6 +89,11 @@ class QueryModel:
     def dimension(self) -> int:
         """How many numbers are released: m."""
         return len(self.names)
+
+    @property
+    def floor(self) -> Floats:
+        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
+        return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j."""
@@ -258,6 +268,7 @@ def _given_model(
         protected_pairs=checked_pairs(pairs, distributions),
         steps=spacings,
         provenance=Provenance(method=method),
+        record_sensitivities=np.full(size, np.inf),
     )
 
 

@@ -115,6 +115,14 @@ class ReferenceTable:
             self._known[predicate] = self._moments(predicate)
         return self._known[predicate]
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the greatest value of every number, over all usable rows."""
+        if not self._known and "pool" in self.__dict__:
+            return self.pool.numbers.min(axis=1), self.pool.numbers.max(axis=1)
+        known = next(iter(self._known.values())) if self._known else self.moments(None)
+        strata = known.values()
+        return np.min([s.low for s in strata], axis=0), np.max([s.high for s in strata], axis=0)
+
     def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         self._refuse_no_rows()
         shifts = np.array([_round_centre(values[np.isfinite(values)]) for values in self.probe.numbers])

@@ -1,0 +1,59 @@
+"""A certificate: what is promised, whether the target is met, and what that rests on."""
+
+from typing import Literal
+
+from attrs import frozen
+
+from distpriv.framework.target import PrivacyTarget
+
+__all__ = ["Assumption", "Certificate", "Status", "Trust"]
+
+Trust = Literal["sampling", "gaussian", "assumed"]
+"""How much must be believed.
+
+`sampling`: only how the data were drawn. `gaussian`: also that f_θ is Gaussian with the modelled moments, on its
+lattice. `assumed`: also what the theorem assumes beyond that, which the data may contradict.
+"""
+
+Status = Literal["proved", "checked", "assumed"]
+"""Whether an assumption follows, was found to hold on the model, or has to be believed."""
+
+
+@frozen(kw_only=True)
+class Assumption:
+    """One thing a guarantee rests on, and the numbers that speak for or against it."""
+
+    statement: str
+    status: Status
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.statement}" + (f" ({self.evidence})" if self.evidence else "")
+
+
+@frozen(kw_only=True)
+class Certificate:
+    """The (ε, δ) that a mechanism has at a level of trust, held against the target."""
+
+    target: PrivacyTarget
+    epsilon: float
+    delta: float
+    """δ at this ε, the worst protected pair, with the error of its own computation added."""
+    trust: Trust
+    theorem: str
+    assumptions: tuple[Assumption, ...]
+    contradicted: bool = False
+    """Whether something checked on the model rules the guarantee out, whatever δ says."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the target is met at this level of trust."""
+        return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        promise = (
+            f"({self.epsilon:g}, {self.delta:.3g})-distribution privacy at trust {self.trust!r}, by {self.theorem}: "
+            f"the target ({self.target.epsilon:g}, {self.target.delta:g}) {verdict}"
+        )
+        return "\n".join([promise, *(f"  {assumption}" for assumption in self.assumptions)])

@@ -1,0 +1,154 @@
+"""From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
+
+import math
+from collections.abc import Iterable
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.exact_delta import pair_delta, worst_pair
+from distpriv.guarantees.lattice_floor import covers_floor, smoothing_error
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
+from distpriv.modelling.diagnostics import variance_ratio
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
+
+__all__ = ["certified", "certified_laplace_theorem"]
+
+LARGEST_SMOOTHING = 1e-3
+"""A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
+
+EXACT_MOMENTS = ("exact moments", "given moments")
+
+
+def certified(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: GaussianNoise | NoNoise,
+    *,
+    name: str,
+    theorem: str,
+    assumptions: Iterable[Assumption] = (),
+) -> AdditiveMechanism:
+    """Return the mechanism with Gaussian noise, or none, certified by the exact check on the model as it is."""
+    covariance = noise.covariance
+    pair, delta = worst_pair(model, covariance, target.epsilon)
+    lattice, smoothing = _lattice_assumption(model, noise)
+    estimated = model.provenance.method not in EXACT_MOMENTS
+    if lattice.status == "checked":
+        delta = max(_smoothed_delta(model, p, covariance, target.epsilon, smoothing) for p in model.protected_pairs)
+    certificate = Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=delta,
+        trust="gaussian" if lattice.status == "checked" and not estimated else "assumed",
+        theorem=theorem,
+        assumptions=(
+            *assumptions,
+            Assumption(
+                statement="the statistics are Gaussian with the modelled means and covariances",
+                status="assumed",
+                evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
+                if estimated
+                else model.provenance.method,
+            ),
+            Assumption(
+                statement="δ is exact for the covariances as they are",
+                status="checked",
+                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ = {delta:.3g} at "
+                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
+            ),
+            lattice,
+        ),
+    )
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
+def certified_laplace_theorem(
+    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, *, name: str, theorem: str
+) -> AdditiveMechanism:
+    """Return the mechanism with Laplace noise, certified by a theorem that assumes translations.
+
+    The theorem promises δ = 0. Where the model contradicts that, the certificate has the δ that the directions
+    without noise give away by themselves.
+    """
+    least = delta_lower_bound(model, noise, epsilon=target.epsilon)
+    most = delta_upper_bound(model, noise, epsilon=target.epsilon)
+    certificate = Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=least,
+        trust="assumed",
+        theorem=theorem,
+        assumptions=(
+            Assumption(
+                statement="the laws of a protected pair are translations of each other",
+                status="assumed",
+                evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that differ so, "
+                f"δ is proven to be between {least:.3g} and {most:.3g}",
+            ),
+            _uncovered_assumption(noise),
+        ),
+    )
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
+def _smoothed_delta(
+    model: QueryModel, pair: Pair, covariance: Floats, epsilon: float, smoothing: dict[str, float]
+) -> float:
+    """Return a bound on H_ε of the laws on their lattices, whose densities are within 1 ± η of the continuous ones.
+
+    ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ ((1 + η_i) p_i − e^ε (1 − η_j) p_j)₊ = (1 + η_i) H_{ε′}, e^{ε′} = e^ε (1 − η_j)/(1 + η_i);
+    and below 0, H_{ε′} ≤ H_0 + 1 − e^{ε′}.
+    """
+    first, second = smoothing[pair[0]], smoothing[pair[1]]
+    reduced = epsilon + math.log1p(-second) - math.log1p(first)
+    delta = pair_delta(model, pair, covariance, max(0.0, reduced)) + max(0.0, -math.expm1(min(0.0, reduced)))
+    return min(1.0, (1 + first) * delta)
+
+
+def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, float]]:
+    """Return whether the noise smooths the lattice of every scenario, and each scenario's smoothing error."""
+    if isinstance(noise, NoNoise) or not covers_floor(model, noise.covariance):
+        return _uncovered_assumption(noise), {}
+    covariance = noise.covariance
+    smoothing = {name: smoothing_error(model, law, covariance) for name, law in model.distributions.items()}
+    worst = max(smoothing.values())
+    if worst > LARGEST_SMOOTHING:
+        return (
+            Assumption(
+                statement="the statistics are continuous",
+                status="assumed",
+                evidence=f"they are tied together on a lattice that the noise does not smooth (error {worst:.2g}), so "
+                "the lattice attack may read them off",
+            ),
+            {},
+        )
+    return (
+        Assumption(
+            statement="the noise is coarse against the lattice that the statistics live on",
+            status="checked",
+            evidence=f"standard deviations of at least {', '.join(f'{h:.3g}' for h in model.floor)}; a smoothing error "
+            f"of {worst:.1e} is in δ",
+        ),
+        smoothing,
+    )
+
+
+def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise) -> Assumption:
+    axes = 0 if isinstance(noise, NoNoise) else noise.axes.shape[1]
+    attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
+    if axes < noise.dimension:
+        evidence = f"noise covers {axes} of {noise.dimension} directions: {attack}"
+    elif isinstance(noise, GaussianNoise):
+        evidence = f"the noise is finer than the lattice in some direction: {attack}"
+    else:
+        evidence = "Laplace noise covers every direction, but no proof says that it smooths a lattice"
+    return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
+
+
+def _largest_ratio(model: QueryModel) -> float:
+    pairs = model.protected_pairs
+    return max(variance_ratio(*(model.distributions[name].covariance for name in pair)) for pair in pairs)

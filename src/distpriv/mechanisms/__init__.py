@@ -1,0 +1,23 @@
+"""One file per theorem, each with one function from a model and a target to noise with its certificate."""
+
+from distpriv.mechanisms.directional_gaussian import directional_gaussian
+from distpriv.mechanisms.directional_laplace import directional_laplace
+from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
+from distpriv.mechanisms.eigenvector_gaussian import eigenvector_gaussian
+from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
+from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
+from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
+from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
+from distpriv.mechanisms.no_noise import no_noise
+
+__all__ = [
+    "directional_gaussian",
+    "directional_laplace",
+    "directional_uncertainty",
+    "eigenvector_gaussian",
+    "expected_value_gaussian",
+    "expected_value_laplace",
+    "group_privacy_gaussian",
+    "group_privacy_laplace",
+    "no_noise",
+]

@@ -1,0 +1,35 @@
+"""Theorem 4.3 with Gaussian noise: along the direction of the mean shifts only."""
+
+import numpy as np
+
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import certified
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.directional_laplace import Directions, shift_axes
+from distpriv.mechanisms.hypotheses import Radius, equal_means, gaussian_radius
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import mean_sensitivity
+from distpriv.noise.laws import GaussianNoise, NoNoise
+
+__all__ = ["directional_gaussian"]
+
+
+def directional_gaussian(
+    model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", directions: Directions = "one"
+) -> AdditiveMechanism:
+    r"""Add :math:`N(0, (Δ_{E,2}/r)^2 BBᵀ)`, B the direction of the shifts or an orthonormal basis of their span.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> mechanism = directional_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism.noise.variances.round(2)
+    array([165.72])
+    """
+    name, theorem = "directional_gaussian", "Theorem 4.3 with Gaussian noise"
+    deviation = mean_sensitivity(model, order=2) / gaussian_radius(target, radius)
+    if deviation == 0:
+        nothing = NoNoise(dimension=model.dimension)
+        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
+    axes = shift_axes(model, directions, theorem)
+    noise = GaussianNoise(axes=axes, variances=np.full(axes.shape[1], deviation**2))
+    return certified(model, target, noise, name=name, theorem=theorem)

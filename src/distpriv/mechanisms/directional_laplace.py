@@ -1,0 +1,54 @@
+"""Theorem 4.3: Laplace noise along the direction of the mean shifts only."""
+
+from typing import Literal
+
+import numpy as np
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import certified, certified_laplace_theorem
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
+from distpriv.noise.laws import LaplaceNoise, NoNoise
+
+__all__ = ["Directions", "directional_laplace", "shift_axes"]
+
+Directions = Literal["one", "several"]
+"""Refuse shifts that are not parallel, or use a basis of their span."""
+
+
+def directional_laplace(
+    model: QueryModel, target: PrivacyTarget, *, directions: Directions = "one"
+) -> AdditiveMechanism:
+    r"""Add :math:`Y v`, :math:`Y ∼ \mathrm{Lap}(Δ_{E,2}/ε)`, along the unit vector v that all shifts are parallel to.
+
+    With several directions, independent Laplace coordinates in an orthonormal basis B of the shifts' span, all
+    of scale :math:`\max ‖Bᵀd_{ij}‖₁/ε`: the L2 length would not do, as the density falls with the L1 norm.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> directional_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales
+    array([10.])
+    """
+    name, theorem = "directional_laplace", "Theorem 4.3"
+    epsilon = laplace_epsilon(target)
+    shifts = mean_shifts(model)
+    if not shifts.any():
+        nothing = NoNoise(dimension=model.dimension)
+        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
+    axes = shift_axes(model, directions, theorem)
+    scale = float(np.abs(shifts @ axes).sum(axis=1).max()) / epsilon
+    noise = LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale))
+    return certified_laplace_theorem(model, target, noise, name=name, theorem=theorem)
+
+
+def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:
+    """Return the axes of directional noise, as columns."""
+    if directions == "one":
+        return common_direction(model, theorem)[:, np.newaxis]
+    if directions == "several":
+        return shift_basis(model)
+    raise InvalidInput(f"directions must be 'one' or 'several', got {directions!r}.")

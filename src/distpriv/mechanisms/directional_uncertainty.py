@@ -1,0 +1,49 @@
+"""Algorithm 1, Theorem A.1: Gaussian noise along the shifts, less what the attacker does not know anyway."""
+
+import numpy as np
+
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import certified
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import (
+    Covariance,
+    Radius,
+    equal_means,
+    gaussian_radius,
+    pair_covariance,
+)
+from distpriv.mechanisms.no_noise import mahalanobis
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import common_direction, mean_shifts
+from distpriv.noise.laws import GaussianNoise, NoNoise
+
+__all__ = ["directional_uncertainty"]
+
+
+def directional_uncertainty(
+    model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", covariance: Covariance = "shared"
+) -> AdditiveMechanism:
+    r"""Add :math:`N(0, σ^2 vvᵀ)` with :math:`σ^2 = \max_{ij} \max(0, (α_{ij}/r)^2 - 1/(vᵀΣ_{ij}^{-1}v))`.
+
+    Along v the attacker's own uncertainty has variance :math:`1/(vᵀΣ^{-1}v)`, what is left when all other directions
+    are known: :math:`Σ + t vvᵀ ≻ 0` exactly if :math:`t > -1/(vᵀΣ^{-1}v)`. Nothing is credited if v is outside
+    the range of Σ.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
+    >>> directional_uncertainty(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
+    array([2.6289])
+    """
+    name, theorem = "directional_uncertainty", "Theorem A.1"
+    allowed = gaussian_radius(target, radius)
+    nothing = NoNoise(dimension=model.dimension)
+    if not mean_shifts(model).any():
+        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
+    direction = common_direction(model, theorem)
+    missing = 0.0
+    for pair in model.protected_pairs:
+        known = mahalanobis(direction, pair_covariance(model, pair, covariance, theorem))
+        along = float(model.mean_shift(pair) @ direction)
+        missing = max(missing, (along / allowed) ** 2 - known**-2)
+    noise = GaussianNoise(axes=direction[:, np.newaxis], variances=np.array([missing])) if missing > 0 else nothing
+    return certified(model, target, noise, name=name, theorem=theorem)

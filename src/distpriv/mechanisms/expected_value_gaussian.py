@@ -1,0 +1,35 @@
+"""Theorem 4.2: Gaussian noise on every statistic, scaled to the L2 distance of the means."""
+
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import certified
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import Radius, equal_means, gaussian_radius
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import mean_sensitivity
+from distpriv.noise.laws import GaussianNoise, NoNoise
+
+__all__ = ["expected_value_gaussian"]
+
+
+def expected_value_gaussian(
+    model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic"
+) -> AdditiveMechanism:
+    r"""Add :math:`N(0, (Δ_{E,2}/r)^2 I)`, which hides any shift of length :math:`Δ_{E,2}`.
+
+    If the laws of a pair are translations of each other, that is all there is to hide.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(
+    ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
+    ... )
+    >>> target = PrivacyTarget(epsilon=1, delta=0.001)
+    >>> expected_value_gaussian(model, target, radius="classic").noise.variances.round(2)
+    array([28.52, 28.52])
+    """
+    name, theorem = "expected_value_gaussian", "Theorem 4.2"
+    deviation = mean_sensitivity(model, order=2) / gaussian_radius(target, radius)
+    if deviation == 0:
+        nothing = NoNoise(dimension=model.dimension)
+        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
+    noise = GaussianNoise.isotropic(model.dimension, deviation)
+    return certified(model, target, noise, name=name, theorem=theorem)

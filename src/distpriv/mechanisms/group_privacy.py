@@ -1,0 +1,75 @@
+"""What group differential privacy needs: how many records differ, and how much each can move the statistics."""
+
+from typing import Literal
+
+import numpy as np
+
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import whole
+from distpriv.framework.secrets import ShareScenario
+from distpriv.guarantees.certificate import Assumption
+from distpriv.modelling.model import QueryModel
+
+__all__ = ["Group", "group_assumptions", "group_size", "record_sensitivities", "sufficient_group"]
+
+Group = Literal["sufficient", "records"] | int
+"""The records in which coupled datasets differ, all records (the paper's baseline), or so many."""
+
+
+def record_sensitivities(model: QueryModel) -> Floats:
+    """Return how much one record can move each statistic, or say which one nothing bounds."""
+    unbounded = [name for name, s in zip(model.names, model.record_sensitivities, strict=True) if np.isinf(s)]
+    if unbounded:
+        raise InvalidModel(
+            f"nothing bounds how much one record can move {unbounded[0]!r}: group privacy needs bounds, as in "
+            "mean('age', bounds=(17, 90)), and rows."
+        )
+    return model.record_sensitivities
+
+
+def sufficient_group(model: QueryModel) -> int | None:
+    """Return the largest number of records in which coupled datasets of a protected pair differ; None if unknown.
+
+    Two shares differ in |n₁ − n₁′| records; tables of their own in all of them.
+    """
+    sizes = []
+    for first, second in model.protected_pairs:
+        one, other = model.scenarios.get(first), model.scenarios.get(second)
+        if one is None or other is None:
+            return None
+        same = isinstance(one, ShareScenario) and isinstance(other, ShareScenario)
+        sizes.append(abs(one.positives - other.positives) if same else one.records)  # type: ignore[union-attr]
+    return max(sizes)
+
+
+def group_size(model: QueryModel, group: Group) -> int:
+    """Return the number of records to protect together."""
+    if group == "sufficient":
+        enough = sufficient_group(model)
+        if enough is None:
+            raise InvalidModel("this model does not know in how many records its scenarios differ: give group=10, say.")
+        return enough
+    if group == "records":
+        if model.provenance.records is None:
+            raise InvalidModel("this model does not know how many records there are: give group=100, say.")
+        return model.provenance.records
+    return whole("group", group, InvalidInput, at_least=1, cure="or 'sufficient', or 'records'")
+
+
+def group_assumptions(model: QueryModel, size: int) -> tuple[tuple[Assumption, ...], bool]:
+    """Return what group privacy of this size rests on, and whether the scenarios differ in more records than that."""
+    enough = sufficient_group(model)
+    covered = enough is not None and size >= enough
+    differ = Assumption(
+        statement=f"datasets of a protected pair can be coupled to differ in at most {size} records",
+        status="proved" if covered else "assumed",
+        evidence="the number of records is not known" if enough is None else f"they differ in {enough}",
+    )
+    bounded = Assumption(
+        statement="one record moves the statistics by at most "
+        + ", ".join(f"{s:.3g}" for s in model.record_sensitivities),
+        status="proved",
+        evidence="declared bounds, or those of the reference rows that the data are drawn from",
+    )
+    return (differ, bounded), enough is not None and not covered

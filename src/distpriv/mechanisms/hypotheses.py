@@ -1,0 +1,101 @@
+"""The hypotheses that theorems share: radii, covariances of a pair, eigenvectors in common."""
+
+from typing import Literal
+
+import numpy as np
+
+from distpriv.distances.gaussian import analytic_radius, classic_radius
+from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption
+from distpriv.modelling.diagnostics import variance_ratio
+from distpriv.modelling.model import QueryModel
+
+__all__ = [
+    "Covariance",
+    "Radius",
+    "equal_means",
+    "gaussian_radius",
+    "laplace_epsilon",
+    "pair_covariance",
+    "shared_eigenbasis",
+]
+
+Radius = Literal["analytic", "classic"]
+"""The exact radius, or the paper's ε/√(2 ln(1.25/δ)), which is proven for ε ≤ 1 only."""
+
+Covariance = Literal["shared", "pooled"]
+"""Refuse covariances that differ inside a pair, or take their average and let the exact check judge."""
+
+SAME = 1e-9
+"""Covariances whose ratio is this close to 1 are the same but for rounding."""
+
+
+def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
+    """Return the Mahalanobis distance that the target can bear."""
+    if radius not in ("analytic", "classic"):
+        raise InvalidInput(f"radius must be 'analytic' or 'classic', got {radius!r}.")
+    if target.delta == 0:
+        raise InvalidTarget("Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.")
+    if radius == "classic" and target.epsilon == 0:
+        raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
+    if radius == "classic":
+        return classic_radius(target.epsilon, target.delta)
+    # A hair less than what is asked for leaves room for the error that the exact check adds to its δ.
+    return analytic_radius(target.epsilon, target.delta * (1 - 1e-9))
+
+
+def laplace_epsilon(target: PrivacyTarget) -> float:
+    """Return ε, which Laplace noise needs to be above 0."""
+    if target.epsilon == 0:
+        raise InvalidTarget("Laplace noise cannot reach epsilon = 0: give an epsilon above 0, or use Gaussian noise.")
+    return target.epsilon
+
+
+def pair_covariance(model: QueryModel, pair: Pair, covariance: Covariance, theorem: str) -> Floats:
+    """Return the covariance that a pair shares, or its average if pooling is asked for."""
+    if covariance not in ("shared", "pooled"):
+        raise InvalidInput(f"covariance must be 'shared' or 'pooled', got {covariance!r}.")
+    first, second = (model.distributions[name].covariance for name in pair)
+    ratio = variance_ratio(first, second)
+    if covariance == "shared" and ratio > 1 + SAME:
+        raise AssumptionViolated(
+            f"{theorem} needs the covariances of a protected pair to be equal, and those of {pair[0]!r} and "
+            f"{pair[1]!r} differ by a factor of {ratio:.3g}: use covariance='pooled' and mind the certificate."
+        )
+    return np.asarray((first + second) / 2)
+
+
+def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -> tuple[Floats, Floats]:
+    """Return the variances of every scenario, one a row, along eigenvectors common to all, and those eigenvectors.
+
+    Pooled, there is one row: the variances of the average of all covariances.
+    """
+    for pair in model.protected_pairs:
+        pair_covariance(model, pair, covariance, theorem)
+    covariances = np.array([law.covariance for law in model.distributions.values()])
+    if covariance == "pooled":
+        variances, axes = np.linalg.eigh(covariances.mean(axis=0))
+        return variances[np.newaxis], axes
+    # A sum with unrelated weights has no eigenvalue in common that the matrices do not all have in common.
+    weights = 1 + np.modf(np.sqrt(2) * np.arange(1, len(covariances) + 1))[0]
+    axes = np.linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1))[1]
+    rotated = axes.T @ covariances @ axes
+    variances = np.diagonal(rotated, axis1=1, axis2=2)
+    off = np.abs(rotated - np.einsum("ij,jk->ijk", variances, np.eye(len(axes)))).max()
+    if off > SAME * np.abs(variances).max():
+        raise AssumptionViolated(
+            f"{theorem} needs eigenvectors that all scenarios' covariances share, and these leave {off:.3g} off the "
+            "diagonal: use covariance='pooled' and mind the certificate."
+        )
+    return variances, axes
+
+
+def equal_means() -> Assumption:
+    """Return what is said when there is nothing to hide in the means."""
+    return Assumption(
+        statement="no noise is needed for the means, which are the same in both scenarios of every pair",
+        status="checked",
+    )

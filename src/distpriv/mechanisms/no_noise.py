@@ -1,0 +1,64 @@
+"""Theorem 4.4: no noise at all, where the attacker's own uncertainty suffices."""
+
+import numpy as np
+
+from distpriv.errors import AssumptionViolated
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import certified
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, pair_covariance
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import NoNoise
+
+__all__ = ["mahalanobis", "no_noise"]
+
+
+def no_noise(
+    model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", covariance: Covariance = "shared"
+) -> AdditiveMechanism:
+    r"""Release the statistics as they are, which is private if :math:`dᵀΣ^{-1}d ≤ r^2` for every pair.
+
+    Where it is not, the certificate says so. A shift outside the range of Σ tells the scenarios apart with certainty,
+    and is refused.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
+    >>> no_noise(model, PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
+    True
+    """
+    theorem = "Theorem 4.4"
+    allowed = gaussian_radius(target, radius)
+    farthest = max(
+        mahalanobis(model.mean_shift(pair), pair_covariance(model, pair, covariance, theorem))
+        for pair in model.protected_pairs
+    )
+    if np.isinf(farthest):
+        raise AssumptionViolated(
+            f"{theorem} needs shifts inside the range of the covariance, and one is outside it, so that its scenarios "
+            "can be told apart with certainty: use a mechanism that adds noise, such as directional_gaussian."
+        )
+    distances = Assumption(
+        statement=f"means are at most {allowed:.4g} standard deviations apart",
+        status="checked" if farthest <= allowed else "assumed",
+        evidence=f"they are {farthest:.4g} apart",
+    )
+    noise = NoNoise(dimension=model.dimension)
+    return certified(model, target, noise, name="no_noise", theorem=theorem, assumptions=[distances])
+
+
+def mahalanobis(shift: Floats, covariance: Floats) -> float:
+    """Return √(dᵀΣ⁻¹d), infinite if d is outside the range of Σ.
+
+    >>> mahalanobis(np.array([2.0, 0.0]), np.diag([4.0, 0.0])), mahalanobis(np.array([0.0, 1.0]), np.diag([4.0, 0.0]))
+    (1.0, inf)
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    units = np.where(deviations > 0, deviations, 1.0)
+    variances, axes = np.linalg.eigh(covariance / np.outer(units, units))
+    inside = variances > 1e-12 * max(float(variances.max(initial=0.0)), 1e-300)
+    parts = axes.T @ (shift / units)
+    if (np.abs(parts[~inside]) > 1e-9 * np.abs(parts).max(initial=0.0)).any():
+        return float("inf")
+    return float(np.sqrt((parts[inside] ** 2 / variances[inside]).sum()))

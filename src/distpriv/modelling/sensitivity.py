@@ -1,0 +1,53 @@
+"""How far apart the scenarios' means are: sensitivities and directions of the mean shifts."""
+
+import numpy as np
+
+from distpriv.errors import AssumptionViolated
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.model import QueryModel
+
+__all__ = ["common_direction", "mean_sensitivity", "mean_shifts", "shift_basis"]
+
+PARALLEL = 1e-9
+"""A part of the shifts across the direction that is smaller than this share of the largest shift is rounding."""
+
+
+def mean_shifts(model: QueryModel) -> Floats:
+    """Return d_ij of every protected pair, one a row."""
+    return np.array([model.mean_shift(pair) for pair in model.protected_pairs])
+
+
+def mean_sensitivity(model: QueryModel, order: int) -> float:
+    r"""Return Δ_{E,n}, the largest n-norm of a mean shift: :math:`\max_{(i,j) ∈ Ψ} ‖μ_i - μ_j‖_n`.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=np.eye(2), pairs=[("a", "b")])
+    >>> mean_sensitivity(model, order=1), mean_sensitivity(model, order=2)
+    (7.0, 5.0)
+    """
+    return float(np.linalg.norm(mean_shifts(model), ord=order, axis=1).max())
+
+
+def shift_basis(model: QueryModel) -> Floats:
+    """Return an orthonormal basis, as columns, of the span of all mean shifts."""
+    shifts = mean_shifts(model)
+    _, sizes, directions = np.linalg.svd(shifts, full_matrices=False)
+    return np.asarray(directions[sizes > PARALLEL * max(sizes.max(initial=0.0), 1e-300)].T)
+
+
+def common_direction(model: QueryModel, theorem: str) -> Floats:
+    """Return the unit vector v that all mean shifts are parallel to.
+
+    Raises:
+        AssumptionViolated: they are not.
+    """
+    basis = shift_basis(model)
+    if basis.shape[1] > 1:
+        shifts = mean_shifts(model)
+        along = shifts @ basis[:, :1]
+        across = np.linalg.norm(shifts - along @ basis[:, :1].T, axis=1).max()
+        raise AssumptionViolated(
+            f"{theorem} needs mean shifts that are all parallel, and these are up to {across:.3g} off one direction: "
+            "use directions='several' where there is such an option, or another mechanism."
+        )
+    return np.asarray(basis[:, 0])

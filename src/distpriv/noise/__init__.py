@@ -1,0 +1,1 @@
+"""What the noise is: the law of Z in F(Data) + Z."""

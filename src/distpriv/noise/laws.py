@@ -1,0 +1,214 @@
+r"""The laws of noise, along orthonormal axes, and how large the noise is.
+
+A law is a description: it says what Z is, not how a release draws it. `simulate` draws seeded floating-point noise,
+which is good for experiments and not for releases: its low-order bits depend on the value it is added to.
+"""
+
+import math
+from typing import Self
+
+import numpy as np
+from attrs import field, frozen
+from scipy.optimize import brentq
+from scipy.special import erfcx, gammaln
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats, array_field
+
+__all__ = ["GaussianNoise", "LaplaceNoise", "NoNoise", "NoiseLaw"]
+
+NORMAL_95 = 1.959963984540054
+"""Φ⁻¹(0.975)."""
+
+_LOG_TIMES = np.arange(-80.0, 80.0, 0.25)
+"""Where `_expected_root` takes its integrand, which decays like e^{−|u|/2} and is analytic for |Im u| < π."""
+
+
+@frozen(kw_only=True)
+class GaussianNoise:
+    """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics."""
+
+    axes: Floats = array_field()
+    variances: Floats = array_field()
+
+    def __attrs_post_init__(self) -> None:
+        _require_axes(self.axes, self.variances, "variances")
+
+    @classmethod
+    def isotropic(cls, dimension: int, deviation: float) -> Self:
+        """Return N(0, deviation² I)."""
+        return cls(axes=np.eye(dimension), variances=np.full(dimension, deviation**2))
+
+    @classmethod
+    def along(cls, axes: Floats, variances: Floats) -> Self:
+        """Return noise along the axes that have a variance; the others are left out."""
+        kept = np.asarray(variances) > 0
+        return cls(axes=np.asarray(axes)[:, kept], variances=np.asarray(variances)[kept])
+
+    @classmethod
+    def of(cls, covariance: Floats) -> Self:
+        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none."""
+        variances, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
+        return cls.along(axes, np.where(variances > 1e-15 * variances.max(initial=0.0), variances, 0.0))
+
+    @property
+    def dimension(self) -> int:
+        """How many statistics the noise is added to."""
+        return int(self.axes.shape[0])
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance S of Z."""
+        return np.asarray((self.axes * self.variances) @ self.axes.T)
+
+    @property
+    def expected_l2(self) -> float:
+        r"""E‖Z‖₂, in closed form where all variances are equal and by quadrature otherwise.
+
+        >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
+        34.49
+        """
+        count = len(self.variances)
+        if count and np.ptp(self.variances) == 0:
+            deviation = math.sqrt(2 * self.variances[0])
+            return float(deviation * math.exp(gammaln((count + 1) / 2) - gammaln(count / 2)))
+        scale = float(self.variances.max(initial=0.0))
+        if scale == 0:
+            return 0.0
+        times = np.exp(_LOG_TIMES)
+        log_transform = -np.log1p(2 * np.multiply.outer(times, self.variances / scale)).sum(axis=1) / 2
+        return math.sqrt(scale) * _expected_root(log_transform)
+
+    @property
+    def expected_rms(self) -> float:
+        """√(E‖Z‖²)."""
+        return math.sqrt(self.variances.sum())
+
+    @property
+    def half_widths(self) -> Floats:
+        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
+        return np.asarray(NORMAL_95 * np.sqrt(np.maximum(np.diag(self.covariance), 0)))
+
+    def simulate(self, draws: int, seed: int) -> Floats:
+        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        normal = np.random.default_rng(seed).normal(size=(draws, len(self.variances)))
+        return np.asarray((normal * np.sqrt(self.variances)) @ self.axes.T)
+
+
+@frozen(kw_only=True)
+class LaplaceNoise:
+    """Z = Σ_k Y_k v_k, Y_k ~ Lap(scale_k) independent, the v_k orthonormal columns of `axes`."""
+
+    axes: Floats = array_field()
+    scales: Floats = array_field()
+
+    def __attrs_post_init__(self) -> None:
+        _require_axes(self.axes, self.scales, "scales")
+
+    @classmethod
+    def isotropic(cls, dimension: int, scale: float) -> Self:
+        """Return independent Lap(scale) on every statistic."""
+        return cls(axes=np.eye(dimension), scales=np.full(dimension, scale))
+
+    @property
+    def dimension(self) -> int:
+        """How many statistics the noise is added to."""
+        return int(self.axes.shape[0])
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance of Z: 2 scale² along each axis."""
+        return np.asarray((self.axes * (2 * self.scales**2)) @ self.axes.T)
+
+    @property
+    def expected_l2(self) -> float:
+        """E‖Z‖₂, in closed form for one axis and by quadrature otherwise.
+
+        >>> LaplaceNoise(axes=[[0.6], [0.8]], scales=[3.0]).expected_l2
+        3.0
+        """
+        if len(self.scales) <= 1:
+            return float(self.scales.sum())
+        scale = float(self.scales.max())
+        x = np.divide.outer(np.exp(-_LOG_TIMES / 2) / 2, self.scales / scale)
+        with np.errstate(divide="ignore"):  # at late times the transform is 0 to the last digit
+            log_transform = np.log1p(_laplace_transform_less_one(x)).sum(axis=1)
+        return scale * _expected_root(log_transform)
+
+    @property
+    def expected_rms(self) -> float:
+        """√(E‖Z‖²)."""
+        return math.sqrt(2 * (self.scales**2).sum())
+
+    @property
+    def half_widths(self) -> Floats:
+        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
+        return np.array([_laplace_sum_quantile(np.abs(row) * self.scales) for row in self.axes])
+
+    def simulate(self, draws: int, seed: int) -> Floats:
+        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        laplace = np.random.default_rng(seed).laplace(size=(draws, len(self.scales)))
+        return np.asarray((laplace * self.scales) @ self.axes.T)
+
+
+@frozen(kw_only=True)
+class NoNoise:
+    """Z = 0: the statistics are released as they are."""
+
+    dimension: int = field()
+    expected_l2: float = field(default=0.0, init=False)
+    expected_rms: float = field(default=0.0, init=False)
+
+    @property
+    def covariance(self) -> Floats:
+        """All zeros."""
+        return np.zeros((self.dimension, self.dimension))
+
+    @property
+    def half_widths(self) -> Floats:
+        """All zeros."""
+        return np.zeros(self.dimension)
+
+    def simulate(self, draws: int, seed: int) -> Floats:  # noqa: ARG002 - the laws share one signature
+        """Return zeros."""
+        return np.zeros((draws, self.dimension))
+
+
+NoiseLaw = GaussianNoise | LaplaceNoise | NoNoise
+"""Any law of noise."""
+
+
+def _require_axes(axes: Floats, sizes: Floats, name: str) -> None:
+    if axes.ndim != 2 or sizes.shape != (axes.shape[1],) or not np.isfinite(sizes).all() or (sizes < 0).any():
+        raise InvalidInput(
+            f"noise needs one column of axes for each of its {name}, which are finite and not negative: got axes of "
+            f"shape {axes.shape} and {name} {sizes.tolist()}."
+        )
+    if np.abs(axes.T @ axes - np.eye(axes.shape[1])).max(initial=0.0) > 1e-9:
+        raise InvalidInput("the axes of noise must be orthonormal columns: orthonormalise them, by QR say.")
+
+
+def _expected_root(log_transform: Floats) -> float:
+    r"""E√Q from log E e^{−tQ} at t = e^u: :math:`\frac{1}{2\sqrt π} \int (1 - E e^{-tQ}) t^{-1/2} du`."""
+    integrand = -np.expm1(log_transform) * np.exp(-_LOG_TIMES / 2)
+    return float(integrand.sum() * (_LOG_TIMES[1] - _LOG_TIMES[0]) / (2 * math.sqrt(math.pi)))
+
+
+def _laplace_transform_less_one(x: Floats) -> Floats:
+    """E e^{−tY²} − 1 for Y ~ Lap(b), with x = 1/(2b√t): √π x erfcx(x) − 1, by its series where that cancels."""
+    with np.errstate(over="ignore", divide="ignore"):
+        y = 1.0 / (2.0 * x**2)
+        series = -y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y)))
+    return np.where(x > 200, series, math.sqrt(math.pi) * x * erfcx(np.minimum(x, 200.0)) - 1.0)
+
+
+def _laplace_sum_quantile(scales: Floats) -> float:
+    """The c with Pr[|Σ Y_k| ≤ c] = 95 % for independent Y_k ~ Lap(scale_k)."""
+    scales = scales[scales > 1e-12 * scales.max(initial=0.0)]
+    if len(scales) <= 1:
+        return float(-math.log(0.05) * scales.sum())
+    total = float(scales.sum())
+    step = 2 * math.pi / (80 * total)
+    times = (np.arange(20_000) + 0.5) * step
+    weights = (2 / math.pi) * step / times / np.prod(1 + np.multiply.outer(times, scales) ** 2, axis=1)
+    return float(brentq(lambda c: np.sin(times * c) @ weights - 0.95, 0.0, -math.log(0.05) * total * 2))
