@@ -86,8 +86,8 @@ def certified_laplace_theorem(
             Assumption(
                 statement="the laws of a protected pair are translations of each other",
                 status="assumed",
-                evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that differ so, "
-                f"δ is proven to be between {least:.3g} and {most:.3g}",
+                evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that "
+                f"differ so, δ is proven to be between {least:.3g} and {most:.3g}",
             ),
             _uncovered_assumption(noise),
         ),

@@ -1,0 +1,33 @@
+from distpriv import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+
+TARGET = PrivacyTarget(epsilon=1, delta=1e-3)
+
+
+def certificate(epsilon: float = 1.0, delta: float = 1e-3, contradicted: bool = False) -> Certificate:
+    return Certificate(
+        target=TARGET,
+        epsilon=epsilon,
+        delta=delta,
+        trust="gaussian",
+        theorem="Theorem 4.2",
+        assumptions=(Assumption(statement="the earth is round", status="checked", evidence="twice"),),
+        contradicted=contradicted,
+    )
+
+
+def test_a_certificate_holds_exactly_if_it_meets_its_target() -> None:
+    assert certificate().holds
+    assert certificate(epsilon=0.5, delta=0).holds
+    assert not certificate(epsilon=1 + 1e-9).holds
+    assert not certificate(delta=1.0000001e-3).holds
+    assert not certificate(contradicted=True).holds
+    assert not certificate(delta=float("nan")).holds
+
+
+def test_a_certificate_reads_as_a_statement_with_its_assumptions() -> None:
+    assert str(certificate()).splitlines() == [
+        "(1, 0.001)-distribution privacy at trust 'gaussian', by Theorem 4.2: the target (1, 0.001) holds",
+        "  checked: the earth is round (twice)",
+    ]
+    assert "DOES NOT HOLD" in str(certificate(delta=0.1))

@@ -1,0 +1,78 @@
+import numpy as np
+import polars as pl
+import pytest
+
+import distpriv as dp
+from distpriv.guarantees.certify import certified
+from distpriv.noise.laws import GaussianNoise
+
+TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+
+
+def model(**changes: object) -> dp.QueryModel:
+    given = {
+        "means": {"a": [0, 0], "b": [3, 1]},
+        "covariances": np.diag([25.0, 16.0]),
+        "pairs": [("a", "b")],
+        "steps": [1, 1],
+    }
+    return dp.gaussian_model(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_noise_above_the_floor_that_passes_the_check_is_trusted_as_gaussian() -> None:
+    found = certified(model(), TARGET, GaussianNoise.isotropic(2, 9.0), name="x", theorem="y").certificate
+    assert found.trust == "gaussian"
+    assert found.holds
+    exact = dp.exact_delta(model(), 81 * np.eye(2), epsilon=1)
+    assert exact <= found.delta <= exact * (1 + 1e-6)
+    assert any("coarse against the lattice" in a.statement and a.status == "checked" for a in found.assumptions)
+
+
+def test_noise_below_the_floor_is_only_assumed_and_names_the_lattice_attack() -> None:
+    noise = GaussianNoise(axes=np.eye(2), variances=np.array([100.0, 0.5]))
+    found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
+    assert found.trust == "assumed"
+    assert "finer than the lattice in some direction" in str(found)
+    assert "lattice attack" in str(found)
+
+
+def test_noise_along_one_direction_is_only_assumed_and_names_the_lattice_attack() -> None:
+    noise = GaussianNoise(axes=np.array([[1.0], [0.0]]), variances=np.array([1e4]))
+    found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
+    assert found.trust == "assumed"
+    assert "noise covers 1 of 2 directions" in str(found)
+    assert "lattice attack" in str(found)
+
+
+def test_noise_that_fails_the_check_does_not_hold_at_any_trust() -> None:
+    found = certified(model(), TARGET, GaussianNoise.isotropic(2, 2.0), name="x", theorem="y").certificate
+    assert found.trust == "gaussian"
+    assert not found.holds
+    assert found.delta > 1e-3
+
+
+def test_moments_that_were_estimated_are_not_trusted_as_gaussian() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.integers(0, 50, 2000), "s": rng.random(2000) < 0.4})
+    share = dp.Share("s", values=(0.4, 0.6))
+    noise = GaussianNoise.isotropic(1, 100.0)
+    for method, trust in (("exact", "gaussian"), ("sampling", "assumed")):
+        made = dp.model(table, dp.Query(x=dp.mean("x")), share, records=50, method=method, draws=200)  # type: ignore[arg-type]
+        assert certified(made, TARGET, noise, name="x", theorem="y").certificate.trust == trust
+
+
+def test_the_lattice_is_counted_in_delta() -> None:
+    narrow = model(covariances=np.diag([1.0, 1.0]), means={"a": [0, 0], "b": [0.1, 0]})
+    noise = GaussianNoise.isotropic(2, 1.0)
+    found = certified(narrow, TARGET, noise, name="x", theorem="y").certificate
+    smooth = dp.exact_delta(narrow, np.eye(2), epsilon=1)
+    assert found.trust == "gaussian"
+    assert found.delta > smooth
+    assert found.delta == pytest.approx(smooth, rel=1e-2, abs=1e-12)
+
+
+def test_at_epsilon_zero_the_smoothing_is_added_to_the_total_variation() -> None:
+    target = dp.PrivacyTarget(epsilon=0, delta=0.1)
+    found = certified(model(), target, GaussianNoise.isotropic(2, 40.0), name="x", theorem="y").certificate
+    exact = dp.exact_delta(model(), 1600 * np.eye(2), epsilon=0)
+    assert exact <= found.delta <= exact + 1e-6

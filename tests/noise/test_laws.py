@@ -1,0 +1,102 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+
+
+def axes(size: int, count: int, seed: int = 0) -> Floats:
+    return np.asarray(np.linalg.qr(np.random.default_rng(seed).normal(size=(size, count)))[0])
+
+
+LAWS: dict[str, NoiseLaw] = {
+    "isotropic Gaussian": GaussianNoise.isotropic(5, 3.0),
+    "rank-deficient Gaussian": GaussianNoise(axes=axes(5, 2), variances=np.array([4.0, 0.01])),
+    "uneven Gaussian": GaussianNoise(axes=axes(4, 4), variances=np.array([1e-4, 1.0, 4.0, 900.0])),
+    "isotropic Laplace": LaplaceNoise.isotropic(3, 2.0),
+    "directional Laplace": LaplaceNoise(axes=axes(5, 1), scales=np.array([3.0])),
+    "uneven Laplace": LaplaceNoise(axes=axes(4, 3), scales=np.array([0.1, 1.0, 30.0])),
+    "none": NoNoise(dimension=3),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_what_a_law_says_of_itself_is_what_it_does(name: str) -> None:
+    law = LAWS[name]
+    drawn = law.simulate(200_000, seed=1)
+    assert drawn.shape == (200_000, law.dimension)
+    lengths = np.linalg.norm(drawn, axis=1)
+    error = lengths.std() / len(lengths) ** 0.5
+    assert abs(lengths.mean() - law.expected_l2) <= 4.5 * error
+    assert (lengths**2).mean() == pytest.approx(law.expected_rms**2, abs=4.5 * (lengths**2).std() / len(lengths) ** 0.5)
+    assert np.trace(law.covariance) == pytest.approx(law.expected_rms**2)
+    scale = max(law.expected_rms**2, 1e-300)
+    np.testing.assert_allclose(np.cov(drawn.T) / scale, law.covariance / scale, atol=0.02)
+    inside = (np.abs(drawn) <= law.half_widths * (1 + 1e-12)).mean(axis=0)
+    assert ((np.abs(inside - 0.95) < 4.5 * (0.0475 / len(drawn)) ** 0.5) | (law.half_widths == 0)).all()
+    assert np.array_equal(drawn, law.simulate(200_000, seed=1))
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=3), st.integers(0, 100))
+def test_expected_length_is_between_the_largest_part_and_the_root_mean_square(sizes: list[float], seed: int) -> None:
+    for law, largest in (
+        (
+            GaussianNoise(axes=axes(4, len(sizes), seed), variances=np.square(sizes)),
+            max(sizes) * math.sqrt(2 / math.pi),
+        ),
+        (LaplaceNoise(axes=axes(4, len(sizes), seed), scales=np.array(sizes)), max(sizes)),
+    ):
+        assert largest * (1 - 1e-9) <= law.expected_l2 <= law.expected_rms * (1 + 1e-9)
+
+
+def test_quadrature_agrees_with_closed_forms_and_with_integration_in_two_dimensions() -> None:
+    nearly = GaussianNoise(axes=np.eye(5), variances=np.array([9.0, 9, 9, 9, 9 * (1 + 1e-12)]))
+    assert nearly.expected_l2 == pytest.approx(GaussianNoise.isotropic(5, 3).expected_l2, rel=1e-11)
+    one = LaplaceNoise(axes=np.eye(2), scales=np.array([5.0, 1e-9]))
+    assert one.expected_l2 == pytest.approx(5.0, rel=1e-9)
+    plane = LaplaceNoise(axes=np.eye(2), scales=np.array([1.0, 2.0]))
+    by_integration = integrate.dblquad(
+        lambda y, x: math.hypot(x, y) * math.exp(-x - y / 2) / 2, 0, 60, 0, 120, epsabs=1e-10
+    )[0]
+    assert plane.expected_l2 == pytest.approx(by_integration, rel=1e-7)
+    uneven = GaussianNoise(axes=np.eye(2), variances=np.array([1.0, 4.0]))
+    elliptic = integrate.quad(lambda t: math.hypot(math.cos(t), 2 * math.sin(t)), 0, 2 * math.pi)[0] / (2 * math.pi)
+    assert uneven.expected_l2 == pytest.approx(math.sqrt(math.pi / 2) * elliptic, rel=1e-10)
+
+
+def test_simulated_coordinates_have_the_named_laws() -> None:
+    gaussian = LAWS["isotropic Gaussian"].simulate(50_000, seed=2)[:, 0]
+    laplace = LAWS["isotropic Laplace"].simulate(50_000, seed=2)[:, 0]
+    assert stats.kstest(gaussian, stats.norm(scale=3).cdf).pvalue > 1e-4
+    assert stats.kstest(laplace, stats.laplace(scale=2).cdf).pvalue > 1e-4
+
+
+def test_a_covariance_can_be_turned_into_noise_and_back() -> None:
+    wanted = np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
+    noise = GaussianNoise.of(wanted)
+    assert noise.axes.shape[1] == 2
+    np.testing.assert_allclose(noise.covariance, wanted, atol=1e-12)
+    assert GaussianNoise.along(np.eye(3), np.array([0.0, 1.0, 0.0])).axes.T.tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("given_axes", "sizes"),
+    [
+        (np.array([[1.0], [1.0]]), np.array([1.0])),
+        (np.eye(2), np.array([1.0])),
+        (np.eye(2), np.array([1.0, -1.0])),
+        (np.eye(2), np.array([1.0, np.inf])),
+        (np.ones(2), np.array([1.0, 1.0])),
+    ],
+)
+def test_noise_without_proper_axes_is_refused(given_axes: Floats, sizes: Floats) -> None:
+    with pytest.raises(InvalidInput, match="axes"):
+        GaussianNoise(axes=given_axes, variances=sizes)
+    with pytest.raises(InvalidInput, match="axes"):
+        LaplaceNoise(axes=given_axes, scales=sizes)
