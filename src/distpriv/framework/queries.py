@@ -164,9 +164,14 @@ class Quantile:
         low, high = ranked[..., below], ranked[..., above]
         return np.asarray(low + float(fraction) * (high - low), dtype=np.float64)
 
-    def record_sensitivity(self, records: int, low: float, high: float) -> float:  # noqa: ARG002 - one signature
-        """Return how much one record can move the statistic: in the worst case, over the whole range."""
-        return high - low
+    def record_sensitivity(self, records: int, low: float, high: float) -> float:
+        """Return how much one record can move the statistic.
+
+        It moves every rank by one at most, so with x ≤ y ≤ z neighbouring in rank the quantile by at most
+        (1 − p) (y − x) + p (z − y), which is the larger of p and 1 − p of the range.
+        """
+        fraction = self._position(records)[1]
+        return float(max(fraction, 1 - fraction)) * (high - low)
 
     def step(self, records: int, resolution: float) -> float:
         """Return the spacing of the values: interpolation by p/q makes it q times finer than the rows'."""

@@ -1,0 +1,145 @@
+"""The numbers of the paper's own data."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import distpriv as dp
+
+M = dp.mechanisms
+EXPECTED_L2 = {
+    ("expected_value_gaussian", 0.2): 172.41,
+    ("expected_value_gaussian", 1): 34.48,
+    ("expected_value_gaussian", 5): 6.896,
+    ("eigenvector_gaussian", 0.2): 172.31,
+    ("eigenvector_gaussian", 1): 34.01,
+    ("eigenvector_gaussian", 5): 4.965,
+    ("directional_uncertainty", 0.2): 64.61,
+    ("directional_uncertainty", 1): 12.70,
+    ("directional_uncertainty", 5): 0.9455,
+    ("group_privacy_gaussian", 0.2): 7533,
+    ("group_privacy_gaussian", 1): 1506.6,
+    ("group_privacy_gaussian", 5): 301.3,
+}
+OPTIONS: dict[str, dict[str, str]] = {
+    "expected_value_gaussian": {},
+    "eigenvector_gaussian": {"covariance": "pooled"},
+    "directional_uncertainty": {"covariance": "pooled"},
+    "group_privacy_gaussian": {"group": "records"},
+}
+
+
+def income(adult: pa.Table, query: dp.Query, difference: float) -> dp.QueryModel:
+    share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
+    return dp.model(adult, query, share, records=100)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), EXPECTED_L2)
+def test_expected_errors_are_those_of_the_table(
+    adult: pa.Table, paper_query: dp.Query, name: str, epsilon: float
+) -> None:
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
+    model = income(adult, paper_query, 0.1)
+    error = getattr(M, name)(model, target, radius="classic", **OPTIONS[name]).noise.expected_l2
+    expected = EXPECTED_L2[name, epsilon]
+    assert float(f"{error:.{len(str(expected).replace('.', '').lstrip('0'))}g}") == expected
+
+
+@pytest.mark.parametrize(
+    ("difference", "epsilon", "expected_value", "uncertainty", "classic"),
+    [
+        (0.1, 0.2, 1.03e-3, 4.73e-3, 2.39e-3),
+        (0.1, 1, 8.1e-4, 1.47e-3, 4.1e-5),
+        (0.4, 0.2, 1.01e-3, 5.97e-2, 5.70e-2),
+        (0.4, 1, 1.07e-3, 1.34e-2, 8.5e-3),
+    ],
+)
+def test_exact_deltas_are_those_of_the_table(
+    adult: pa.Table,
+    paper_query: dp.Query,
+    difference: float,
+    epsilon: float,
+    expected_value: float,
+    uncertainty: float,
+    classic: float,
+) -> None:
+    model = income(adult, paper_query, difference)
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
+    for mechanism, expected in (
+        (M.expected_value_gaussian(model, target), expected_value),
+        (M.directional_uncertainty(model, target, covariance="pooled"), uncertainty),
+        (M.directional_uncertainty(model, target, covariance="pooled", radius="classic"), classic),
+    ):
+        assert dp.exact_delta(model, mechanism, epsilon=epsilon) == pytest.approx(expected, rel=0.01)
+
+
+def test_the_papers_directional_mechanism_misses_its_delta_sixtyfold_and_its_certificate_says_so(
+    adult: pa.Table, paper_query: dp.Query
+) -> None:
+    target = dp.PrivacyTarget(epsilon=0.2, delta=1e-3)
+    mechanism = M.directional_uncertainty(income(adult, paper_query, 0.4), target, covariance="pooled")
+    assert mechanism.certificate.delta == pytest.approx(0.0597, rel=0.01)
+    assert not mechanism.certificate.holds
+    assert mechanism.certificate.trust == "assumed"
+
+
+def decode(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
+    """Find the one point of the lattice on the line that the noise moved the statistics along.
+
+    Every value of the third statistic, a count of 0 … 100, gives a point on the line; only the true one has all
+    the other statistics on their lattices as well.
+    """
+    moved = (released[2] - np.arange(101)) / direction[2]
+    candidates = released - np.outer(moved, direction)
+    units = candidates / steps
+    on_lattice = np.abs(units - np.round(units)).max(axis=1) < 1e-5
+    return np.round(units[on_lattice][0]) * steps if on_lattice.sum() == 1 else None
+
+
+def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_it(
+    adult: pa.Table, paper_query: dp.Query
+) -> None:
+    model = income(adult, paper_query, 0.1)
+    mechanism = M.directional_uncertainty(
+        model, dp.PrivacyTarget(epsilon=0.2, delta=1e-3), radius="classic", covariance="pooled"
+    )
+    clean = model.samples("income = '>50K' @ 0.45", 500, seed=1)
+    released = clean + mechanism.noise.simulate(500, seed=2)
+    direction = mechanism.noise.axes[:, 0]  # type: ignore[union-attr]
+    decoded = [decode(row, direction, model.steps) for row in released]
+    recovered = sum(
+        found is not None and np.allclose(found, truth, atol=1e-6) for found, truth in zip(decoded, clean, strict=True)
+    )
+    assert recovered >= 495
+    assert mechanism.certificate.trust == "assumed"
+    assert "noise covers 1 of 5 directions" in str(mechanism.certificate)
+    assert "the lattice attack reads them off" in str(mechanism.certificate)
+
+
+def test_the_decoder_finds_nothing_in_noise_that_covers_the_lattice(adult: pa.Table, paper_query: dp.Query) -> None:
+    model = income(adult, paper_query, 0.1)
+    mechanism = M.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
+    clean = model.samples("income = '>50K' @ 0.45", 200, seed=1)
+    released = clean + mechanism.noise.simulate(200, seed=2)
+    direction = model.mean_shift(model.protected_pairs[0])
+    decoded = [decode(row, direction / np.linalg.norm(direction), model.steps) for row in released]
+    assert not any(
+        found is not None and np.allclose(found, truth, atol=1e-6) for found, truth in zip(decoded, clean, strict=True)
+    )
+    assert mechanism.certificate.trust == "gaussian"
+
+
+def test_directional_uncertainty_beats_differential_privacy_up_to_the_known_differences(
+    adult: pa.Table, paper_query: dp.Query
+) -> None:
+    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    plain = M.group_privacy_gaussian(income(adult, paper_query, 0.1), target, radius="classic", group=1)
+    assert plain.noise.expected_l2 == pytest.approx(15.066, abs=5e-4)
+    assert not plain.certificate.holds
+
+    def error(difference: float) -> float:
+        model = income(adult, paper_query, difference)
+        return M.directional_uncertainty(model, target, radius="classic", covariance="pooled").noise.expected_l2
+
+    # The crossing is at 0.118, and shares of 100 records come in steps of 0.02 around a half.
+    assert error(0.1) < plain.noise.expected_l2 < error(0.12)
