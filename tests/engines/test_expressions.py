@@ -56,7 +56,7 @@ def test_one_expression_over_known_columns_is_written_out_again(text: str, sql: 
         ("age, sex", "is more than one SQL expression"),
         ("age as x", "in it|not one SQL"),
         ("t.age", "names a table in t.age: write the column's name alone"),
-        ("*", r"has \* in it"),
+        ("*", "has Star in it"),
         ("columns('a.*')", "calls columns|in it"),
         ("$1", "has .* in it"),
         ("?", "has .* in it"),

@@ -143,6 +143,20 @@ def test_a_column_whose_nulls_are_provided_for_is_used_as_it_is() -> None:
     assert model.distributions["s @ 0.4"].mean.tolist() == pytest.approx([5.0, 0.5])
 
 
+@pytest.mark.parametrize("predicate", ["s or x > 90", "not s", "x < 20 or x > 70", "not (s and x > 3)"])
+@pytest.mark.parametrize("method", ["exact", "sampling"])
+def test_predicates_with_or_and_not_are_used_as_they_are(predicate: str, method: Any) -> None:
+    truth = TABLE.select(pl.sql_expr(predicate)).to_series().to_numpy()
+    query = dp.Query(n=dp.count(predicate), x=dp.mean("x"))
+    model = dp.model(TABLE, query, dp.Share(predicate, values=(0.4, 0.6)), records=5, method=method, draws=20)
+    law = model.distributions[f"{predicate} @ 0.4"]
+    assert law.mean[0] == pytest.approx(2.0)
+    exact = dp.model(TABLE, query, dp.Share(predicate, values=(0.4, 0.6)), records=5)
+    x = np.arange(100.0)
+    expected = 0.4 * x[truth].mean() + 0.6 * x[~truth].mean()
+    assert exact.distributions[f"{predicate} @ 0.4"].mean[1] == pytest.approx(expected)
+
+
 def make(
     query: dp.Query | None = None,
     secret: Any = SHARE,
@@ -197,8 +211,19 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
             r"column 'hole' \(50 of 100 rows\)",
         ),
         (lambda **o: make(dp.Query(a=dp.mean("nullif(x, 7)")), **o), r"value of 'nullif\(x, 7\)' \(1 of 100 rows\)"),
-        (lambda **o: make(dp.Query(a=dp.mean("x / zero")), **o), "not finite numbers|nulls or NaN in the value of"),
-        (lambda **o: make(dp.Query(a=dp.mean("1 / zero")), **o), "not finite numbers|nulls or NaN in the value of"),
+        (lambda **o: make(dp.Query(a=dp.mean("x / zero")), **o), "that are infinite|nulls or NaN in the value of"),
+        (lambda **o: make(dp.Query(a=dp.mean("1 / zero")), **o), "that are infinite|nulls or NaN in the value of"),
+        (
+            lambda **o: make(secret=dp.Share("nullif(x, 7) > 50 and s", values=(0.4, 0.6)), **o),
+            r"value of 'nullif\(x, 7\) > 50 and s' \(1 of 100 rows\)",
+        ),
+        (lambda **o: make(dp.Query(a=dp.count("coalesce(nan, 0) > 5")), **o), r"column 'nan' \(1 of 100 rows\)"),
+        (
+            lambda **o: make(dp.Query(a=dp.count("(x - 5) / (zero - zero) > 1")), **o),
+            r"nulls or NaN in the value of '\(x - 5\) / \(zero - zero\) > 1'",
+        ),
+        (lambda **o: make(dp.Query(a=dp.mean("x * 1e200")), **o), "so large that their squares are"),
+        (lambda **o: make(dp.Query(a=dp.mean("cast(x as bigint) + 9007199254740993")), **o), "more digits than"),
         (lambda **o: make(records=0, **o), "records must be a whole number, at least 1, got 0"),
         (lambda **o: make(records="100", **o), "records must be a whole number"),
         (lambda **o: make(source=None, **o), "a Share needs a reference table"),

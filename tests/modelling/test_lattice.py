@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.modelling.lattice import spacing
+from distpriv.modelling.lattice import integer_basis, spacing
 
 SHARE = dp.Share("s", values=(0.4, 0.6))
 
@@ -47,6 +47,39 @@ def test_steps_are_found_on_the_reference_rows() -> None:
     assert steps(rng.normal(size=5000)) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("values", "records", "step"),
+    [
+        ((np.random.default_rng(0).integers(1, 6, 5000) / 10).astype("float32"), 10, 0.01),
+        (1e8 + np.random.default_rng(0).integers(0, 90, 5000) / 10, 10, 0.01),
+        (np.random.default_rng(1).integers(0, 150_000, 5000), 1, 1.0),
+    ],
+)
+def test_single_precision_large_offsets_and_wide_ranges_do_not_hide_the_lattice(
+    values: np.ndarray, records: int, step: float
+) -> None:
+    table = pl.DataFrame({"x": values, "s": np.arange(len(values)) % 3 == 0})
+    share = dp.Share("s", values=(0, 1)) if records == 1 else SHARE
+    model = dp.model(table, dp.Query(x=dp.mean("x")), share, records=records)
+    assert model.steps[0] == pytest.approx(step, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("odd", "records", "step"), [(0.02, 10, 0.1), (0.02, 20, 0.05), (0.003, 100, 0.01), (0.05, 100, 0.005)]
+)
+def test_the_step_is_the_one_on_which_most_datasets_lie(odd: float, records: int, step: float) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 90, 9000) + 0.5 * (rng.random(9000) < odd)
+    table = pl.DataFrame({"x": values, "s": rng.random(9000) < 0.4})
+    model = dp.model(table, dp.Query(x=dp.mean("x")), SHARE, records=records)
+    assert model.steps[0] == pytest.approx(step)
+
+
+def test_the_variance_of_an_odd_number_of_whole_numbers_has_twice_the_step() -> None:
+    assert dp.variance("x").step(5, 1.0) == pytest.approx(2 / 20)
+    assert dp.variance("x").step(4, 1.0) == pytest.approx(1 / 12)
+
+
 def test_a_declared_resolution_is_taken_as_it_is() -> None:
     assert steps(np.random.default_rng(1).normal(size=500), resolution=0.5) == 0.005
 
@@ -73,7 +106,7 @@ def test_totals_counts_quantiles_variances_and_functions_have_their_own_steps() 
         median=dp.quantile("x", 0.5),
         decile=dp.quantile("x", 0.9),
         spread=dp.variance("x"),
-        top=dp.function(lambda rows: 2 * rows["x"].max(), columns=["x"]),
+        twice=dp.function(lambda rows: 2 * rows["x"].sum(), columns=["x"]),
         ratio=dp.function(lambda rows: rows["x"].mean() / rows["x"].std(), columns=["x"]),
         declared=dp.function(lambda rows: rows["x"].mean(), columns=["x"], resolution=0.125),
     )
@@ -83,10 +116,10 @@ def test_totals_counts_quantiles_variances_and_functions_have_their_own_steps() 
             "total": 1.0,
             "count": 1.0,
             "share": 0.01,
-            "median": 0.5,
-            "decile": 0.1,
+            "median": 1.0,
+            "decile": 1.0,
             "spread": 1 / 9900,
-            "top": 2.0,
+            "twice": 2.0,
             "ratio": 0.0,
             "declared": 0.125,
         }
@@ -98,3 +131,24 @@ def test_scenarios_with_tables_of_their_own_take_the_coarsest_step() -> None:
     fine, coarse = pl.DataFrame({"x": rng.integers(0, 90, 500)}), pl.DataFrame({"x": rng.integers(0, 9, 500) * 10})
     model = dp.model(None, dp.Query(x=dp.mean("x")), dp.Scenarios({"a": fine, "b": coarse}), records=10)
     assert model.steps.tolist() == [1.0]
+
+
+@given(st.integers(1, 4), st.integers(0, 10**6))
+def test_the_basis_generates_exactly_the_lattice_of_the_vectors(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    true = rng.integers(-3, 4, size=(size, size))
+    vectors = rng.integers(-4, 5, size=(40, size)) @ true.T
+    basis = integer_basis(vectors)
+    coordinates = np.linalg.lstsq(basis, vectors.T, rcond=None)[0] if basis.size else np.zeros((0, 40))
+    np.testing.assert_allclose(coordinates, np.round(coordinates), atol=1e-6)
+    assert basis.shape[1] == np.linalg.matrix_rank(vectors)
+    if abs(np.linalg.det(true)) > 0.5 and basis.shape[1] == size:
+        volume = abs(np.linalg.det(basis))
+        assert volume / abs(np.linalg.det(true)) == pytest.approx(round(volume / abs(np.linalg.det(true))))
+
+
+def test_numbers_of_any_size_do_not_overflow() -> None:
+    rng = np.random.default_rng(0)
+    true = rng.integers(-3, 4, size=(10, 10))
+    basis = integer_basis(rng.integers(-5, 6, size=(300, 10)) @ true.T)
+    assert abs(np.linalg.det(basis)) == pytest.approx(abs(np.linalg.det(true)))

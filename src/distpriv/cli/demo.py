@@ -40,11 +40,11 @@ def show_demo(console: Console) -> None:
         _show_model(console, title, model)
         _show_mechanisms(console, title, model)
     console.print(
-        "[bold]noise[/bold]: Laplace or Gaussian, along how many of the axes. [bold]error[/bold]: its expected L2 length.\n"
+        "[bold]noise[/bold]: Laplace or Gaussian, on how many axes. [bold]error[/bold]: its expected L2 length.\n"
         "[bold]exact[/bold]: with the covariances as they are; a proven upper bound for Laplace noise.\n"
         "[bold]trust[/bold]: sampling rests on how the data were drawn, gaussian on Gaussian statistics as\n"
         "well, assumed on all that the paper assumes; [red]*[/red] what is claimed does not hold on these data.\n"
-        "[bold]attacker[/bold]: how often the best one is right; [red]*[/red] as often as without noise, once decoded:\n"
+        "[bold]attacker[/bold]: how often the best is right; [red]*[/red] as often as without noise, once decoded:\n"
         "statistics of whole numbers are on a lattice and can be read off where axes are bare.",
         soft_wrap=True,
     )

@@ -27,6 +27,7 @@ _FUNCTIONS = (
     exp.Least, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Trim, exp.Concat,
     exp.StartsWith, exp.Year, exp.Month, exp.Day,
 )  # fmt: skip
+_FRAGILE = (exp.Div, exp.Mod, exp.Sqrt, exp.Pow, exp.Ln, exp.Log, exp.Cast)  # TRY_CAST is a CAST too
 _LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null)
 _ALLOWED = frozenset((*_OPERATORS, *_FUNCTIONS, *_LEAVES))
 _FUNCTION_NAMES = ", ".join(sorted(node.sql_name().lower() for node in _FUNCTIONS))
@@ -37,6 +38,7 @@ _CAST_TYPES = frozenset(
         exp.DataType.Type.BOOLEAN,
         exp.DataType.Type.DATE,
         exp.DataType.Type.TIMESTAMP,
+        exp.DataType.Type.TIMESTAMPNTZ,
     )
 )
 
@@ -55,6 +57,11 @@ class RowExpression:
     def sql(self, dialect: str) -> str:
         """Write the expression in an engine's dialect."""
         return self.tree.sql(dialect=dialect, comments=False)
+
+    def fragile(self, dialect: str) -> list[str]:
+        """Write the parts of the expression that can come to be NaN although no column is."""
+        found = [node for node in self.tree.walk() if isinstance(node, _FRAGILE)]
+        return list(dict.fromkeys(node.sql(dialect=dialect, comments=False) for node in found))
 
 
 def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExpression:
@@ -112,11 +119,16 @@ def _one_expression(text: str, where: str) -> exp.Expr:
 def _refuse_unless_allowed(node: exp.Expr, text: str, where: str) -> None:
     if type(node) in _ALLOWED:
         if isinstance(node, exp.Column) and node.args.get("table") is not None:
-            _refuse(where, text, f"names a table in {node.sql()}", "write the column's name alone")
+            _refuse(where, text, f"names a table in {node.sql(dialect='duckdb')}", "write the column's name alone")
         if isinstance(node, exp.In) and not node.expressions:
             _refuse(where, text, "looks values up elsewhere", "list them, as in sex IN ('Female', 'Male')")
         if isinstance(node, exp.DataType) and node.this not in _CAST_TYPES:
-            _refuse(where, text, f"casts to {node.sql()}", "cast to a number, text, boolean, date or timestamp")
+            _refuse(
+                where,
+                text,
+                f"casts to {node.sql(dialect='duckdb')}",
+                "cast to a number, text, boolean, date or timestamp",
+            )
         return
     if isinstance(node, exp.Query):
         _refuse(where, text, "has a subquery in it", "only the columns of one row may be used")
@@ -127,7 +139,7 @@ def _refuse_unless_allowed(node: exp.Expr, text: str, where: str) -> None:
     if isinstance(node, exp.Func):
         name = node.name if isinstance(node, exp.Anonymous) else node.sql_name().lower()
         _refuse(where, text, f"calls {name}", f"the functions that may be called are {_FUNCTION_NAMES}")
-    _refuse(where, text, f"has {node.sql() or type(node).__name__} in it", "use columns, constants and operators")
+    _refuse(where, text, f"has {type(node).__name__} in it", "use columns, constants and operators")
 
 
 def _refuse(where: str, text: str, what: str, cure: str) -> NoReturn:

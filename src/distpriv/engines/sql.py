@@ -33,10 +33,31 @@ class RowSelect:
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """The columns in which a null or NaN makes a row unusable, in alphabetical order."""
+        """The columns in which a null makes a row unusable, in alphabetical order."""
         expressions = (*self.numbers, *self.predicates)
         read = {column for expression in expressions for column in expression.columns - expression.guarded}
         return tuple(sorted(read | set(self.columns)))
+
+    @property
+    def missing_tests(self) -> dict[str, str]:
+        """What makes a row unusable, by what lacks a value: SQL that is never null.
+
+        COALESCE and IS provide for nulls and not for NaN, which compares as larger than everything: so NaN is missing
+        in every column that can hold it, and in every part of a predicate that can come to be it.
+        """
+        expressions = (*self.numbers, *self.predicates)
+        read = {column for expression in expressions for column in expression.columns} | set(self.columns)
+        tests = {}
+        for name in sorted(read):
+            quoted = _quoted(name, self.dialect)
+            checks = [f"{quoted} IS NULL"] if name in self.required_columns else []
+            checks += [f"COALESCE(ISNAN({quoted}), FALSE)"] if name in self.floating else []
+            if checks:
+                tests[f"column {name!r}"] = " OR ".join(checks)
+        for e in expressions:
+            parts = [f"COALESCE(ISNAN(TRY_CAST({part} AS DOUBLE)), FALSE)" for part in e.fragile(self.dialect)]
+            tests[f"the value of {e.text!r}"] = " OR ".join([f"({e.sql(self.dialect)}) IS NULL", *parts])
+        return tests
 
     def values(self) -> str:
         """Return the expressions as they are, with no row: their types are what is asked for."""
@@ -55,46 +76,36 @@ class RowSelect:
     def moments(self, shifts: Sequence[float], predicate: RowExpression | None) -> str:
         """Return, by stratum, counts, means, covariances and extremes of every number less its shift.
 
-        Columns: stratum, n, then for number k: n{k} (not null), m{k}, low{k}, high{k}, and s{j}_{k} for j ≤ k; then
-        for required column k: present{k} (not null) and, where it can be NaN, top{k} (NaN if any is).
+        Columns: stratum, n, unusable (rows that lack a value somewhere), then for number k: m{k}, low{k}, high{k}, and
+        s{j}_{k} for j ≤ k.
         """
-        count = len(self.numbers)
         inner = [f"{'TRUE' if predicate is None else f'({predicate.sql(self.dialect)})'} AS {STRATUM}"]
         inner += [
             f"CAST({e.sql(self.dialect)} AS DOUBLE) - CAST({shift!r} AS DOUBLE) AS v{k}"
             for k, (e, shift) in enumerate(zip(self.numbers, shifts, strict=True))
         ]
-        inner += [f"{_quoted(name, self.dialect)} AS r{k}" for k, name in enumerate(self.required_columns)]
-        outer = [STRATUM, "COUNT(*) AS n"]
-        for k in range(count):
-            outer += [f"COUNT(v{k}) AS n{k}", f"AVG(v{k}) AS m{k}", f"MIN(v{k}) AS low{k}", f"MAX(v{k}) AS high{k}"]
+        tests = [f"({test})" for test in self.missing_tests.values()]
+        inner += [f"CASE WHEN {' OR '.join(tests)} THEN 1 ELSE 0 END AS unusable"] if tests else ["0 AS unusable"]
+        outer = [STRATUM, "COUNT(*) AS n", "SUM(unusable) AS unusable"]
+        for k in range(len(self.numbers)):
+            outer += [f"AVG(v{k}) AS m{k}", f"MIN(v{k}) AS low{k}", f"MAX(v{k}) AS high{k}"]
             outer += [f"COVAR_SAMP(v{j}, v{k}) AS s{j}_{k}" for j in range(k + 1)]
-        for k, name in enumerate(self.required_columns):
-            outer += [f"COUNT(r{k}) AS present{k}"]
-            outer += [f"MAX(r{k}) AS top{k}"] if name in self.floating else []
         return (
             f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {SOURCE}{self._where()}) AS rows_read "
             f"GROUP BY {STRATUM}"
         )
 
     def missing(self) -> str:
-        """Return how many rows there are, and how many lack a value in each required column, then each expression."""
-        expressions = (*self.numbers, *self.predicates)
-        tests = [self._column_missing(name) for name in self.required_columns]
-        tests += [f"{e.sql(self.dialect)} IS NULL" for e in expressions]
-        counted = [f"COUNT(CASE WHEN {test} THEN 1 END) AS missing{k}" for k, test in enumerate(tests)]
+        """Return how many rows there are, and how many fail each of the missing tests, in order."""
+        counted = [
+            f"COUNT(CASE WHEN {test} THEN 1 END) AS missing{k}" for k, test in enumerate(self.missing_tests.values())
+        ]
         return f"SELECT {', '.join(['COUNT(*) AS n', *counted])} FROM {SOURCE}"
 
-    def _column_missing(self, name: str) -> str:
-        quoted = _quoted(name, self.dialect)
-        return f"{quoted} IS NULL" + (f" OR ISNAN({quoted})" if name in self.floating else "")
-
     def _where(self) -> str:
-        if not self.drop_missing:
+        if not self.drop_missing or not self.missing_tests:
             return ""
-        kept = [f"NOT ({self._column_missing(name)})" for name in self.required_columns]
-        kept += [f"({e.sql(self.dialect)}) IS NOT NULL" for e in (*self.numbers, *self.predicates)]
-        return f" WHERE {' AND '.join(kept)}" if kept else ""
+        return f" WHERE NOT ({' OR '.join(f'({test})' for test in self.missing_tests.values())})"
 
 
 def _quoted(name: str, dialect: str) -> str:

@@ -1,13 +1,14 @@
 """The domain of a parameter, declared once: what is accepted, and what is said about everything else."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
+from typing import Any
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["as_written", "did_you_mean", "real", "whole"]
+__all__ = ["as_written", "did_you_mean", "items", "one_of", "real", "whole", "yes_or_no"]
 
 
 def real(
@@ -46,7 +47,36 @@ def whole(name: str, value: object, error: type[InvalidInput], *, at_least: int,
     number = _as_float(value)
     if not math.isfinite(number) or number != int(number) or number < at_least:
         raise error(f"{name} must be a whole number, at least {at_least}, got {value!r}: {cure}.")
-    return int(number)
+    return value if isinstance(value, int) else int(number)
+
+
+def items(value: object) -> tuple[Any, ...]:
+    """Return what is in a list, a tuple or an array, and nothing for what is no such thing; text is one thing.
+
+    >>> items([1, 2]), items("ab"), items(None)
+    ((1, 2), (), ())
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return ()
+    try:
+        return tuple(value)
+    except TypeError:  # an array without dimensions says that it can be iterated, and cannot
+        return ()
+
+
+def yes_or_no(name: str, value: object, error: type[InvalidInput]) -> bool:
+    """Return a bool that is one."""
+    if not isinstance(value, bool):
+        raise error(f"{name} must be True or False, got {value!r}.")
+    return value
+
+
+def one_of(name: str, value: object, choices: Iterable[str], error: type[InvalidInput]) -> str:
+    """Return a word that is among the choices."""
+    listed = list(choices)
+    if not isinstance(value, str) or value not in listed:
+        raise error(f"{name} must be {' or '.join(map(repr, listed))}, got {value!r}.")
+    return value
 
 
 def as_written(value: float) -> Fraction:

@@ -130,8 +130,8 @@ class Variance:
         return (high - low) ** 2 / records
 
     def step(self, records: int, resolution: float) -> float:
-        """Return the spacing of the values: n Σx² − (Σx)² is a whole number of u², over n (n − 1)."""
-        return resolution**2 / (records * max(records - 1, 1))
+        """Return the spacing of the values: n Σx² − (Σx)² is a whole number of u², an even one if n is odd."""
+        return (1 + records % 2) * resolution**2 / (records * max(records - 1, 1))
 
 
 @frozen(kw_only=True)
@@ -150,6 +150,8 @@ class Quantile:
     def _position(self, records: int) -> tuple[int, Fraction]:
         """Return the rank below the quantile and the exact fraction of the way to the next one."""
         position = as_written(self.level) * (records - 1)
+        if abs(position - round(position)) <= Fraction(records, 10**12):  # a level that was computed, such as 1/3
+            position = Fraction(round(position))
         return int(position), position - int(position)
 
     def evaluate(self, rows: Floats) -> Floats:
@@ -173,9 +175,13 @@ class Quantile:
         fraction = self._position(records)[1]
         return float(max(fraction, 1 - fraction)) * (high - low)
 
-    def step(self, records: int, resolution: float) -> float:
-        """Return the spacing of the values: interpolation by p/q makes it q times finer than the rows'."""
-        return resolution / self._position(records)[1].denominator
+    def step(self, records: int, resolution: float) -> float:  # noqa: ARG002 - statistics share one signature
+        """Return the spacing of the values.
+
+        Interpolation reaches between the rows' values, but neighbours in rank are often the same, and then it does not:
+        coarser is the safe side.
+        """
+        return resolution
 
 
 @frozen(kw_only=True)
@@ -246,8 +252,8 @@ def variance(expression: str, *, resolution: float | None = None) -> Variance:
 def quantile(expression: str, level: float, *, resolution: float | None = None) -> Quantile:
     """Return a quantile of a row expression, interpolated linearly between neighbouring rows.
 
-    >>> quantile("hours_per_week", 0.5).step(100, 1.0)
-    0.5
+    >>> float(quantile("hours_per_week", 0.5).evaluate(np.array([30.0, 40.0, 50.0])))
+    40.0
     """
     return Quantile(expression=expression, level=level, resolution=resolution)
 

@@ -12,13 +12,16 @@ from distpriv.framework.domains import whole
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
-from distpriv.modelling.lattice import floor_of, group_size, integer_basis, resolution_of_datasets
+from distpriv.modelling.lattice import floor_of, integer_basis, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
 __all__ = ["Method", "model"]
+
+FEWEST_ROWS = 30
+"""So many rows hardly ever generate a lattice that is too coarse, by accident."""
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -93,10 +96,11 @@ def model(
             for name in protected.scenarios
         }
     )
-    steps = _steps(query, protected, tables, distributions, records)
+    looks = _looks(protected, tables)
+    steps = _steps(query, looks, distributions, records)
     return QueryModel(
         names=query.names,
-        distributions=_with_lattices(query, protected, tables, distributions, steps) if exact else distributions,
+        distributions=_with_lattices(query, looks, distributions, steps, records) if exact else distributions,
         protected_pairs=protected.pairs,
         steps=steps,
         record_sensitivities=_record_sensitivities(query, tables, records),
@@ -161,15 +165,8 @@ def _factors(query: Query, records: int) -> Floats:
     return np.array([s.factor(records) for _, s in query.statistics if isinstance(s, RowMean)], dtype=np.float64)
 
 
-def _steps(
-    query: Query,
-    protected: ProtectedScenarios,
-    tables: Mapping[str, ReferenceTable],
-    distributions: Mapping[str, QueryDistribution],
-    records: int,
-) -> Floats:
+def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, QueryDistribution], records: int) -> Floats:
     """Return the spacing of every released number: declared, or found on the rows or on sampled values."""
-    looks = list(dict.fromkeys(_look(scenario, tables[name]) for name, scenario in protected.scenarios.items()))
     steps: list[float] = []
     number = 0
     for _, statistic in query.statistics:
@@ -177,72 +174,88 @@ def _steps(
             columns = range(len(steps), len(steps) + statistic.size)
             steps += [statistic.resolution or _step_of_values(distributions, column) for column in columns]
             continue
-        found = statistic.resolution or max(look.resolution(number, records) for look in looks)
+        found = statistic.resolution or max(_resolution(look, number) for look in looks)
         steps.append(statistic.step(records, found))
         number += 1
     return np.array(steps)
 
 
+def _resolution(look: "_Look", number: int) -> float:
+    """Return the spacing of the rows of some strata; if the probe shows no variation at all, the widest it could be."""
+    strata = [look.table.probe.numbers[number][rows] for rows in look.strata()]
+    if any(len(values) and np.ptp(values) > 0 for values in strata):
+        return resolution(strata, look.sizes)
+    moments = look.table.moments(look.predicate)
+    return max(float(moments[side].high[number] - moments[side].low[number]) for side in look.sides)
+
+
 @frozen(kw_only=True)
 class _Look:
-    """The strata that some scenario draws from, through the probe of its table."""
+    """Strata of a table, through its probe, and the scenarios that draw from all of them."""
 
     table: ReferenceTable
     predicate: str | None
-    satisfied: tuple[bool, ...]
+    sides: tuple[bool, ...]
+    """Which strata: those that satisfy the predicate, those that do not, or both."""
+    scenarios: tuple[str, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    """How many rows of each stratum the datasets of each scenario have."""
 
     def strata(self) -> list[Rows]:
         """Return the positions, in the probe, of the rows of each stratum."""
-        return [self.table.probe.positions(self.predicate, side) for side in self.satisfied]
-
-    def resolution(self, number: int, records: int) -> float:
-        """Return the spacing of the rows of these strata; if the probe shows none, the widest it could be."""
-        strata = [(self.table.probe.numbers[number], rows) for rows in self.strata()]
-        found = resolution_of_datasets(strata, records)
-        if found or any(len(np.unique(values[rows])) > 1 for values, rows in strata):
-            return found
-        moments = self.table.moments(self.predicate)
-        return max(float(moments[side].high[number] - moments[side].low[number]) for side in self.satisfied)
+        return [self.table.probe.positions(self.predicate, side) for side in self.sides]
 
 
-def _look(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> _Look:
-    if isinstance(scenario, TableScenario):
-        return _Look(table=table, predicate=None, satisfied=(True,))
-    sides = ((True, scenario.positives), (False, scenario.records - scenario.positives))
-    return _Look(table=table, predicate=scenario.predicate, satisfied=tuple(side for side, size in sides if size > 0))
+def _looks(protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable]) -> list[_Look]:
+    """Return every set of strata that some scenario draws from."""
+    found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
+    for name, scenario in protected.scenarios.items():
+        drawn = {True: scenario.records}
+        if isinstance(scenario, ShareScenario):
+            drawn = {True: scenario.positives, False: scenario.records - scenario.positives}
+        sizes = {side: size for side, size in drawn.items() if size > 0}
+        key = (id(tables[name]), getattr(scenario, "predicate", None), tuple(sizes))
+        found.setdefault(key, []).append((name, tuple(sizes.values())))
+    return [
+        _Look(
+            table=tables[members[0][0]],
+            predicate=predicate,
+            sides=sides,
+            scenarios=tuple(name for name, _ in members),
+            sizes=tuple(sizes for _, sizes in members),
+        )
+        for (_, predicate, sides), members in found.items()
+    ]
 
 
 def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int) -> float:
     """Return the spacing of sampled values of one released number, the coarsest of all scenarios."""
     sampled = [d.points[:, column] for d in distributions.values() if d.points is not None]
-    return max(resolution_of_datasets([(values, np.arange(len(values)))], records=100) for values in sampled)
+    return max(resolution([values], [[1]]) for values in sampled)
 
 
 def _with_lattices(
     query: Query,
-    protected: ProtectedScenarios,
-    tables: Mapping[str, ReferenceTable],
+    looks: list[_Look],
     distributions: Mapping[str, QueryDistribution],
     steps: Floats,
+    records: int,
 ) -> dict[str, QueryDistribution]:
     """Add to every law the lattice that a dataset's worth of rows generates, in units of the floor.
 
     Rows of one stratum may replace each other, so their differences generate it.
     """
     units = floor_of(steps, [law.covariance for law in distributions.values()])
-    bases: dict[_Look, Floats] = {}
-    for name, scenario in protected.scenarios.items():
-        look = _look(scenario, tables[name])
-        if look not in bases:
-            moves = look.table.probe.numbers.T * (_factors(query, scenario.records) / scenario.records)
-            inside = [moves[rows[: group_size(scenario.records)]] for rows in look.strata()]
-            differences = np.concatenate([values - values[0] for values in inside if len(values)])
-            whole_units = np.round(differences / np.where(units > 0, units, 1.0)).astype(np.int64)
-            bases[look] = units[:, np.newaxis] * integer_basis(whole_units)
-    return {
-        name: evolve(law, lattice=bases[_look(protected.scenarios[name], tables[name])])
-        for name, law in distributions.items()
-    }
+    lattices: dict[str, Floats] = {}
+    for look in looks:
+        moves = look.table.probe.numbers.T * (_factors(query, records) / records)
+        most = np.maximum(np.max(look.sizes, axis=0), FEWEST_ROWS)
+        inside = [moves[rows[:size]] for rows, size in zip(look.strata(), most, strict=True)]
+        differences = np.concatenate([values - values[0] for values in inside if len(values)])
+        whole_units = np.round(differences / np.where(units > 0, units, 1.0)).astype(np.int64)
+        basis = units[:, np.newaxis] * integer_basis(whole_units)
+        lattices |= dict.fromkeys(look.scenarios, basis)
+    return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
 
 
 def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:

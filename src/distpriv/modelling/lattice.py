@@ -1,9 +1,8 @@
 """The lattice that the statistics live on: counts are whole, means of whole numbers are multiples of 1/n.
 
 Noise that is fine against that lattice can be rounded away, so every model knows the step of each statistic. A
-step is declared, or found on reference rows as the coarsest spacing on which a whole dataset can be expected to
-lie. Coarser is the safe side, and one odd row among many must not hide the lattice of all the others: so the
-spacing is taken over groups of about a dataset's size, and the coarsest of them counts.
+step is declared, or found on reference rows as the coarsest spacing on which most datasets lie. Coarser is the safe
+side: a few odd rows among many must not hide the lattice of all the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,18 +12,16 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["floor_of", "group_size", "integer_basis", "resolution_of_datasets", "spacing"]
+__all__ = ["floor_of", "integer_basis", "resolution", "spacing"]
 
-GROUPS = 10
+GROUPS, GROUP = 20, 8
+"""Groups of rows whose spacings are tried: small, so that some of them have no odd row in them."""
+MOST = 0.55
+"""The share of datasets that makes a lattice theirs."""
 FINEST = 1e-5
 """Below this share of the range no spacing is looked for: noise of 1 % of the standard deviation covers it."""
 ROUNDING = 1e-9
 """Differences this close to a multiple, as a share of the range, are multiples but for rounding."""
-
-
-def group_size(records: int) -> int:
-    """Return how many rows are looked at together; few rows share a spacing by accident."""
-    return min(max(records, 100), 1000)
 
 
 def spacing(samples: Iterable[Floats]) -> float:
@@ -36,23 +33,72 @@ def spacing(samples: Iterable[Floats]) -> float:
     >>> spacing([np.array([0.5, 1.5, 4.5])]), spacing([np.array([0.0, 4.0]), np.array([1.0, 7.0])])
     (1.0, 2.0)
     """
-    gaps = np.concatenate([np.abs(sample - sample[0]) for sample in samples if len(sample)] or [np.zeros(0)])
-    widest = gaps.max(initial=0.0)
-    gaps = np.unique(gaps[gaps > ROUNDING * widest])
+    given = [np.asarray(sample) for sample in samples if len(sample)]
+    gaps = np.concatenate([np.abs(sample - sample.min()) for sample in given] or [np.zeros(0)])
+    widest = float(gaps.max(initial=0.0))
+    rounding = max([ROUNDING * widest, *(8 * _unit_roundoff(v) * np.abs(v).max() for v in given)])
+    gaps = np.unique(gaps[gaps > rounding])
     if not len(gaps):
         return 0.0
+    if all(_is_whole(sample) for sample in given):
+        return float(np.gcd.reduce(gaps.astype(np.int64)))
     while True:
         # Euclid's algorithm on all gaps at once: what the smallest leaves over replaces the others.
         candidate = gaps[0]
         if candidate < FINEST * widest:
             return 0.0
         rest = np.abs(gaps - candidate * np.round(gaps / candidate))
-        rest = rest[rest > ROUNDING * widest]
+        rest = rest[rest > rounding]
         if not len(rest):
             break
         gaps = np.unique(np.append(rest, candidate))
     # The widest gap is a whole multiple: dividing it gives the spacing with the least rounding.
     return float(widest / np.round(widest / candidate))
+
+
+def _unit_roundoff(values: Floats) -> float:
+    """Return the precision that values were stored with: single if all of them are single-precision numbers."""
+    single = np.float32 if np.abs(values).max() < np.finfo(np.float32).max else np.float64
+    return float(np.finfo(single if (values.astype(single) == values).all() else np.float64).eps)
+
+
+def _is_whole(values: Floats) -> bool:
+    return bool((values == np.round(values)).all() and np.abs(values).max() < 2.0**53)
+
+
+def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]]) -> float:
+    """Return the coarsest spacing of rows on which most of some scenario's datasets lie; 0 if there is none.
+
+    Args:
+        strata: values of some rows of each stratum.
+        sizes: for each scenario, how many rows of each stratum its datasets have.
+
+    >>> few_odd_ones = np.append(np.arange(300.0), 0.5)
+    >>> resolution([few_odd_ones], [[10]]), resolution([few_odd_ones], [[1000]])
+    (1.0, 0.5)
+    """
+    for unit in _candidates(strata):
+        on_lattice = np.log([_largest_coset(values, unit) for values in strata])
+        if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
+            return unit
+    return 0.0
+
+
+def _candidates(strata: Sequence[Floats]) -> list[float]:
+    """Return the spacings of some groups of rows, and of all rows, the coarsest first."""
+    rng = np.random.default_rng(0)
+    mixed = [values[rng.permutation(len(values))[: GROUPS * GROUP]] for values in strata]  # rows may come sorted
+    found = {spacing(values[k * GROUP : (k + 1) * GROUP] for values in mixed) for k in range(GROUPS)}
+    found.add(spacing(strata))
+    return sorted((unit for unit in found if unit > 0), reverse=True)
+
+
+def _largest_coset(values: Floats, unit: float) -> float:
+    """Return the share of values that lie on one and the same lattice of this spacing."""
+    if not len(values):
+        return 1.0
+    places = np.round(((values - values.min()) / unit) % 1.0, 5) % 1.0
+    return float(np.unique(places, return_counts=True)[1].max() / len(values))
 
 
 def floor_of(steps: Floats, covariances: Sequence[Floats]) -> Floats:
@@ -63,21 +109,6 @@ def floor_of(steps: Floats, covariances: Sequence[Floats]) -> Floats:
     """
     deviations = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in covariances]
     return np.asarray(np.maximum(steps, 0.01 * np.min(deviations, axis=0)))
-
-
-def resolution_of_datasets(strata: Sequence[tuple[Floats, Rows]], records: int) -> float:
-    """Return the coarsest spacing over groups of rows, each about as large as a dataset.
-
-    Args:
-        strata: values of probed rows and the positions of each stratum's rows, in random order.
-        records: the size of a dataset.
-
-    Returns:
-        The spacing; 0 when the values are finer than can matter, or all the same.
-    """
-    size = group_size(records)
-    groups = min(GROUPS, max(1, max(len(rows) for _, rows in strata) // size))
-    return max(spacing(values[rows[k::groups]] for values, rows in strata) for k in range(groups))
 
 
 def integer_basis(vectors: Rows) -> Floats:

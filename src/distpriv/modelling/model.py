@@ -242,7 +242,12 @@ def empirical_distribution(points: Any, weights: Any, where: str, *, sampled: bo
         )
     mean = chance @ array
     centred = array - mean
-    covariance = (centred.T * chance) @ centred * (len(array) / max(len(array) - 1, 1) if sampled else 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = (centred.T * chance) @ centred * (len(array) / max(len(array) - 1, 1) if sampled else 1.0)
+    if not np.isfinite(covariance).all():
+        raise InvalidModel(
+            f"the points of {where} are so large that their squares are infinite: divide them by a constant."
+        )
     return QueryDistribution(
         mean=mean, covariance=covariance, points=array, weights=None if weights is None else chance / chance.sum()
     )

@@ -92,6 +92,16 @@ class ReferenceTable:
         return table
 
     @cached_property
+    def _types(self) -> list[pa.DataType]:
+        """The types of all numbers and predicates, as the engine tells them."""
+        return list(self.engine.select(self.select.values()).schema.types)
+
+    @property
+    def kinds(self) -> list[pa.DataType]:
+        """The types of the numbers."""
+        return self._types[: len(self.numbers)]
+
+    @cached_property
     def probe(self) -> RowPool:
         """A uniform sample of some thousand rows, the same for the same table."""
         return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
@@ -100,13 +110,16 @@ class ReferenceTable:
     def pool(self) -> RowPool:
         """Every usable row, in memory."""
         self._refuse_no_rows()
-        self._refuse_missing()
+        counts = self.engine.select(self.select.missing()).to_pylist()[0]
+        if not self.select.drop_missing and any(count for key, count in counts.items() if key != "n"):
+            self._refuse_missing()
         pool = self._pool(self.engine.select(self.select.rows()))
         for k, name in enumerate(self._sql_names()):
             if not np.isfinite(pool.numbers[k]).all():
                 self._refuse_not_finite(name)
         for predicate in self.predicates:
             self._refuse_one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
+        self._refuse_too_many_digits(pool.numbers.min(axis=1), pool.numbers.max(axis=1))
         return pool
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
@@ -119,9 +132,7 @@ class ReferenceTable:
         """Return the least and the greatest value of every number, over all usable rows."""
         if not self._known and "pool" in self.__dict__:
             return self.pool.numbers.min(axis=1), self.pool.numbers.max(axis=1)
-        known = next(iter(self._known.values())) if self._known else self.moments(None)
-        strata = known.values()
-        return np.min([s.low for s in strata], axis=0), np.max([s.high for s in strata], axis=0)
+        return _extremes((next(iter(self._known.values())) if self._known else self.moments(None)).values())
 
     def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         self._refuse_no_rows()
@@ -131,7 +142,9 @@ class ReferenceTable:
         self._refuse_if_incomplete(strata)
         if predicate is not None:
             self._refuse_one_sided(predicate, {stratum[STRATUM] for stratum in strata})
-        return {bool(stratum[STRATUM]): _stratum_moments(stratum, shifts) for stratum in strata}
+        moments = {bool(stratum[STRATUM]): _stratum_moments(stratum, shifts) for stratum in strata}
+        self._refuse_too_many_digits(*_extremes(moments.values()))
+        return moments
 
     def _refuse_no_rows(self) -> None:
         if self.probe.size == 0:
@@ -146,7 +159,7 @@ class ReferenceTable:
             numbers=numbers.reshape(len(names), table.num_rows),
             columns={name: table[f"c{k}"].to_numpy() for k, name in enumerate(self.select.columns)},
             strata={
-                text: np.asarray(table[f"p{k}"].to_numpy(zero_copy_only=False)) == True  # noqa: E712 - nulls are False
+                text: np.asarray(table[f"p{k}"].fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
                 for k, text in enumerate(self.predicates)
             },
         )
@@ -158,7 +171,6 @@ class ReferenceTable:
         """Check that numbers are numbers and predicates true or false, by asking the engine for their types."""
         if not self.numbers and not self.predicates:
             return
-        types = self.engine.select(self.select.values()).schema.types
         wants_predicate = [
             getattr(statistic, "predicate", False)
             for _, statistic in self.query.statistics
@@ -166,7 +178,7 @@ class ReferenceTable:
         ] + [True] * len(self.predicates)
         places = [f"statistic {name!r}" for name in self._sql_names()] + ["the secret"] * len(self.predicates)
         for kind, predicate, place, expression in zip(
-            types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
+            self._types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
         ):
             if predicate and not pa.types.is_boolean(kind):
                 raise InvalidExpression(
@@ -179,37 +191,42 @@ class ReferenceTable:
 
     def _refuse_if_incomplete(self, strata: list[dict[str, Any]]) -> None:
         """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
+        if any(stratum["unusable"] or stratum[STRATUM] is None for stratum in strata):
+            self._refuse_missing()
         for stratum in strata:
-            counts = [value for key, value in stratum.items() if key.startswith(("n", "present"))]
-            tops = [value for key, value in stratum.items() if key.startswith("top")]
-            if stratum[STRATUM] is None or min(counts) < stratum["n"] or np.isnan(tops).any():
-                self._refuse_missing()
             for k, name in enumerate(self._sql_names()):
-                if not np.isfinite([stratum[f"m{k}"], stratum[f"low{k}"], stratum[f"high{k}"]]).all():
+                moments = [stratum[f"m{k}"], stratum[f"low{k}"], stratum[f"high{k}"], stratum[f"s{k}_{k}"] or 0.0]
+                if not np.isfinite(moments).all():
                     self._refuse_not_finite(name)
 
     def _refuse_missing(self) -> None:
-        """Refuse null or NaN in a used column or value, unless such rows are dropped."""
-        if self.select.drop_missing:
-            return
+        """Refuse null or NaN in a used column or value, by name and number."""
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
-        columns = self.select.required_columns
-        labels = [f"column {name!r}" for name in columns]
-        labels += [f"the value of {e.text!r}" for e in (*self.numbers, *self.predicates.values())]
+        labels = list(self.select.missing_tests)
         found = {label: counts[f"missing{k}"] for k, label in enumerate(labels) if counts[f"missing{k}"]}
         if any(label.startswith("column") for label in found):
             found = {label: count for label, count in found.items() if label.startswith("column")}
-        if found:
-            listed = ", ".join(f"{label} ({count:,} of {counts['n']:,} rows)" for label, count in found.items())
-            raise MissingValues(
-                f"{self.engine.description} has nulls or NaN in {listed}: mend them, or leave those rows out with "
-                "missing='drop'."
-            )
+        listed = ", ".join(f"{label} ({count:,} of {counts['n']:,} rows)" for label, count in found.items())
+        raise MissingValues(
+            f"{self.engine.description} has nulls or NaN in {listed}: mend them, or leave those rows out with "
+            "missing='drop'."
+        )
+
+    def _refuse_too_many_digits(self, low: Floats, high: Floats) -> None:
+        """Refuse whole numbers and decimals that a floating-point number cannot hold to the last digit."""
+        for name, kind, least, greatest in zip(self._sql_names(), self.kinds, low, high, strict=True):
+            digits = 0 if pa.types.is_integer(kind) else kind.scale if pa.types.is_decimal(kind) else None
+            largest = max(abs(least), abs(greatest))
+            if digits is not None and largest * 10.0**digits >= 2.0**53:
+                raise InvalidSource(
+                    f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
+                    "than arithmetic keeps: subtract a constant in its expression, or divide by one."
+                )
 
     def _refuse_not_finite(self, name: str) -> None:
         raise InvalidSource(
-            f"statistic {name!r} has rows that are not finite numbers in {self.engine.description}: mend those rows, "
-            "or change the expression so that it divides by nothing that is 0."
+            f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
+            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
         )
 
     def _refuse_one_sided(self, predicate: str, seen: set[bool]) -> None:
@@ -242,11 +259,19 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def _extremes(strata: Iterable[StratumMoments]) -> tuple[Floats, Floats]:
+    several = list(strata)
+    return np.min([s.low for s in several], axis=0), np.max([s.high for s in several], axis=0)
+
+
 def _round_centre(values: Floats) -> float:
     """Return a number near the mean with so few digits that subtracting it from short decimals or integers is exact."""
     if not len(values):
         return 0.0
-    spread = float(values.std())
+    with np.errstate(over="ignore"):
+        spread = float(values.std())
+    if not np.isfinite(spread):
+        return 0.0
     quantum = 2.0 ** np.floor(np.log2(spread)) if spread > 0 else 0.0
     return float(quantum * np.round(values.mean() / quantum)) if quantum > 0 else float(values[0])
 
