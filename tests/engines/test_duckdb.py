@@ -20,10 +20,25 @@ def as_relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
     return duckdb.connect(":memory:").from_arrow(table)
 
 
-@pytest.fixture(params=["csv", "parquet", "path", "glob", "relation", "pandas", "categorical", "polars", "arrow"])
+@pytest.fixture(
+    params=[
+        "csv",
+        "parquet",
+        "path",
+        "glob",
+        "relation",
+        "pandas",
+        "categorical",
+        "polars",
+        "polars categorical",
+        "brackets",
+        "arrow",
+    ]
+)
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """The same three rows, in every form a source may have."""
     pyarrow.csv.write_csv(TABLE, tmp_path / "it's.csv")
+    pyarrow.csv.write_csv(TABLE, tmp_path / "k[1].csv")
     pq.write_table(TABLE.slice(0, 2), tmp_path / "part1.parquet")
     pq.write_table(TABLE.slice(2), tmp_path / "part2.parquet")
     pq.write_table(TABLE, tmp_path / "all.PARQUET")
@@ -36,6 +51,8 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         "pandas": TABLE.to_pandas().set_index(pd.Index([5, 5, 7])),
         "categorical": TABLE.to_pandas().astype({"sex": "category"}),
         "polars": pl.from_arrow(TABLE),
+        "polars categorical": pl.DataFrame(TABLE).with_columns(pl.col("sex").cast(pl.Categorical)),
+        "brackets": str(tmp_path / "k[1].csv"),
         "arrow": TABLE,
     }[request.param]
 
@@ -97,6 +114,11 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, conten
         (pa.table([[1], [2]], names=["age", "age"]), "cannot tell apart"),
         (pa.table({"age": [1], "Age": [2]}), "cannot tell apart"),
         (pd.DataFrame({"age": [1, "x"]}), "the pandas table cannot be read as columns of one type"),
+        (pd.DataFrame({"age": [2**70]}), "the pandas table cannot be read as columns of one type"),
+        (pd.Series([1, 2]), "the pandas table cannot be read as columns of one type|a source of type Series"),
+        (pd.DataFrame(), "the pandas table has no columns"),
+        (pl.DataFrame(), "the polars table has no columns"),
+        (pa.table({"age": pa.array(np.ones(2, dtype=np.float16))}), "the pyarrow table cannot be read as columns"),
     ],
 )
 def test_what_is_no_table_is_refused(source: Any, message: str) -> None:

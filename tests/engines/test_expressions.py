@@ -20,6 +20,7 @@ COLUMNS = ["age", "income", "sex", "hours-per-week", "Zip Code", "born"]
         ("cast(age as double)", 'CAST("age" AS DOUBLE)'),
         ("born >= date '1990-01-01'", "\"born\" >= CAST('1990-01-01' AS DATE)"),
         ("age /* */ -- */ ; drop table t /*", '"age"'),
+        ("born > timestamp '1990-01-01 00:00:00'", "\"born\" > CAST('1990-01-01 00:00:00' AS TIMESTAMP)"),
         ("sex = 'O''Hara'", "\"sex\" = 'O''Hara'"),
         ("((age))", '(("age"))'),
     ],

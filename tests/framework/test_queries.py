@@ -72,6 +72,11 @@ def test_a_query_may_be_given_as_keywords_as_a_mapping_or_as_pairs() -> None:
             "two statistics are named 'a_1'",
         ),
         (lambda: dp.Query(a="mean(age)"), r"use mean, count, .* as in a=mean\('age'\)"),  # type: ignore[arg-type]
+        (lambda: dp.Query("age"), "a query names its statistics, got 'age'"),  # type: ignore[arg-type]
+        (lambda: dp.Query(dp.mean("age")), "a query names its statistics"),  # type: ignore[arg-type]
+        (lambda: dp.Query([dp.mean("age")]), "a query names its statistics"),  # type: ignore[list-item]
+        (lambda: dp.function(len, columns=None), "needs the names of its columns, got None"),  # type: ignore[arg-type]
+        (lambda: dp.mean("age", bounds=np.array(5)), "bounds must be two numbers"),  # type: ignore[arg-type]
         (lambda: dp.mean(""), "needs SQL text"),
         (lambda: dp.mean(3), "needs SQL text"),  # type: ignore[arg-type]
         (lambda: dp.mean("age", resolution=0), "resolution must be above 0, got 0"),

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +81,8 @@ def test_several_secrets_are_one_set_closed_under_swapping_without_duplicates() 
         (lambda: dp.Scenarios({"boom": 1, "bust": 2}, pairs=[("boom", "boom")]), "from itself"),
         (lambda: dp.Scenarios({"boom": 1, "bust": 2}, pairs=["boom"]), "two names of scenarios"),  # type: ignore[list-item]
         (lambda: dp.Scenarios({"boom": 1, "bust": 2}, pairs=[]), "no protected pair"),
+        (lambda: dp.Share("x", values=np.array(0.3)), "at least two shares"),
+        (lambda: dp.Scenarios({"boom": 1, "bust": 2}, pairs=5), "no protected pair"),  # type: ignore[arg-type]
         (lambda: protect([], 10), "a secret is a Share or Scenarios"),
         (lambda: protect("income", 10), "a secret is a Share or Scenarios"),  # type: ignore[arg-type]
         (

@@ -106,6 +106,14 @@ def test_order_is_shuffled_for_functions_with_common_rows_in_common_places() -> 
     assert stats.chisquare(where).pvalue > 1e-4
 
 
+def test_rows_that_are_all_alike_can_be_paired() -> None:
+    table = pl.DataFrame({"c": [3.0] * 20, "s": [True, False] * 10})
+    model = dp.model(table, dp.Query(v=dp.variance("c")), dp.Share("s", values=(0.2, 0.6)), records=5, draws=10)
+    first, second = model.coupled_samples(model.protected_pairs[0], 10, pairing="transport")
+    assert not first.any()
+    assert not second.any()
+
+
 def test_the_same_seed_gives_the_same_coupled_samples() -> None:
     model = small_model(40, 60, (8, 14), 20)
     pair = model.protected_pairs[0]

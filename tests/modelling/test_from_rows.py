@@ -242,7 +242,10 @@ def test_what_cannot_be_modelled_is_refused(
     ("build", "message"),
     [
         (make(MEDIAN, method="exact"), "statistic 'm' is not a mean of a row expression: use method='sampling'"),
-        (make(method="guess"), "method must be 'auto', 'exact' or 'sampling', got 'guess'"),
+        (make(method="guess"), "method must be 'auto' or 'exact' or 'sampling', got 'guess'"),
+        (make(method=np.array(["exact"])), "method must be 'auto' or 'exact' or 'sampling', got array"),
+        (make(replacement="no"), "replacement must be True or False, got 'no'"),
+        (make(draws=1), "draws must be a whole number, at least 2, got 1"),
         (make(MEDIAN, draws=10, seed=-1), "seed must be a whole number, at least 0, got -1"),
         (make(MEDIAN, draws=10, processes=0), "processes must be a whole number, at least 1, got 0"),
         (

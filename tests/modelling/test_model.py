@@ -54,6 +54,9 @@ def test_models_are_values_that_can_be_compared_and_sent_to_other_processes() ->
     assert one != dp.gaussian_model(means=MEANS, covariances=np.eye(2), pairs=[("a", "b")])
 
 
+CALM = dp.gaussian_model(means=MEANS, covariances=COVARIANCE, pairs=[("a", "b")])
+
+
 def gaussian(**changes: object) -> Callable[[], object]:
     given = {"means": MEANS, "covariances": COVARIANCE, "pairs": [("a", "b")]} | changes
     return lambda: dp.gaussian_model(**given)  # type: ignore[arg-type]
@@ -88,6 +91,15 @@ def empirical(**changes: object) -> Callable[[], object]:
         (empirical(weights={"a": [1.5, -0.5]}), "probabilities"),
         (empirical(weights={"a": [1.0]}), "must be 2 probabilities"),
         (empirical(weights={"c": [1.0]}), "unknown scenario 'c'"),
+        (empirical(weights=[1.0]), "weights must be given by scenario"),
+        (empirical(pairs=None), "no protected pair"),
+        (gaussian(means={"a": [10**400, 1], "b": [1, 2]}), "must be numbers"),
+        (gaussian(names=5), "2 different names"),
+        (lambda: dp.diagnose("model"), "only a model can be diagnosed"),  # type: ignore[arg-type]
+        (lambda: CALM.samples(["a"], 5), "there is no scenario"),  # type: ignore[arg-type]
+        (lambda: CALM.samples("a", 5, seed=-1), "seed must be a whole number"),
+        (lambda: CALM.mean_shift(None), "a pair is two names of scenarios"),  # type: ignore[arg-type]
+        (lambda: CALM.coupled_samples(("a",), 5), "a pair is two names of scenarios"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_model_is_refused(make: Callable[[], object], message: str) -> None:

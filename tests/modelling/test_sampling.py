@@ -121,7 +121,7 @@ def test_a_function_that_fails_is_named_with_its_failure(callable_, message: str
 
 @pytest.mark.parametrize("draws", [0, -1, 2.5, "many"])
 def test_a_number_of_draws_that_is_none_is_refused(draws: int) -> None:
-    with pytest.raises(InvalidModel, match="draws must be a whole number, at least 1"):
+    with pytest.raises(InvalidModel, match="draws must be a whole number, at least 2"):
         dp.model(TABLE, query("vectorised"), SHARE, records=10, draws=draws)
 
 

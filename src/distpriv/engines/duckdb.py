@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable
 from functools import cache, partial
+from glob import escape, has_magic
 from glob import glob as matching_files
-from glob import has_magic
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,7 +54,9 @@ class DuckDBEngine:
         try:
             return self.run(query).to_arrow_table()
         except (duckdb.IOException, duckdb.InvalidInputException) as failure:
-            raise InvalidSource(f"{self.description} cannot be read: {_first_line(failure)}.") from failure
+            raise InvalidSource(
+                f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}."
+            ) from failure
         except duckdb.Error as failure:
             raise InvalidExpression(
                 f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it."
@@ -79,16 +81,24 @@ def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]
         return partial(_query_relation, source), "the DuckDB relation"
     cursor = _database().cursor()
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        scan = _scan(path)
+        path = str(Path(source))
         try:
+            scan = _scan(path)
             cursor.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
-        except duckdb.Error as failure:
+        except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
         return cursor.sql, repr(path)
     library = type(source).__module__.partition(".")[0]
     description = f"the {library} table"
-    cursor.register(SOURCE, _arrow_table(source, library, description))
+    try:
+        cursor.register(SOURCE, _arrow_table(source, library))
+        cursor.sql(f"SELECT * FROM {SOURCE} LIMIT 0").fetchall()
+    except InvalidSource:
+        raise
+    except (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError) as failure:
+        raise InvalidSource(
+            f"{description} cannot be read as columns of one type each: {_first_line(failure)}."
+        ) from failure
     return cursor.sql, description
 
 
@@ -101,10 +111,11 @@ def _query_relation(relation: duckdb.DuckDBPyRelation, query: str) -> duckdb.Duc
 def _scan(path: str) -> str:
     """Return the table function that reads a path or a glob, or say what is wrong with it."""
     pattern = os.path.expanduser(path)
-    found = matching_files(pattern, recursive=True) if has_magic(pattern) else [pattern] * Path(pattern).exists()
-    if not found:
+    if os.path.exists(pattern):
+        pattern = escape(pattern)
+    elif not (has_magic(pattern) and matching_files(pattern, recursive=True)):
         raise InvalidSource(f"there is no file {path!r}, seen from the folder {Path.cwd().name!r}: check the path.")
-    if Path(pattern).is_dir():
+    if os.path.isdir(os.path.expanduser(path)):
         raise InvalidSource(f"{path!r} is a folder: name the files in it, as in {os.path.join(path, '*.parquet')!r}.")
     literal = exp.Literal.string(pattern).sql(dialect="duckdb")
     if pattern.lower().endswith(_PARQUET):
@@ -114,23 +125,21 @@ def _scan(path: str) -> str:
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
 
 
-def _arrow_table(source: Any, library: str, description: str) -> pa.Table:
+def _arrow_table(source: Any, library: str) -> pa.Table:
     """Return a table in memory as Arrow, with categories written out as what they stand for."""
-    try:
-        table = pa.Table.from_pandas(source, preserve_index=False) if library == "pandas" else pa.table(source)
-    except (pa.ArrowException, ValueError, TypeError) as failure:
-        raise InvalidSource(
-            f"{description} cannot be read as columns of one type each: {_first_line(failure)}."
-        ) from failure
+    table = pa.Table.from_pandas(source, preserve_index=False) if library == "pandas" else pa.table(source)
+    if not table.column_names:
+        raise InvalidSource(f"the {library} table has no columns: give a table with data in it.")
     lowered = [name.lower() for name in table.column_names]
     twice = [name for name in table.column_names if lowered.count(name.lower()) > 1]
     if twice:
-        raise InvalidSource(f"{description} has columns that SQL cannot tell apart, {twice}: rename one of them.")
-    plain = [
-        pa.field(column.name, column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in table.schema
-    ]
-    return table.cast(pa.schema(plain))
+        raise InvalidSource(f"the {library} table has columns that SQL cannot tell apart, {twice}: rename one of them.")
+    for place, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type):
+            kind = pa.large_string() if pa.types.is_string_view(column.type.value_type) else column.type.value_type
+            written = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in table[place].chunks]
+            table = table.set_column(place, column.name, pa.chunked_array(written, type=kind))
+    return table
 
 
 def _first_line(failure: BaseException) -> str:

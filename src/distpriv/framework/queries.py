@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import as_written, real, whole
+from distpriv.framework.domains import as_written, items, real, whole
 
 __all__ = [
     "FunctionOfRows",
@@ -52,7 +52,7 @@ def _text(value: object) -> str:
 def _bounds(value: object) -> tuple[float, float] | None:
     if value is None:
         return None
-    if not isinstance(value, Iterable) or len(ends := tuple(value)) != 2:
+    if len(ends := items(value)) != 2:
         raise InvalidQuery(
             f"bounds must be two numbers, got {value!r}: give the least and the greatest value of a row."
         )
@@ -279,7 +279,7 @@ def function(
     """
     if not hasattr(callable, "__call__"):  # noqa: B004 - the builtin is shadowed by the parameter
         raise InvalidQuery(f"function() needs something to call, got {callable!r}: pass a Python function.")
-    if isinstance(columns, str) or not (names := tuple(columns)) or not all(isinstance(n, str) for n in names):
+    if not (names := items(columns)) or not all(isinstance(name, str) for name in names):
         raise InvalidQuery(f"function() needs the names of its columns, got {columns!r}: write columns=['age'].")
     wanted = 1 if size is None else whole("size", size, InvalidQuery, at_least=1, cure="count the numbers returned")
     return FunctionOfRows(
@@ -301,8 +301,11 @@ class Query:
     def __init__(
         self, statistics: Mapping[str, Statistic] | Iterable[tuple[str, Statistic]] = (), /, **named: Statistic
     ) -> None:
-        pairs = statistics.items() if isinstance(statistics, Mapping) else statistics
-        self.__attrs_init__((*pairs, *named.items()))
+        pairs = tuple(statistics.items()) if isinstance(statistics, Mapping) else items(statistics)
+        given = not isinstance(statistics, tuple | list | Mapping) or bool(statistics)
+        if (given and not pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise InvalidQuery(f"a query names its statistics, got {statistics!r}: write Query(mean_age=mean('age')).")
+        self.__attrs_init__((*(tuple(pair) for pair in pairs), *named.items()))
 
     def __attrs_post_init__(self) -> None:
         if not self.statistics:

@@ -1,6 +1,6 @@
 """What is protected: ways the data may have been generated, and the pairs of them that must look alike."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor
@@ -9,7 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from distpriv.errors import InvalidSecret
-from distpriv.framework.domains import as_written, did_you_mean, real
+from distpriv.framework.domains import as_written, did_you_mean, items, real
 
 __all__ = ["Pair", "ProtectedScenarios", "Scenarios", "Secret", "Share", "ShareScenario", "TableScenario", "protect"]
 
@@ -149,7 +149,7 @@ class Scenarios:
     def __init__(self, tables: Mapping[str, Any], pairs: Iterable[Pair] | None = None) -> None:
         if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables) or len(tables) < 2:
             raise InvalidSecret("Scenarios needs at least two named tables: write Scenarios({'boom': …, 'bust': …}).")
-        chosen = list(combinations(tables, 2)) if pairs is None else list(pairs)
+        chosen = tuple(combinations(tables, 2)) if pairs is None else pairs
         self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))
 
     def protected(self, records: int) -> ProtectedScenarios:
@@ -170,7 +170,7 @@ def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenar
     >>> len(protect([income, income, Share("sex = 'Female'", values=(0.4, 0.5))], records=10).pairs)
     4
     """
-    several = [secrets] if isinstance(secrets, Secret) else list(secrets) if isinstance(secrets, Iterable) else []
+    several = (secrets,) if isinstance(secrets, Secret) else items(secrets)
     if not several or not all(isinstance(secret, Secret) for secret in several):
         raise InvalidSecret(f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}.")
     scenarios: dict[str, ShareScenario | TableScenario] = {}
@@ -188,14 +188,15 @@ def checked_pairs(pairs: Iterable[Any], known: Iterable[str]) -> tuple[Pair, ...
     """Return protected pairs of known scenarios, closed under swapping, or say which one is wrong."""
     names = list(known)
     chosen = []
-    for pair in pairs:
-        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise InvalidSecret(f"a protected pair is two names of scenarios, got {pair!r}: write ('boom', 'bust').")
+    for given in items(pairs):
+        pair = items(given)
+        if len(pair) != 2:
+            raise InvalidSecret(f"a protected pair is two names of scenarios, got {given!r}: write ('boom', 'bust').")
         for name in pair:
-            if name not in names:
+            if not isinstance(name, str) or name not in names:
                 raise InvalidSecret(f"pairs names an unknown scenario {name!r}: {did_you_mean(str(name), names)}")
         if pair[0] == pair[1]:
-            raise InvalidSecret(f"the pair {tuple(pair)!r} protects a scenario from itself: pair it with another one.")
+            raise InvalidSecret(f"the pair {pair!r} protects a scenario from itself: pair it with another one.")
         chosen.append((pair[0], pair[1]))
     if not chosen:
         raise InvalidSecret("there is no protected pair: name at least one, as in pairs=[('boom', 'bust')].")
@@ -207,16 +208,16 @@ def _closed_under_swapping(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def _distinct_shares(values: object) -> tuple[float, ...]:
-    if not isinstance(values, Iterable):
+    if not (given := items(values)):
         raise InvalidSecret(f"values must be at least two shares, got {values!r}: write values=(0.45, 0.55).")
-    shares = tuple(_share(value) for value in values)
+    shares = tuple(_share(value) for value in given)
     if len(set(shares)) < 2 or len(set(shares)) < len(shares):
         raise InvalidSecret(f"values must be at least two different shares, got {shares}: write values=(0.45, 0.55).")
     return shares
 
 
 def _range_of_shares(between: object) -> tuple[float, float]:
-    if not isinstance(between, Iterable) or len(ends := tuple(between)) != 2:
+    if len(ends := items(between)) != 2:
         raise InvalidSecret(f"between must be two shares, got {between!r}: write between=(0.3, 0.7).")
     low, high = _share(ends[0]), _share(ends[1])
     if low >= high:

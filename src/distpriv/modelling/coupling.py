@@ -134,5 +134,5 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
             f"rows cannot be paired by transport over {text[0]!r}, which is not a number: use pairing='independent'."
         )
     features = np.array([*pool.numbers, *numeric.values()], dtype=np.float64)
-    spread = features.std(axis=1)
-    return np.asarray((features[spread > 0] / spread[spread > 0, np.newaxis]).T)
+    spread = features.std(axis=1)[:, np.newaxis]
+    return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)

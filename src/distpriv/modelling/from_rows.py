@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.domains import whole
+from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
@@ -39,7 +39,7 @@ def model(
     draws: int = 5000,
     seed: int = 0,
     processes: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> QueryModel:
     """Model the released statistics under every scenario of one or several secrets.
 
@@ -71,12 +71,16 @@ def model(
     """
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
-    if method not in ("auto", "exact", "sampling"):
-        raise InvalidModel(f"method must be 'auto', 'exact' or 'sampling', got {method!r}.")
+    one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not isinstance(statistic, RowMean))
         raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
+    replacement = yes_or_no("replacement", replacement, InvalidModel)
+    draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
+    seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
+    if processes is not None:
+        processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     protected = protect(secret, records)
     tables = _open_tables(source, query, protected, missing)
     simulator = RowSimulator(
@@ -85,7 +89,7 @@ def model(
         tables=tables,
         replacement=replacement,
         processes=processes,
-        progress=progress,
+        progress=progress or silent,
     )
     exact = method != "sampling" and query.has_exact_moments
     distributions = (

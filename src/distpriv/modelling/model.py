@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field, frozen_array
-from distpriv.framework.domains import did_you_mean, whole
+from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario, checked_pairs
 from distpriv.modelling.coupling import Pairing
@@ -97,6 +97,7 @@ class QueryModel:
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j."""
+        pair = self._pair(pair)
         return np.asarray(self._distribution(pair[0]).mean - self._distribution(pair[1]).mean)
 
     def samples(self, scenario: str, draws: int, seed: int = 0) -> Floats:
@@ -111,7 +112,7 @@ class QueryModel:
             An array of shape (draws, m).
         """
         distribution = self._distribution(scenario)
-        draws = whole("draws", draws, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
+        draws, seed = _draws(draws), _seed(seed)
         if self.simulator is not None:
             return self.simulator.samples(scenario, draws, seed)
         sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(scenario.encode()),))
@@ -131,16 +132,23 @@ class QueryModel:
         Returns:
             Two arrays of shape (draws, m); row k of one belongs to row k of the other.
         """
-        for scenario in pair:
-            self._distribution(scenario)
+        pair = self._pair(pair)
+        draws, seed = _draws(draws), _seed(seed)
         if self.simulator is None:
             raise InvalidModel("coupled samples need rows, and this model has none: make it with distpriv.model(…).")
-        if pairing not in ("independent", "transport"):
-            raise InvalidModel(f"pairing must be 'independent' or 'transport', got {pairing!r}.")
+        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.simulator.coupled_samples(pair, draws, seed, pairing)
 
+    def _pair(self, pair: Pair) -> Pair:
+        names = items(pair)
+        if len(names) != 2:
+            raise InvalidModel(f"a pair is two names of scenarios, got {pair!r}: write ('boom', 'bust').")
+        for name in names:
+            self._distribution(name)
+        return names[0], names[1]
+
     def _distribution(self, scenario: str) -> QueryDistribution:
-        if scenario not in self.distributions:
+        if not isinstance(scenario, str) or scenario not in self.distributions:
             raise InvalidModel(f"there is no scenario {scenario!r}: {did_you_mean(str(scenario), self.distributions)}")
         return self.distributions[scenario]
 
@@ -215,6 +223,8 @@ def empirical_model(
     >>> model.distributions["a"].mean
     array([21.])
     """
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidModel(f"weights must be given by scenario, got {weights!r}: write {{'boom': [0.5, 0.5]}}.")
     given = {} if weights is None else dict(weights)
     odd = sorted(set(given) - set(_named(samples)))
     if odd:
@@ -253,6 +263,14 @@ def empirical_distribution(points: Any, weights: Any, where: str, *, sampled: bo
     )
 
 
+def _draws(value: object) -> int:
+    return whole("draws", value, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
+
+
+def _seed(value: object) -> int:
+    return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")
+
+
 def _given_model(
     distributions: Mapping[str, QueryDistribution],
     pairs: Iterable[Pair],
@@ -262,7 +280,7 @@ def _given_model(
 ) -> QueryModel:
     size = len(next(iter(distributions.values())).mean)
     spacings = np.zeros(size) if steps is None else _numbers(steps, "steps")
-    labels = tuple(f"statistic_{k + 1}" for k in range(size)) if names is None else tuple(names)
+    labels = tuple(f"statistic_{k + 1}" for k in range(size)) if names is None else items(names)
     if spacings.shape != (size,) or (spacings < 0).any():
         raise InvalidModel(f"steps must be {size} numbers, none of them negative, got {steps!r}: 0 means continuous.")
     if len(labels) != size or len(set(labels)) != size:
@@ -286,7 +304,7 @@ def _named(values: Any) -> Mapping[str, Any]:
 def _numbers(values: Any, where: str) -> Floats:
     try:
         array = frozen_array(values)
-    except (TypeError, ValueError) as failure:
+    except (TypeError, ValueError, OverflowError) as failure:
         raise InvalidModel(f"{where} must be numbers in a regular shape, got {values!r}.") from failure
     if not np.isfinite(array).all():
         raise InvalidModel(f"{where} must be finite numbers: take out NaN and infinity.")

@@ -19,7 +19,7 @@ from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
 from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.domains import did_you_mean
+from distpriv.framework.domains import did_you_mean, one_of
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.exact_moments import StratumMoments
 
@@ -70,8 +70,7 @@ class ReferenceTable:
         Raises:
             InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
         """
-        if missing not in ("refuse", "drop"):
-            raise InvalidInput(f"missing must be 'refuse' or 'drop', got {missing!r}.")
+        one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
             parse_expression(statistic.expression, engine.schema.names, where=f"statistic {name!r}")

@@ -15,9 +15,8 @@ import numpy as np
 from attrs import frozen
 from joblib import Parallel, delayed
 
-from distpriv.errors import InvalidModel, InvalidQuery
+from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.domains import whole
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.reference import RowPool
 from distpriv.progress import Progress, silent
@@ -151,8 +150,6 @@ def in_blocks(
     progress: Progress = silent,
 ) -> list[T]:
     """Run a task block by block, here or in processes, whichever is faster, with the same result."""
-    draws = whole("draws", draws, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
-    seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
     key = zlib.crc32(stream.encode())
     jobs = [
         (np.random.SeedSequence(seed, spawn_key=(key, number)), min(size, draws - start))
@@ -161,7 +158,7 @@ def in_blocks(
     started = perf_counter()
     results = [_run(task, *jobs[0])]
     seconds_left = (perf_counter() - started) * (len(jobs) - 1)
-    workers = min(_processes(processes), len(jobs) - 1)
+    workers = min(processes or cpu_count() or 1, len(jobs) - 1)
     if workers > 1 and seconds_left > WORTH_STARTING:
         rest = Parallel(n_jobs=workers, return_as="generator")(delayed(_run)(task, *job) for job in jobs[1:])
     else:
@@ -173,12 +170,6 @@ def in_blocks(
         done += count
         progress(stream, done, draws)
     return results
-
-
-def _processes(asked: int | None) -> int:
-    if asked is None:
-        return cpu_count() or 1
-    return whole("processes", asked, InvalidModel, at_least=1, cure="leave it out to use every core")
 
 
 def _run(task: Callable[[np.random.Generator, int], T], seed: np.random.SeedSequence, count: int) -> T:
