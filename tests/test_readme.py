@@ -11,7 +11,7 @@ def test_the_code_of_the_readme_runs_as_written(capsys: pytest.CaptureFixture[st
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
-    assert "40.01" in capsys.readouterr().out
+    assert "the target (1, 0.001) holds" in capsys.readouterr().out
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:

@@ -23,6 +23,19 @@ def test_with_equal_covariances_it_is_the_normal_curve_at_half_the_distance() ->
 def test_an_attacker_never_does_better_than_the_certificate_allows() -> None:
     model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=np.eye(2), pairs=[("a", "b")])
     for make in (dp.mechanisms.expected_value_gaussian, dp.mechanisms.directional_uncertainty):
-        assert attack_accuracy_upper_bound(model, make(model, TARGET)) <= TARGET.attack_accuracy_ceiling
+        mechanism = make(model, TARGET)
+        found = attack_accuracy_upper_bound(model, mechanism)
+        drawn = mechanism.noise.simulate(200_000, seed=1) + np.random.default_rng(2).normal(size=(200_000, 2))
+        direction = np.linalg.solve(np.eye(2) + mechanism.noise.covariance, [3.0, 4.0])
+        middle = direction @ np.array([1.5, 2.0])
+        right = (
+            (drawn @ direction < middle).mean() + ((drawn + np.array([3.0, 4.0])) @ direction >= middle).mean()
+        ) / 2
+        assert found == pytest.approx(right, abs=4.5 * 0.5 / 200_000**0.5)
+        assert found <= TARGET.attack_accuracy_ceiling
+    unlike = dp.gaussian_model(means={"a": [0], "b": [0.1]}, covariances={"a": [[1]], "b": [[100]]}, pairs=[("a", "b")])
+    weak = dp.mechanisms.expected_value_laplace(unlike, dp.PrivacyTarget(epsilon=1))
+    assert not weak.certificate.holds
+    assert attack_accuracy_upper_bound(unlike, weak) > 0.89
     laplace = dp.mechanisms.expected_value_laplace(model, TARGET)
     assert attack_accuracy_upper_bound(model, laplace) == dp.PrivacyTarget(epsilon=1).attack_accuracy_ceiling

@@ -113,6 +113,18 @@ def test_it_agrees_with_ten_million_samples(seed: int) -> None:
     assert dp.exact_delta(model, noise, epsilon=epsilon) == pytest.approx(estimate, abs=4.5 * error + 1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8, 1e9])
+def test_strong_noise_along_one_direction_does_not_hide_what_leaks_in_another(scale: float) -> None:
+    model = dp.gaussian_model(
+        means={"a": [0, 0], "b": [scale, scale]}, covariances={"a": np.eye(2), "b": 100 * np.eye(2)}, pairs=[("a", "b")]
+    )
+    mechanism = dp.mechanisms.directional_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
+    bare = dp.gaussian_model(means={"a": [0], "b": [0]}, covariances={"a": [[1]], "b": [[100]]}, pairs=[("a", "b")])
+    leak = dp.exact_delta(bare, NoNoise(dimension=1), epsilon=1)
+    assert leak * 0.999 < mechanism.certificate.delta <= 1
+    assert not mechanism.certificate.holds
+
+
 def test_fifty_statistics_work() -> None:
     model = random_model(1, 50, unequal=0.2, distance=1.0)
     assert 0 < dp.exact_delta(model, np.eye(50), epsilon=1) < 1

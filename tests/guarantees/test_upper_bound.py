@@ -70,7 +70,16 @@ def test_what_the_noise_leaves_bare_is_a_lower_bound() -> None:
     assert delta_lower_bound(model, LaplaceNoise.isotropic(2, 1.0), epsilon=0.0) == 0.0
 
 
-def test_gaussian_noise_is_bounded_exactly() -> None:
-    model = random_model(2, 3, unequal=0.5)
-    noise = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
-    assert dp.delta_upper_bound(model, noise, epsilon=1) == dp.exact_delta(model, noise, epsilon=1)
+def test_a_small_shift_off_the_axes_counts_in_its_own_units() -> None:
+    model = dp.gaussian_model(
+        means={"a": [0, 0], "b": [1e9, 0.05]}, covariances=np.diag([1e16, 1e-4]), pairs=[("a", "b")]
+    )
+    noise = LaplaceNoise(axes=np.array([[1.0], [0.0]]), scales=np.array([1e9]))
+    least = delta_lower_bound(model, noise, epsilon=1)
+    assert 0.9 < least <= dp.delta_upper_bound(model, noise, epsilon=1)
+
+
+def test_axes_without_noise_hide_nothing() -> None:
+    model = dp.gaussian_model(means={"a": [0, 0], "b": [5, 0]}, covariances=np.eye(2), pairs=[("a", "b")])
+    for noise in (LaplaceNoise.isotropic(2, 0.0), LaplaceNoise(axes=np.eye(2), scales=np.array([0.0, 9.0]))):
+        assert dp.delta_upper_bound(model, noise, epsilon=1) >= dp.distances.gaussian_delta(1, 5) * (1 - 1e-9)

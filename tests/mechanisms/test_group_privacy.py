@@ -36,6 +36,13 @@ def test_no_record_moves_a_statistic_by_more() -> None:
         assert moved >= 0.9 * bound
 
 
+def test_bounds_that_the_reference_rows_exceed_are_refused() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"declares bounds \(15, 20\), and the reference table has values from 10 to 30"
+    ):
+        model(dp.Query(x=dp.mean("x", bounds=(15, 20))))
+
+
 def test_the_sufficient_group_is_the_largest_difference_of_the_pairs() -> None:
     found = M.group_privacy_laplace(model(), TARGET)
     assert isinstance(found.noise, LaplaceNoise)

@@ -70,6 +70,11 @@ def test_quadrature_agrees_with_closed_forms_and_with_integration_in_two_dimensi
     assert uneven.expected_l2 == pytest.approx(math.sqrt(math.pi / 2) * elliptic, rel=1e-10)
 
 
+def test_noise_of_no_size_has_no_length() -> None:
+    assert LaplaceNoise.isotropic(3, 0.0).expected_l2 == 0.0
+    assert GaussianNoise.isotropic(3, 0.0).expected_l2 == 0.0
+
+
 def test_simulated_coordinates_have_the_named_laws() -> None:
     gaussian = LAWS["isotropic Gaussian"].simulate(50_000, seed=2)[:, 0]
     laplace = LAWS["isotropic Laplace"].simulate(50_000, seed=2)[:, 0]

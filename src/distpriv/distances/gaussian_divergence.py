@@ -102,7 +102,7 @@ def gaussian_hockey_stick(
         axes = common_axes(mean_difference, covariance_1, covariance_2)
         if axes is None:
             return HockeyStick(value=1.0, error=0.0)
-        if axes.excess.size == 0:
+        if not axes.excess.any() and not axes.shift.any():
             return HockeyStick(value=0.0, error=0.0)
         if not axes.noise < LARGEST_NOISE:
             return HockeyStick(value=1.0, error=1.0)

@@ -25,8 +25,8 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism) -> float:
     """Return how often the best attacker is right at most, by what the certificate rests on.
 
-    With Gaussian noise at trust `gaussian` or `assumed` this is exact for the model; elsewhere it is the ceiling of the
-    certified (ε, δ).
+    With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics with a density; elsewhere
+    it is the ceiling of the certified (ε, δ).
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])

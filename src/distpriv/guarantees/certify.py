@@ -1,16 +1,15 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from attrs import evolve
 
-from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.exact_delta import pair_delta, worst_pair
-from distpriv.guarantees.lattice_floor import covers_floor, smoothing_error
+from distpriv.guarantees.lattice_floor import Smoothing, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
@@ -38,7 +37,7 @@ def certified(
     *,
     name: str,
     theorem: str,
-    assumptions: Iterable[Assumption] = (),
+    assumptions: Sequence[Assumption] = (),
 ) -> AdditiveMechanism:
     """Return the mechanism with Gaussian noise, or none, certified by the exact check on the model as it is.
 
@@ -49,7 +48,12 @@ def certified(
     if isinstance(noise, GaussianNoise) and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
         for more in WIDER:
             wider = evolve(noise, variances=noise.variances * (1 + more))
-            found = _check(model, target, wider, theorem, assumptions)
+            said = Assumption(
+                statement=f"variances are {more:g} of themselves wider than the theorem has them",
+                status="proved",
+                evidence="room for the error of computing δ",
+            )
+            found = _check(model, target, wider, theorem, (*assumptions, said))
             if found.holds:
                 noise, certificate = wider, found
                 break
@@ -61,14 +65,13 @@ def _check(
     target: PrivacyTarget,
     noise: GaussianNoise | NoNoise,
     theorem: str,
-    assumptions: Iterable[Assumption],
+    assumptions: Sequence[Assumption],
 ) -> Certificate:
-    covariance = noise.covariance
-    pair, delta = worst_pair(model, covariance, target.epsilon)
-    lattice, smoothing = _lattice_assumption(model, noise)
+    pair, delta = worst_pair(model, noise, target.epsilon)
+    lattice, smoothed = _lattice_assumption(model, noise)
     estimated = model.provenance.method not in EXACT_MOMENTS
-    if lattice.status == "checked":
-        delta = max(_smoothed_delta(model, p, covariance, target.epsilon, smoothing) for p in model.protected_pairs)
+    if lattice.status == "checked" and isinstance(noise, GaussianNoise):
+        delta = max(_smoothed_delta(model, p, noise, target.epsilon, smoothed) for p in model.protected_pairs)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
@@ -78,7 +81,7 @@ def _check(
         assumptions=(
             *assumptions,
             Assumption(
-                statement="the statistics are Gaussian with the modelled means and covariances",
+                statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
                 status="assumed",
                 evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
                 if estimated
@@ -100,23 +103,23 @@ def certified_laplace_theorem(
 ) -> AdditiveMechanism:
     """Return the mechanism with Laplace noise, certified by a theorem that assumes translations.
 
-    The theorem promises δ = 0. Where the model contradicts that, the certificate has the δ that the directions
-    without noise give away by themselves.
+    The theorem promises δ = 0. Where the covariances of a pair differ the laws are no translations, and the certificate
+    has the δ that is proven for Gaussian laws with these covariances instead.
     """
     least = delta_lower_bound(model, noise, epsilon=target.epsilon)
     most = delta_upper_bound(model, noise, epsilon=target.epsilon)
     certificate = Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=least,
+        delta=most,
         trust="assumed",
         theorem=theorem,
         assumptions=(
             Assumption(
-                statement="the laws of a protected pair are translations of each other",
+                statement="the laws of a protected pair are translations of each other, or Gaussian",
                 status="assumed",
                 evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that "
-                f"differ so, δ is proven to be between {least:.3g} and {most:.3g}",
+                f"differ so, δ is between {least:.3g} and {most:.3g}",
             ),
             _uncovered_assumption(noise),
         ),
@@ -125,33 +128,33 @@ def certified_laplace_theorem(
 
 
 def _smoothed_delta(
-    model: QueryModel, pair: Pair, covariance: Floats, epsilon: float, smoothing: dict[str, float]
+    model: QueryModel, pair: Pair, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]
 ) -> float:
-    """Return a bound on H_ε of the laws on their lattices, whose densities are within 1 ± η of the continuous ones.
+    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor.
 
-    ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ ((1 + η_i) p_i − e^ε (1 − η_j) p_j)₊ = (1 + η_i) H_{ε′}, e^{ε′} = e^ε (1 − η_j)/(1 + η_i);
-    and below 0, H_{ε′} ≤ H_0 + 1 − e^{ε′}.
+    With p̃_i ≤ b p_i and p̃_j ≥ a p_j, ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ (b p_i − e^ε a p_j)₊ = b H_{ε′}, e^{ε′} = e^ε a / b; and
+    below 0, H_{ε′} ≤ H_0 + 1 − e^{ε′}.
     """
-    first, second = smoothing[pair[0]], smoothing[pair[1]]
-    reduced = epsilon + math.log1p(-second) - math.log1p(first)
-    delta = pair_delta(model, pair, covariance, max(0.0, reduced)) + max(0.0, -math.expm1(min(0.0, reduced)))
-    return min(1.0, (1 + first) * delta)
+    most, least = smoothed[pair[0]].most, smoothed[pair[1]].least
+    reduced = epsilon + math.log(least) - math.log(most)
+    delta = pair_delta(model, pair, noise, max(0.0, reduced)) + max(0.0, -math.expm1(min(0.0, reduced)))
+    return min(1.0, most * delta)
 
 
-def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, float]]:
-    """Return whether the noise smooths the lattice of every scenario, and each scenario's smoothing error."""
+def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
+    """Return whether the noise smooths the lattice of every scenario, and how well it does."""
     if isinstance(noise, NoNoise) or not covers_floor(model, noise.covariance):
         return _uncovered_assumption(noise), {}
     covariance = noise.covariance
-    smoothing = {name: smoothing_error(model, law, covariance) for name, law in model.distributions.items()}
-    worst = max(smoothing.values())
+    smoothed = {name: smoothing(model, law, covariance) for name, law in model.distributions.items()}
+    worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return (
             Assumption(
                 statement="the statistics are continuous",
                 status="assumed",
-                evidence=f"they are tied together on a lattice that the noise does not smooth (error {worst:.2g}), so "
-                "the lattice attack may read them off",
+                evidence="the noise does not smooth the lattice that the statistics are on, or are tied together on "
+                f"(error {worst:.2g}), so the lattice attack may read them off",
             ),
             {},
         )
@@ -162,7 +165,7 @@ def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tu
             evidence=f"standard deviations of at least {', '.join(f'{h:.3g}' for h in model.floor)}; a smoothing error "
             f"of {worst:.1e} is in δ",
         ),
-        smoothing,
+        smoothed,
     )
 
 

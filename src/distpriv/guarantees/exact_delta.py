@@ -15,7 +15,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
 
-__all__ = ["exact_delta", "exact_epsilon", "noise_covariance", "pair_delta", "privacy_profile", "worst_pair"]
+__all__ = ["exact_delta", "exact_epsilon", "gaussian_noise", "pair_delta", "privacy_profile", "worst_pair"]
 
 LARGEST_EPSILON = 700.0
 """Beyond this e^ε is no floating-point number."""
@@ -38,8 +38,8 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
     0.00683
     """
     epsilon = _epsilon(epsilon)
-    covariance = noise_covariance(model, mechanism)
-    return max(pair_delta(model, pair, covariance, epsilon) for pair in model.protected_pairs)
+    noise = gaussian_noise(model, mechanism)
+    return max(pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs)
 
 
 def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, *, delta: float) -> float:
@@ -53,10 +53,10 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
     1.00000...
     """
     delta = real("delta", delta, InvalidInput, at_least=0, below=1, cure="it is a small probability, such as 0.001")
-    covariance = noise_covariance(model, mechanism)
+    noise = gaussian_noise(model, mechanism)
 
     def meets(epsilon: float) -> bool:
-        return all(pair_delta(model, pair, covariance, epsilon) <= delta for pair in model.protected_pairs)
+        return all(pair_delta(model, pair, noise, epsilon) <= delta for pair in model.protected_pairs)
 
     return _least(meets)
 
@@ -74,39 +74,66 @@ def privacy_profile(
     return np.array([exact_delta(model, mechanism, epsilon=epsilon) for epsilon in epsilons])
 
 
-def worst_pair(model: QueryModel, covariance: Floats, epsilon: float) -> tuple[Pair, float]:
+def worst_pair(model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float) -> tuple[Pair, float]:
     """Return the ordered pair with the largest δ, and that δ."""
-    deltas = {pair: pair_delta(model, pair, covariance, epsilon) for pair in model.protected_pairs}
+    deltas = {pair: pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs}
     worst = max(deltas, key=lambda pair: deltas[pair])
     return worst, deltas[worst]
 
 
-def pair_delta(model: QueryModel, pair: Pair, covariance: Floats, epsilon: float) -> float:
-    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it."""
+def pair_delta(model: QueryModel, pair: Pair, noise: GaussianNoise | NoNoise, epsilon: float) -> float:
+    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it.
+
+    The covariances are written in the noise's own axes before the noise is added: strong noise along some axes
+    would otherwise swallow, by rounding, what the covariances are in the others.
+    """
     first, second = (model.distributions[name] for name in pair)
-    divergence = gaussian_hockey_stick(
-        epsilon, first.mean - second.mean, first.covariance + covariance, second.covariance + covariance
-    )
-    return divergence.upper_bound
+    shift, one, other = first.mean - second.mean, first.covariance, second.covariance
+    if isinstance(noise, GaussianNoise):
+        axes = np.linalg.qr(noise.axes, mode="complete")[0]
+        axes[:, : noise.axes.shape[1]] = noise.axes
+        added = np.zeros(noise.dimension)
+        added[: len(noise.variances)] = noise.variances
+        rounding = 4 * np.finfo(float).eps * (np.abs(axes).T @ np.abs(shift))
+        shift = axes.T @ shift
+        shift = np.where(np.abs(shift) <= rounding, 0.0, shift)
+        one, other = (axes.T @ matrix @ axes + np.diag(added) for matrix in (one, other))
+        one, other = ((matrix + matrix.T) / 2 for matrix in (one, other))
+    return gaussian_hockey_stick(epsilon, shift, one, other).upper_bound
 
 
-def noise_covariance(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> Floats:
-    """Return the covariance of Gaussian noise however it is given, or say that the noise is not Gaussian."""
+def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise | NoNoise:
+    """Return Gaussian noise however it is given, or say that it is none."""
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if isinstance(noise, GaussianNoise | NoNoise):
-        covariance = noise.covariance
-    elif hasattr(noise, "covariance"):
-        raise InvalidInput(
-            f"the exact check is for Gaussian noise, and this is {type(noise).__name__}: use delta_upper_bound."
-        )
-    else:
-        covariance = np.array(noise, dtype=np.float64)
-    if covariance.shape != (model.dimension, model.dimension):
+    if not isinstance(noise, GaussianNoise | NoNoise):
+        if hasattr(noise, "covariance"):
+            raise InvalidInput(
+                f"the exact check is for Gaussian noise, and this is {type(noise).__name__}: use delta_upper_bound."
+            )
+        noise = _noise_of(noise)
+    if noise.dimension != model.dimension:
         raise InvalidModel(
             f"noise for {model.dimension} statistics has a {model.dimension} × {model.dimension} covariance, got shape "
-            f"{covariance.shape}: make the mechanism with this model."
+            f"{(noise.dimension, noise.dimension)}: make the mechanism with this model."
         )
-    return covariance
+    return noise
+
+
+def _noise_of(covariance: Any) -> GaussianNoise:
+    """Return the noise with a covariance matrix, or say why it is none."""
+    try:
+        matrix = np.array(covariance, dtype=np.float64)
+    except (TypeError, ValueError) as failure:
+        raise InvalidInput(
+            f"noise is a mechanism, a Gaussian law or a covariance matrix, got {covariance!r}."
+        ) from failure
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        raise InvalidInput(f"a covariance of noise is a square of finite numbers, got shape {matrix.shape}.")
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-9 * np.abs(matrix).max(initial=0.0):
+        raise InvalidInput("a covariance of noise is symmetric, and this is not: average it with its transpose.")
+    if np.linalg.eigvalsh(matrix).min(initial=0.0) < -1e-9 * np.abs(matrix).max(initial=0.0):
+        raise InvalidInput("a covariance of noise is positive semidefinite, and this is not: check its entries.")
+    return GaussianNoise.of((matrix + matrix.T) / 2)
 
 
 def _epsilon(value: object) -> float:

@@ -1,25 +1,47 @@
 r"""Whether noise is coarse against the lattice that the statistics live on, and what the lattice costs.
 
-The exact check believes f_θ to be continuous. Let it instead put the mass of each cell of a lattice B Zʳ on the
-lattice point: the density of F + Z at y is then a sum over lattice points, and by Poisson's formula differs from the
-integral by :math:`Σ_{k≠0} ∫ f(Bz) φ_S(y - Bz) e^{2πi kᵀz} dz`. The product of two Gaussians in z is a Gaussian with
-covariance :math:`C = (Σ_z^{-1} + BᵀS^{-1}B)^{-1}`, so each term is the continuous density times
-:math:`e^{-2π² kᵀCk}`: the densities differ by a factor of at most 1 ± η, with η the sum over k ≠ 0.
+The exact check believes f_θ to be continuous. Let it instead be a Gaussian profile on a lattice: the density of f_θ
+taken at the points of a lattice B Zʳ (in those statistics that are on one) and normalised. The density of F + Z at y is
+then a sum over lattice points, and by Poisson's formula the unnormalised sum differs from the integral by
+:math:`Σ_{k≠0} ∫ f(x) φ_S(y - x) e^{2πi ω_kᵀx} dx`, with :math:`Bᵀω_k = k`. Seen as a law of x, the product
+f(x) φ_S(y - x) is Gaussian with covariance :math:`C = Σ (Σ + S)^{-1} S`, what is not known of F once F + Z is seen. So
+each term is the continuous density times :math:`e^{-2π² ω_kᵀ C ω_k}`, and the sum is within a factor of 1 ± η of the
+integral. Normalisation is the same with no noise at all, Σ in place of C: a factor of 1 ± η′.
 """
 
 import numpy as np
+from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryDistribution, QueryModel
 
-__all__ = ["covers_floor", "smoothing_error"]
+__all__ = ["Smoothing", "covers_floor", "smoothing"]
 
 TOUCHING = 1e-9
 """Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
 
+INSIDE = 1e-7
+"""A share of a deviation that lies outside the lattice's span and is larger than this is no rounding."""
+
+
+@frozen(kw_only=True)
+class Smoothing:
+    """The released density on the lattice lies between `least` and `most` times the continuous one."""
+
+    least: float
+    most: float
+
+    @property
+    def error(self) -> float:
+        """How far the factor is from 1; infinite where the noise does not smooth the lattice."""
+        return max(1 - self.least, self.most - 1)
+
+
+UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
+
 
 def covers_floor(model: QueryModel, covariance: Floats) -> bool:
-    """Tell whether S ⪰ diag(h²), h the model's floor.
+    """Tell whether S ⪰ diag(h²), h the model's floor, on the statistics that have one.
 
     >>> from distpriv.modelling.model import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")], steps=[1])
@@ -34,25 +56,42 @@ def covers_floor(model: QueryModel, covariance: Floats) -> bool:
     return bool(np.linalg.eigvalsh(scaled)[0] >= 1 - TOUCHING)
 
 
-def smoothing_error(model: QueryModel, distribution: QueryDistribution, covariance: Floats) -> float:
-    """Return η: the released density on the lattice is within a factor 1 ± η of the continuous one.
-
-    Infinite when the noise or f_θ itself has no variance in some direction of the lattice.
-    """
+def smoothing(model: QueryModel, distribution: QueryDistribution, covariance: Floats) -> Smoothing:
+    """Return how far the released density of a Gaussian profile on its lattice is from the continuous one."""
     basis = distribution.lattice
     if basis is None:
-        basis = np.diag(model.floor)[:, model.floor > 0]
+        varies = np.diag(distribution.covariance) > 0
+        basis = np.diag(model.steps)[:, (model.steps > 0) & varies]
     if basis.shape[1] == 0:
-        return 0.0
-    noise_values, noise_axes = np.linalg.eigh(covariance)
-    if noise_values[0] <= 0:
+        discrete = (model.steps > 0) & (np.diag(distribution.covariance) > 0)
+        return UNSMOOTHED if discrete.any() else Smoothing(least=1.0, most=1.0)
+    units = np.sqrt(np.diag(covariance))
+    if not (units > 0).all():
+        return UNSMOOTHED
+    own, noise = (matrix / np.outer(units, units) for matrix in (distribution.covariance, covariance))
+    unknown = own @ np.linalg.solve(own + noise, noise)
+    on_lattice = np.flatnonzero(np.abs(basis).any(axis=1) | (model.steps > 0))
+    scaled = (basis / units[:, np.newaxis])[on_lattice]
+    inverse = np.linalg.pinv(scaled)
+    inside = scaled @ inverse
+    own = own[np.ix_(on_lattice, on_lattice)]
+    outside = own - inside @ own @ inside.T
+    if np.abs(outside).max() > INSIDE**2 * np.abs(own).max():
+        return UNSMOOTHED
+    posterior = _excess(inverse @ unknown[np.ix_(on_lattice, on_lattice)] @ inverse.T)
+    normalisation = _excess(inverse @ own @ inverse.T)
+    if posterior >= 1 or normalisation >= 1:
+        return UNSMOOTHED
+    return Smoothing(least=(1 - posterior) / (1 + normalisation), most=(1 + posterior) / (1 - normalisation))
+
+
+def _excess(form: Floats) -> float:
+    """Bound Σ_{k≠0} exp(−2π² kᵀGk) by (Σ_j exp(−2π² λ j²))ʳ − 1, λ the least eigenvalue of G in a short basis."""
+    least = float(np.linalg.eigvalsh(_reduced(form))[0])
+    if least <= 1e-6:
         return float("inf")
-    whitened = (noise_axes / np.sqrt(noise_values)).T @ basis
-    noise = np.linalg.pinv(whitened.T @ whitened)
-    inverse = np.linalg.pinv(basis)
-    own = inverse @ distribution.covariance @ inverse.T
-    joint = noise - noise @ np.linalg.solve(noise + own, noise)
-    return _theta_excess(float(np.linalg.eigvalsh(_reduced(joint))[0]), basis.shape[1])
+    terms = np.exp(-2 * np.pi**2 * least * np.arange(1, 2 + int(7 / np.sqrt(least))) ** 2)
+    return float(np.expm1(len(form) * np.log1p(2 * terms.sum())))
 
 
 def _reduced(form: Floats) -> Floats:
@@ -70,11 +109,3 @@ def _reduced(form: Floats) -> Floats:
         if not changed:
             break
     return form
-
-
-def _theta_excess(least: float, count: int) -> float:
-    """Bound Σ_{k≠0} exp(−2π² kᵀCk) by (Σ_j exp(−2π² λ j²))ʳ − 1, λ the least eigenvalue of C."""
-    if least <= 1e-6:
-        return float("inf")
-    terms = np.exp(-2 * np.pi**2 * least * np.arange(1, 2 + int(7 / np.sqrt(least))) ** 2)
-    return float(np.expm1(count * np.log1p(2 * terms.sum())))

@@ -24,6 +24,9 @@ from distpriv.noise.laws import LaplaceNoise, NoiseLaw
 
 __all__ = ["delta_lower_bound", "delta_upper_bound"]
 
+ROUNDING = 1e-14
+"""A part of a shift that is smaller than this share of what it was computed from is rounding."""
+
 LEVELS = 40
 """How many pieces the law of T is cut into, all equally likely."""
 
@@ -48,33 +51,34 @@ def delta_lower_bound(model: QueryModel, noise: LaplaceNoise, *, epsilon: float)
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    bare = _complement(noise.axes)
+    bare = _complement(noise.axes[:, noise.scales > 0])
     if bare.shape[1] == 0:
         return 0.0
     found = []
     for first, second in model.protected_pairs:
         p, q = model.distributions[first], model.distributions[second]
-        divergence = gaussian_hockey_stick(
-            epsilon, bare.T @ (p.mean - q.mean), bare.T @ p.covariance @ bare, bare.T @ q.covariance @ bare
-        )
+        shift = bare.T @ (p.mean - q.mean)
+        shift = np.where(np.abs(shift) <= ROUNDING * np.linalg.norm(p.mean - q.mean), 0.0, shift)
+        divergence = gaussian_hockey_stick(epsilon, shift, bare.T @ p.covariance @ bare, bare.T @ q.covariance @ bare)
         found.append(max(0.0, divergence.value - divergence.error))
     return max(found)
 
 
 def _two_steps(model: QueryModel, pair: Pair, noise: LaplaceNoise, epsilon: float) -> float:
     shift = model.mean_shift(pair)
-    along = noise.axes.T @ shift
-    left = epsilon - float(np.abs(along / noise.scales).sum())
+    axes, scales = noise.axes[:, noise.scales > 0], noise.scales[noise.scales > 0]
+    along = axes.T @ shift
+    left = epsilon - float(np.abs(along / scales).sum())
     if left < -1e-12 * epsilon:
         return 1.0
     left = max(0.0, left)
-    off = shift - noise.axes @ along
-    off = np.where(np.abs(off) <= 1e-9 * np.abs(shift).max(initial=0.0), 0.0, off)
+    off = shift - axes @ along
+    off = np.where(np.abs(off) <= ROUNDING * (np.abs(shift) + np.abs(axes) @ np.abs(along)), 0.0, off)
     first, second = (model.distributions[name].covariance for name in pair)
     if not off.any() and np.array_equal(first, second):
         return 0.0
-    unit = (noise.axes * (2 * noise.scales**2)) @ noise.axes.T
-    least = -np.log1p(-np.arange(LEVELS) / LEVELS) / len(noise.scales)
+    unit = (axes * (2 * scales**2)) @ axes.T
+    least = -np.log1p(-np.arange(LEVELS) / LEVELS) / max(len(scales), 1)
     return float(np.mean([_gaussian_delta_at(left, off, first + t * unit, second + t * unit) for t in least]))
 
 

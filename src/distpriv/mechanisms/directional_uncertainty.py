@@ -44,6 +44,7 @@ def directional_uncertainty(
     for pair in model.protected_pairs:
         known = mahalanobis(direction, pair_covariance(model, pair, covariance, theorem))
         along = float(model.mean_shift(pair) @ direction)
-        missing = max(missing, (along / allowed) ** 2 - known**-2)
+        with np.errstate(over="ignore"):  # noise that is no number is refused below
+            missing = max(missing, float(np.square(along / allowed)) - known**-2)
     noise = GaussianNoise(axes=direction[:, np.newaxis], variances=np.array([missing])) if missing > 0 else nothing
     return certified(model, target, noise, name=name, theorem=theorem)

@@ -41,7 +41,10 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
         raise InvalidTarget("Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.")
     if radius == "classic" and target.epsilon == 0:
         raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
-    return (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
+    found = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
+    if found == 0:
+        raise InvalidTarget(f"delta = {target.delta:g} is too small to be computed with: give at least 1e-300.")
+    return found
 
 
 def laplace_epsilon(target: PrivacyTarget) -> float:

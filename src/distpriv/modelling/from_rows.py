@@ -1,18 +1,18 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from attrs import evolve, frozen
 
-from distpriv.errors import InvalidModel
+from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
-from distpriv.modelling.lattice import floor_of, integer_basis, resolution
+from distpriv.modelling.lattice import integer_basis, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
@@ -20,8 +20,8 @@ from distpriv.progress import Progress, silent
 
 __all__ = ["Method", "model"]
 
-FEWEST_ROWS = 30
-"""So many rows hardly ever generate a lattice that is too coarse, by accident."""
+FEWEST_ROWS, GROUPS = 30, 4
+"""Rows in a group that hardly ever generate a lattice that is too coarse by accident, and how many groups are tried."""
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -100,7 +100,7 @@ def model(
             for name in protected.scenarios
         }
     )
-    looks = _looks(protected, tables)
+    looks = _looks(protected, tables, replacement)
     steps = _steps(query, looks, distributions, records)
     return QueryModel(
         names=query.names,
@@ -190,7 +190,7 @@ def _resolution(look: "_Look", number: int) -> float:
     if any(len(values) and np.ptp(values) > 0 for values in strata):
         return resolution(strata, look.sizes)
     moments = look.table.moments(look.predicate)
-    return max(float(moments[side].high[number] - moments[side].low[number]) for side in look.sides)
+    return max((float(moments[side].high[number] - moments[side].low[number]) for side in look.sides), default=0.0)
 
 
 @frozen(kw_only=True)
@@ -210,15 +210,17 @@ class _Look:
         return [self.table.probe.positions(self.predicate, side) for side in self.sides]
 
 
-def _looks(protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable]) -> list[_Look]:
-    """Return every set of strata that some scenario draws from."""
+def _looks(protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool) -> list[_Look]:
+    """Return every set of strata that some scenario draws from; one that is drawn in full does not vary."""
     found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
     for name, scenario in protected.scenarios.items():
         drawn = {True: scenario.records}
         if isinstance(scenario, ShareScenario):
             drawn = {True: scenario.positives, False: scenario.records - scenario.positives}
-        sizes = {side: size for side, size in drawn.items() if size > 0}
-        key = (id(tables[name]), getattr(scenario, "predicate", None), tuple(sizes))
+        predicate = getattr(scenario, "predicate", None)
+        rows = {side: tables[name].stratum_rows(predicate, side) for side in drawn}
+        sizes = {side: size for side, size in drawn.items() if size > 0 and (replacement or size < rows[side])}
+        key = (id(tables[name]), predicate, tuple(sizes))
         found.setdefault(key, []).append((name, tuple(sizes.values())))
     return [
         _Look(
@@ -245,21 +247,40 @@ def _with_lattices(
     steps: Floats,
     records: int,
 ) -> dict[str, QueryDistribution]:
-    """Add to every law the lattice that a dataset's worth of rows generates, in units of the floor.
-
-    Rows of one stratum may replace each other, so their differences generate it.
-    """
-    units = floor_of(steps, [law.covariance for law in distributions.values()])
+    """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
     lattices: dict[str, Floats] = {}
     for look in looks:
         moves = look.table.probe.numbers.T * (_factors(query, records) / records)
-        most = np.maximum(np.max(look.sizes, axis=0), FEWEST_ROWS)
-        inside = [moves[rows[:size]] for rows, size in zip(look.strata(), most, strict=True)]
-        differences = np.concatenate([values - values[0] for values in inside if len(values)])
-        whole_units = np.round(differences / np.where(units > 0, units, 1.0)).astype(np.int64)
-        basis = units[:, np.newaxis] * integer_basis(whole_units)
-        lattices |= dict.fromkeys(look.scenarios, basis)
+        differences = [moves[rows] - moves[rows[:1]] for rows in look.strata() if len(rows)]
+        lattices |= dict.fromkeys(look.scenarios, _joint_lattice(differences, steps, look.sizes))
     return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
+
+
+def _joint_lattice(differences: list[Floats], steps: Floats, sizes: Sequence[Sequence[int]]) -> Floats:
+    """Return a basis of the coarsest lattice that some dataset's worth of rows generates, of the rank that all have.
+
+    A few odd rows must not hide the lattice that most datasets lie on; statistics without a step have no part in it.
+    """
+    coarse = steps > 0
+    units = steps[coarse]
+    nothing = np.zeros((1, len(units)), dtype=np.int64)
+    inside = [np.round(moves[:, coarse] / units).astype(np.int64) for moves in differences]
+    most = np.maximum(np.max(sizes, axis=0), FEWEST_ROWS) if inside else []
+    groups = [
+        [moves[k * size : (k + 1) * size] for moves, size in zip(inside, most, strict=True)] for k in range(GROUPS)
+    ]
+    bases = [integer_basis(np.concatenate([nothing, *(moves - moves[:1] for moves in group)])) for group in groups]
+    if max(basis.shape[1] for basis in bases) < len(units):
+        bases.append(integer_basis(np.concatenate([nothing, *inside])))
+    rank = max(basis.shape[1] for basis in bases)
+    basis = max((basis for basis in bases if basis.shape[1] == rank), key=_volume)
+    embedded = np.zeros((len(steps), rank))
+    embedded[coarse] = units[:, np.newaxis] * basis
+    return embedded
+
+
+def _volume(basis: Floats) -> float:
+    return float(np.sqrt(np.linalg.det(basis.T @ basis)))
 
 
 def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:
@@ -268,12 +289,17 @@ def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], re
     low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
     sensitivities: list[float] = []
     number = 0
-    for _, statistic in query.statistics:
+    for name, statistic in query.statistics:
         if isinstance(statistic, FunctionOfRows):
             sensitivities += [np.inf] * statistic.size
             continue
         declared = statistic.bounds if isinstance(statistic, RowMean) else None
         bounds = declared or (float(low[number]), float(high[number]))
+        if bounds[0] > low[number] or bounds[1] < high[number]:
+            raise InvalidQuery(
+                f"statistic {name!r} declares bounds ({bounds[0]:g}, {bounds[1]:g}), and the reference table has values"
+                f" from {low[number]:g} to {high[number]:g}: widen them, or clip it with greatest and least."
+            )
         sensitivities.append(statistic.record_sensitivity(records, *bounds))
         number += 1
     return np.array(sensitivities)

@@ -338,4 +338,8 @@ def _covariance(values: Any, scenario: str, size: int) -> Floats:
             f"{where} is indefinite (least eigenvalue {least:.3g} in units of the standard deviations), so it is no "
             "covariance: check its entries."
         )
-    return np.asarray((matrix + matrix.T) / 2)
+    if least >= 0:
+        return np.asarray((matrix + matrix.T) / 2)
+    values, vectors = np.linalg.eigh(correlation)
+    mended = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return np.asarray((mended + mended.T) / 2 * np.outer(units, units))

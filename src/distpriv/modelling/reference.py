@@ -127,6 +127,12 @@ class ReferenceTable:
             self._known[predicate] = self._moments(predicate)
         return self._known[predicate]
 
+    def stratum_rows(self, predicate: str | None, satisfied: bool) -> int:
+        """Return how many usable rows a stratum has."""
+        if predicate not in self._known and "pool" in self.__dict__:
+            return len(self.pool.positions(predicate, satisfied))
+        return self.moments(predicate)[satisfied].rows
+
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest value of every number, over all usable rows."""
         if not self._known and "pool" in self.__dict__:

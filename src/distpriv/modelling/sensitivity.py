@@ -32,7 +32,7 @@ def shift_basis(model: QueryModel) -> Floats:
     """Return an orthonormal basis, as columns, of the span of all mean shifts."""
     shifts = mean_shifts(model)
     _, sizes, directions = np.linalg.svd(shifts, full_matrices=False)
-    return np.asarray(directions[sizes > PARALLEL * max(sizes.max(initial=0.0), 1e-300)].T)
+    return np.asarray(directions[(sizes > 0) & (sizes >= PARALLEL * sizes.max(initial=0.0))].T)
 
 
 def common_direction(model: QueryModel, theorem: str) -> Floats:

@@ -130,6 +130,8 @@ class LaplaceNoise:
         if len(self.scales) <= 1:
             return float(self.scales.sum())
         scale = float(self.scales.max())
+        if scale == 0:
+            return 0.0
         x = np.divide.outer(np.exp(-_LOG_TIMES / 2) / 2, self.scales / scale)
         with np.errstate(divide="ignore"):  # at late times the transform is 0 to the last digit
             log_transform = np.log1p(_laplace_transform_less_one(x)).sum(axis=1)
