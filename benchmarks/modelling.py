@@ -16,19 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import distpriv as dp
+from distpriv.cli.demo import paper_query
 
 ROWS = 10_000_000
 BATCH = 1_000_000
 COLUMNS = ("x0", "x1", "x2", "x3", "x4")
 SUBSETS = 1000
 INCOME = dp.Share("income = '>50K'", values=(0.45, 0.55))
-QUERY = dp.Query(
-    mean_age=dp.mean("age"),
-    mean_education=dp.mean("education_num"),
-    never_married=dp.count("marital_status = 'Never-married'"),
-    female=dp.count("sex = 'Female'"),
-    mean_hours=dp.mean("hours_per_week"),
-)
+QUERY = paper_query()
 
 
 def seconds(work: Callable[[], object], repetitions: int = 5) -> float:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import settings
 
 import distpriv as dp
+from distpriv.cli import demo
 
 settings.register_profile("distpriv", deadline=None)  # a busy machine is no failure
 settings.load_profile("distpriv")
@@ -17,10 +18,4 @@ def adult() -> pa.Table:
 @pytest.fixture(scope="session")
 def paper_query() -> dp.Query:
     """The five statistics of the paper, in its order."""
-    return dp.Query(
-        mean_age=dp.mean("age"),
-        mean_education=dp.mean("education_num"),
-        never_married=dp.count("marital_status = 'Never-married'"),
-        female=dp.count("sex = 'Female'"),
-        mean_hours=dp.mean("hours_per_week"),
-    )
+    return demo.paper_query()
