@@ -1,4 +1,3 @@
-
 from tests.mechanisms.shared import WORKED
 
 import distpriv as dp

@@ -72,6 +72,16 @@ def test_laplace_noise_needs_an_epsilon(make: Callable[..., object]) -> None:
         make(ONE, dp.PrivacyTarget(epsilon=0, delta=0.1))
 
 
+@pytest.mark.parametrize("name", M.__all__)
+def test_what_is_no_model_or_no_target_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"a model is needed|a target is a PrivacyTarget"):
+        getattr(M, name)("adult.csv", TARGET)
+    with pytest.raises(InvalidInput, match=r"a target is a PrivacyTarget, got 1|nothing bounds|does not know"):
+        getattr(M, name)(ONE, 1)
+    with pytest.raises(InvalidInput, match="a model is needed"):
+        dp.exact_delta(name, np.eye(2), epsilon=1)  # type: ignore[arg-type]
+
+
 def test_options_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InvalidInput, match="directions must be 'one' or 'several', got 'two'"):
         M.directional_gaussian(ONE, TARGET, directions="two")  # type: ignore[arg-type]

@@ -1,4 +1,3 @@
-
 from tests.mechanisms.shared import TARGET
 
 import distpriv as dp

@@ -95,7 +95,7 @@ def empirical(**changes: object) -> Callable[[], object]:
         (empirical(pairs=None), "no protected pair"),
         (gaussian(means={"a": [10**400, 1], "b": [1, 2]}), "must be numbers"),
         (gaussian(names=5), "2 different names"),
-        (lambda: dp.diagnose("model"), "only a model can be diagnosed"),  # type: ignore[arg-type]
+        (lambda: dp.diagnose("model"), "a model is needed, got 'model'"),  # type: ignore[arg-type]
         (lambda: CALM.samples(["a"], 5), "there is no scenario"),  # type: ignore[arg-type]
         (lambda: CALM.samples("a", 5, seed=-1), "seed must be a whole number"),
         (lambda: CALM.mean_shift(None), "a pair is two names of scenarios"),  # type: ignore[arg-type]

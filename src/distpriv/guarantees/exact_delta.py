@@ -12,7 +12,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
 
 __all__ = ["exact_delta", "exact_epsilon", "gaussian_noise", "pair_delta", "privacy_profile", "worst_pair"]
@@ -104,6 +104,7 @@ def pair_delta(model: QueryModel, pair: Pair, noise: GaussianNoise | NoNoise, ep
 
 def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise | NoNoise:
     """Return Gaussian noise however it is given, or say that it is none."""
+    require_model(model)
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
     if not isinstance(noise, GaussianNoise | NoNoise):
         if hasattr(noise, "covariance"):

@@ -36,8 +36,9 @@ def directional_uncertainty(
     """
     name, theorem = "directional_uncertainty", "Theorem A.1"
     allowed = gaussian_radius(target, radius)
+    shifts = mean_shifts(model)
     nothing = NoNoise(dimension=model.dimension)
-    if not mean_shifts(model).any():
+    if not shifts.any():
         return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
     direction = common_direction(model, theorem)
     missing = 0.0

@@ -9,7 +9,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.secrets import ShareScenario
 from distpriv.guarantees.certificate import Assumption
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, require_model
 
 __all__ = ["Group", "group_assumptions", "group_size", "record_sensitivities", "sufficient_group"]
 
@@ -45,6 +45,7 @@ def sufficient_group(model: QueryModel) -> int | None:
 
 def group_size(model: QueryModel, group: Group) -> int:
     """Return the number of records to protect together."""
+    require_model(model)
     if group == "sufficient":
         enough = sufficient_group(model)
         if enough is None:

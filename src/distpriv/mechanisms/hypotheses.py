@@ -7,6 +7,7 @@ import numpy as np
 from distpriv.distances.gaussian import analytic_radius, classic_radius
 from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import one_of
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
@@ -35,8 +36,8 @@ SAME = 1e-9
 
 def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     """Return the Mahalanobis distance that the target can bear."""
-    if radius not in ("analytic", "classic"):
-        raise InvalidInput(f"radius must be 'analytic' or 'classic', got {radius!r}.")
+    _require_target(target)
+    one_of("radius", radius, ("analytic", "classic"), InvalidInput)
     if target.delta == 0:
         raise InvalidTarget("Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.")
     if radius == "classic" and target.epsilon == 0:
@@ -49,6 +50,7 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
 
 def laplace_epsilon(target: PrivacyTarget) -> float:
     """Return ε, which Laplace noise needs to be above 0."""
+    _require_target(target)
     if target.epsilon == 0:
         raise InvalidTarget("Laplace noise cannot reach epsilon = 0: give an epsilon above 0, or use Gaussian noise.")
     return target.epsilon
@@ -56,8 +58,7 @@ def laplace_epsilon(target: PrivacyTarget) -> float:
 
 def pair_covariance(model: QueryModel, pair: Pair, covariance: Covariance, theorem: str) -> Floats:
     """Return the covariance that a pair shares, or its average if pooling is asked for."""
-    if covariance not in ("shared", "pooled"):
-        raise InvalidInput(f"covariance must be 'shared' or 'pooled', got {covariance!r}.")
+    one_of("covariance", covariance, ("shared", "pooled"), InvalidInput)
     first, second = (model.distributions[name].covariance for name in pair)
     ratio = variance_ratio(first, second)
     if covariance == "shared" and ratio > 1 + SAME:
@@ -91,6 +92,13 @@ def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -
             "diagonal: use covariance='pooled' and mind the certificate."
         )
     return variances, axes
+
+
+def _require_target(target: object) -> None:
+    if not isinstance(target, PrivacyTarget):
+        raise InvalidTarget(
+            f"a target is a PrivacyTarget, got {target!r}: write PrivacyTarget(epsilon=1, delta=0.001)."
+        )
 
 
 def equal_means() -> Assumption:

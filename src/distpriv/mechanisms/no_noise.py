@@ -9,7 +9,7 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, pair_covariance
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoNoise
 
 __all__ = ["mahalanobis", "no_noise"]
@@ -29,6 +29,7 @@ def no_noise(
     True
     """
     theorem = "Theorem 4.4"
+    require_model(model)
     allowed = gaussian_radius(target, radius)
     farthest = max(
         mahalanobis(model.mean_shift(pair), pair_covariance(model, pair, covariance, theorem))

@@ -6,10 +6,9 @@ import numpy as np
 from attrs import frozen
 from scipy.special import ndtr
 
-from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.modelling.model import QueryDistribution, QueryModel
+from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 
 __all__ = ["Diagnostics", "PairDiagnostics", "StatisticDiagnostics", "diagnose"]
 
@@ -102,8 +101,7 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
     mean shifts are up to 0° off one direction (0 standard deviations)
     normality was not examined: the laws were given by their moments
     """
-    if not isinstance(model, QueryModel):
-        raise InvalidModel(f"only a model can be diagnosed, got {model!r}: make one with distpriv.model(…).")
+    require_model(model)
     average = np.mean([d.covariance for d in model.distributions.values()], axis=0)
     whiten = _whitening(average)
     shifts = np.array([whiten @ model.mean_shift(pair) for pair in model.protected_pairs])

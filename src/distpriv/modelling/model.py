@@ -15,7 +15,15 @@ from distpriv.framework.secrets import Pair, ShareScenario, TableScenario, check
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.lattice import floor_of
 
-__all__ = ["Provenance", "QueryDistribution", "QueryModel", "Simulator", "empirical_model", "gaussian_model"]
+__all__ = [
+    "Provenance",
+    "QueryDistribution",
+    "QueryModel",
+    "Simulator",
+    "empirical_model",
+    "gaussian_model",
+    "require_model",
+]
 
 INDEFINITE = 1e-9
 """A negative eigenvalue below this share of the largest is rounding; a larger one is a mistake."""
@@ -157,6 +165,17 @@ class QueryModel:
             f"<QueryModel of {self.dimension} statistics in {len(self.distributions)} scenarios with "
             f"{len(self.protected_pairs)} protected pairs, by {self.provenance.method}>"
         )
+
+
+def require_model(model: object) -> None:
+    """Refuse what is no model.
+
+    >>> require_model("adult.csv")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidModel: a model is needed, got 'adult.csv': make one with distpriv.model(…).
+    """
+    if not isinstance(model, QueryModel):
+        raise InvalidModel(f"a model is needed, got {model!r}: make one with distpriv.model(…).")
 
 
 def gaussian_model(

@@ -4,7 +4,7 @@ import numpy as np
 
 from distpriv.errors import AssumptionViolated
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, require_model
 
 __all__ = ["common_direction", "mean_sensitivity", "mean_shifts", "shift_basis"]
 
@@ -14,6 +14,7 @@ PARALLEL = 1e-9
 
 def mean_shifts(model: QueryModel) -> Floats:
     """Return d_ij of every protected pair, one a row."""
+    require_model(model)
     return np.array([model.mean_shift(pair) for pair in model.protected_pairs])
 
 
