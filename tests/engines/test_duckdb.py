@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, conten
         (pd.Series([1, 2]), "the pandas table cannot be read as columns of one type|a source of type Series"),
         (pd.DataFrame(), "the pandas table has no columns"),
         (pl.DataFrame(), "the polars table has no columns"),
-        (pa.table({"age": pa.array(np.ones(2, dtype=np.float16))}), "the pyarrow table cannot be read as columns"),
+        (pa.table({"age": pa.array(np.ones(2, dtype=np.float16))}), "the pyarrow table cannot be read"),
     ],
 )
 def test_what_is_no_table_is_refused(source: Any, message: str) -> None:

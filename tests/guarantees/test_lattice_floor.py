@@ -11,6 +11,7 @@ import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.lattice_floor import covers_floor, smoothing
 from distpriv.modelling.model import QueryDistribution
+from distpriv.noise.laws import GaussianNoise
 
 
 def model_of(covariance: Floats, steps: list[float]) -> dp.QueryModel:
@@ -39,7 +40,7 @@ def factors(covariance: Floats, noise: Floats, basis: Floats, seed: int) -> Floa
 @given(st.floats(0.3, 3), st.floats(0.35, 2), st.integers(0, 100))
 def test_the_smoothing_bounds_the_factor_on_a_line(deviation: float, noise: float, seed: int) -> None:
     model = model_of(np.array([[deviation**2]]), [1.0])
-    found = smoothing(model, model.distributions["a"], np.array([[noise**2]]))
+    found = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(1, noise))
     measured = factors(np.array([[deviation**2]]), np.array([[noise**2]]), np.eye(1), seed)
     assert found.least - 1e-10 <= measured.min()
     assert measured.max() <= found.most + 1e-10
@@ -52,7 +53,7 @@ def test_and_in_the_plane_also_where_the_statistics_are_tied_together(basis: Flo
     factor = rng.normal(size=(2, 2))
     covariance, noise = factor @ factor.T + 2 * np.eye(2), np.diag(rng.uniform(0.5, 1.5, 2))
     law = QueryDistribution(mean=np.zeros(2), covariance=covariance, lattice=basis)
-    found = smoothing(model_of(covariance, [1.0, 1.0]), law, noise)
+    found = smoothing(model_of(covariance, [1.0, 1.0]), law, GaussianNoise.of(noise))
     measured = factors(covariance, noise, basis, seed)
     assert found.least - 1e-10 <= measured.min()
     assert measured.max() <= found.most + 1e-10
@@ -63,21 +64,21 @@ def test_a_lattice_in_one_statistic_beside_a_continuous_one_is_smoothed_by_what_
     # The second statistic is released almost exactly and nearly determines the first: no noise on the first helps.
     law = QueryDistribution(mean=np.zeros(2), covariance=np.array([[1.0, 0.9999], [0.9999, 1.0]]))
     model = model_of(law.covariance, [1.0, 0.0])
-    assert smoothing(model, law, np.diag([1.0, 1e-6])).error > 1e-2
-    assert smoothing(model, law, np.diag([1.0, 100.0])).error < 1e-3
+    assert smoothing(model, law, GaussianNoise.of(np.diag([1.0, 1e-6]))).error > 1e-2
+    assert smoothing(model, law, GaussianNoise.of(np.diag([1.0, 100.0]))).error < 1e-3
 
 
 def test_noise_at_the_floor_costs_five_in_a_billion_per_statistic() -> None:
     model = model_of(1e6 * np.eye(3), [20.0, 20.0, 20.0])
     assert model.floor.tolist() == [20, 20, 20]
-    error = smoothing(model, model.distributions["a"], 400 * np.eye(3)).error
+    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(3, 20.0)).error
     assert error == pytest.approx(3 * 2 * math.exp(-2 * math.pi**2 / (1 + 4e-4)), rel=1e-6)
 
 
 def test_the_attackers_own_uncertainty_counts_too() -> None:
     # With noise as wide as the law itself, the lattice shows through far more than the noise alone would tell.
     model = model_of(np.array([[1.0]]), [1.0])
-    error = smoothing(model, model.distributions["a"], np.array([[1.0]])).error
+    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(1, 1.0)).error
     assert error == pytest.approx(2 * math.exp(-(math.pi**2)), rel=1e-3)
 
 
@@ -85,16 +86,16 @@ def test_variance_outside_the_lattice_or_no_lattice_where_there_should_be_one_is
     model = model_of(np.eye(2), [1.0, 1.0])
     for lattice in (np.array([[1.0], [1.0]]), np.zeros((2, 0))):
         law = QueryDistribution(mean=np.zeros(2), covariance=np.eye(2), lattice=lattice)
-        assert smoothing(model, law, 100 * np.eye(2)).error == math.inf
+        assert smoothing(model, law, GaussianNoise.isotropic(2, 10.0)).error == math.inf
 
 
 def test_the_floor_is_the_step_or_one_percent_of_the_deviation() -> None:
     model = model_of(np.diag([100.0, 10_000.0]), [1.0, 0.0])
     assert model.floor.tolist() == [1.0, 1.0]
-    assert covers_floor(model, np.eye(2))
-    assert covers_floor(model, np.array([[2.0, 1.0], [1.0, 2.0]]))
-    assert not covers_floor(model, np.array([[1.0, 0.5], [0.5, 1.0]]))
-    assert not covers_floor(model, np.diag([1.0, 0.99]))
+    assert covers_floor(model, GaussianNoise.isotropic(2, 1.0))
+    assert covers_floor(model, GaussianNoise.of(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    assert not covers_floor(model, GaussianNoise.of(np.array([[1.0, 0.5], [0.5, 1.0]])))
+    assert not covers_floor(model, GaussianNoise.of(np.diag([1.0, 0.99])))
 
 
 def test_statistics_tied_together_are_found_on_the_rows_and_cost_more() -> None:
@@ -107,7 +108,10 @@ def test_statistics_tied_together_are_found_on_the_rows_and_cost_more() -> None:
     laws = [next(iter(model.distributions.values())) for model in (tied, free)]
     volumes = [abs(np.linalg.det(law.lattice)) for law in laws if law.lattice is not None]
     assert volumes == pytest.approx([2.0, 1.0])
-    assert smoothing(tied, laws[0], np.eye(2)).error > 100 * smoothing(free, laws[1], np.eye(2)).error
+    assert (
+        smoothing(tied, laws[0], GaussianNoise.isotropic(2, 1.0)).error
+        > 100 * smoothing(free, laws[1], GaussianNoise.isotropic(2, 1.0)).error
+    )
 
 
 def test_a_tie_is_found_also_where_one_percent_of_the_deviation_is_more_than_a_step() -> None:
@@ -121,7 +125,7 @@ def test_a_tie_is_found_also_where_one_percent_of_the_deviation_is_more_than_a_s
     law = next(iter(model.distributions.values()))
     assert law.lattice is not None
     assert abs(np.linalg.det(law.lattice)) == pytest.approx(40)
-    assert smoothing(model, law, np.diag(model.floor**2)).error > 0.1
+    assert smoothing(model, law, GaussianNoise.along(np.eye(2), model.floor**2)).error > 0.1
 
 
 def test_a_stratum_drawn_in_full_does_not_fill_the_lattice() -> None:
@@ -155,4 +159,47 @@ def test_a_sum_that_is_always_the_same_lies_on_a_line() -> None:
     law = next(iter(model.distributions.values()))
     assert law.lattice is not None
     assert law.lattice.shape == (2, 1)
-    assert smoothing(model, law, np.eye(2)).error < 1e-3
+    assert smoothing(model, law, GaussianNoise.isotropic(2, 1.0)).error < 1e-3
+
+
+@pytest.mark.parametrize("shift", [[134587542, 78131140], [3e9, 4e9 + 1], [1e8, 7.3e7]])
+def test_noise_along_one_direction_covers_nothing_however_strong_it_is(shift: list[float]) -> None:
+    model = dp.gaussian_model(
+        means={"a": [0, 0], "b": shift}, covariances=100 * np.eye(2), pairs=[("a", "b")], steps=[1, 1]
+    )
+    mechanism = dp.mechanisms.directional_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
+    assert mechanism.certificate.trust == "assumed"
+    strong = GaussianNoise(axes=np.linalg.qr(np.array([shift, [1.0, 0.0]]).T)[0], variances=np.array([1e18, 0.9]))
+    assert not covers_floor(model, strong)
+    assert covers_floor(model, GaussianNoise(axes=strong.axes, variances=np.array([1e18, 1.1])))
+
+
+def test_the_step_of_one_scenario_does_not_hide_the_tie_of_another() -> None:
+    rng = np.random.default_rng(0)
+
+    def table(offset: int, unit: int) -> pl.DataFrame:
+        x = unit * rng.integers(0, 100, 3000)
+        return pl.DataFrame({"x": x, "y": x + offset + 40 * rng.integers(0, 3, 3000) if unit == 1 else x})
+
+    other = table(0, 7)
+    tables = {"a": table(0, 1), "b": table(20, 1), "c": other, "d": other}
+    secret = dp.Scenarios(tables, pairs=[("a", "b"), ("c", "d")])
+    model = dp.model(None, dp.Query(x=dp.total("x"), y=dp.total("y")), secret, records=101)
+    assert model.steps.tolist() == [7.0, 7.0]
+    lattice = model.distributions["a"].lattice
+    assert lattice is not None
+    assert abs(np.linalg.det(lattice)) == pytest.approx(40)
+
+
+def test_a_few_odd_rows_do_not_hide_a_tie_from_scenarios_with_few_rows_of_their_stratum() -> None:
+    rng = np.random.default_rng(3)
+    s = rng.random(6000) < 0.5
+    x = rng.integers(0, 101, 6000)
+    odd = s & (rng.random(6000) < 0.05)
+    y = x + 40 * rng.integers(0, 3, 6000) + np.where(odd, rng.integers(1, 40, 6000), 0)
+    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
+    share = dp.Share("s", values=(0.02, 0.03, 0.5))
+    model = dp.model(pl.DataFrame({"x": x, "y": y, "s": s}), query, share, records=100)
+    lattice = model.distributions["s @ 0.02"].lattice
+    assert lattice is not None
+    assert abs(np.linalg.det(lattice)) == pytest.approx(40)

@@ -36,6 +36,14 @@ def test_no_record_moves_a_statistic_by_more() -> None:
         assert moved >= 0.9 * bound
 
 
+def test_statistics_too_small_to_square_are_refused_and_not_released_bare() -> None:
+    s = np.arange(100) % 2 == 0
+    tiny = pl.DataFrame({"x": np.where(s, 1e-170, 0.0), "s": s})
+    made = dp.model(tiny, dp.Query(x=dp.total("x")), dp.Share("s", values=(0.4, 0.5)), records=10)
+    with pytest.raises(InvalidInput, match="too small to square"):
+        M.group_privacy_gaussian(made, TARGET)
+
+
 def test_bounds_that_the_reference_rows_exceed_are_refused() -> None:
     with pytest.raises(
         InvalidInput, match=r"declares bounds \(15, 20\), and the reference table has values from 10 to 30"

@@ -51,6 +51,7 @@ def test_steps_are_found_on_the_reference_rows() -> None:
     ("values", "records", "step"),
     [
         ((np.random.default_rng(0).integers(1, 6, 5000) / 10).astype("float32"), 10, 0.01),
+        ((1012 + np.random.default_rng(0).integers(0, 90, 5000) / 10).astype("float32"), 10, 0.01),
         (1e8 + np.random.default_rng(0).integers(0, 90, 5000) / 10, 10, 0.01),
         (np.random.default_rng(1).integers(0, 150_000, 5000), 1, 1.0),
     ],
@@ -80,8 +81,11 @@ def test_the_variance_of_an_odd_number_of_whole_numbers_has_twice_the_step() -> 
     assert dp.variance("x").step(4, 1.0) == pytest.approx(1 / 12)
 
 
-def test_a_declared_resolution_is_taken_as_it_is() -> None:
-    assert steps(np.random.default_rng(1).normal(size=500), resolution=0.5) == 0.005
+def test_a_declared_resolution_counts_where_it_is_coarser_than_the_rows() -> None:
+    rng = np.random.default_rng(1)
+    assert steps(rng.normal(size=500), resolution=0.5) == 0.005
+    assert steps(rng.integers(0, 90, 5000), resolution=5) == 0.05
+    assert steps(rng.integers(0, 90, 5000) * 2, resolution=0.3) == 0.02
 
 
 def test_a_few_odd_rows_do_not_hide_the_lattice_of_the_others() -> None:

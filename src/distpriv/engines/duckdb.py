@@ -92,7 +92,6 @@ def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]
     description = f"the {library} table"
     try:
         cursor.register(SOURCE, _arrow_table(source, library))
-        cursor.sql(f"SELECT * FROM {SOURCE} LIMIT 0").fetchall()
     except InvalidSource:
         raise
     except (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError) as failure:

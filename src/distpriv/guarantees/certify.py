@@ -143,10 +143,9 @@ def _smoothed_delta(
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
-    if isinstance(noise, NoNoise) or not covers_floor(model, noise.covariance):
+    if isinstance(noise, NoNoise) or not covers_floor(model, noise):
         return _uncovered_assumption(noise), {}
-    covariance = noise.covariance
-    smoothed = {name: smoothing(model, law, covariance) for name, law in model.distributions.items()}
+    smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
     worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return (

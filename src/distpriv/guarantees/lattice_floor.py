@@ -14,6 +14,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryDistribution, QueryModel
+from distpriv.noise.laws import GaussianNoise
 
 __all__ = ["Smoothing", "covers_floor", "smoothing"]
 
@@ -40,45 +41,50 @@ class Smoothing:
 UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
 
 
-def covers_floor(model: QueryModel, covariance: Floats) -> bool:
-    """Tell whether S ⪰ diag(h²), h the model's floor, on the statistics that have one.
+def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
+    r"""Tell whether S ⪰ diag(h²), h the model's floor.
+
+    That is the case exactly if no singular value of :math:`\mathrm{diag}(h) V \mathrm{diag}(s)^{-1/2}` exceeds 1, for
+    noise with variances s along axes V: strong noise along some axes does not blur weak noise along others.
 
     >>> from distpriv.modelling.model import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")], steps=[1])
-    >>> covers_floor(model, np.array([[1.0]])), covers_floor(model, np.array([[0.5]]))
+    >>> covers_floor(model, GaussianNoise.isotropic(1, 1.0)), covers_floor(model, GaussianNoise.isotropic(1, 0.9))
     (True, False)
     """
-    units = model.floor
-    coarse = units > 0
-    if not coarse.any():
+    if not model.floor.any():
         return True
-    scaled = covariance[np.ix_(coarse, coarse)] / np.outer(units[coarse], units[coarse])
-    return bool(np.linalg.eigvalsh(scaled)[0] >= 1 - TOUCHING)
+    if noise.axes.shape[1] < noise.dimension or not (noise.variances > 0).all():
+        return False
+    scaled = model.floor[:, np.newaxis] * noise.axes / np.sqrt(noise.variances)
+    return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOUCHING)
 
 
-def smoothing(model: QueryModel, distribution: QueryDistribution, covariance: Floats) -> Smoothing:
+def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:
     """Return how far the released density of a Gaussian profile on its lattice is from the continuous one."""
     basis = distribution.lattice
+    varies = np.diag(distribution.covariance) > 0
     if basis is None:
-        varies = np.diag(distribution.covariance) > 0
         basis = np.diag(model.steps)[:, (model.steps > 0) & varies]
     if basis.shape[1] == 0:
-        discrete = (model.steps > 0) & (np.diag(distribution.covariance) > 0)
-        return UNSMOOTHED if discrete.any() else Smoothing(least=1.0, most=1.0)
-    units = np.sqrt(np.diag(covariance))
-    if not (units > 0).all():
+        return UNSMOOTHED if ((model.steps > 0) & varies).any() else Smoothing(least=1.0, most=1.0)
+    if noise.axes.shape[1] < noise.dimension or not (noise.variances > 0).all():
         return UNSMOOTHED
-    own, noise = (matrix / np.outer(units, units) for matrix in (distribution.covariance, covariance))
-    unknown = own @ np.linalg.solve(own + noise, noise)
-    on_lattice = np.flatnonzero(np.abs(basis).any(axis=1) | (model.steps > 0))
-    scaled = (basis / units[:, np.newaxis])[on_lattice]
-    inverse = np.linalg.pinv(scaled)
-    inside = scaled @ inverse
-    own = own[np.ix_(on_lattice, on_lattice)]
-    outside = own - inside @ own @ inside.T
-    if np.abs(outside).max() > INSIDE**2 * np.abs(own).max():
+    rows = np.flatnonzero(np.abs(basis).any(axis=1) | (model.steps > 0))
+    units = np.abs(basis[rows]).max(axis=1)
+    units = np.where(units > 0, units, model.steps[rows])
+    inverse = np.linalg.pinv(basis[rows] / units[:, np.newaxis])
+    own = distribution.covariance[np.ix_(rows, rows)] / np.outer(units, units)
+    inside = (basis[rows] / units[:, np.newaxis]) @ inverse
+    if np.abs(own - inside @ own @ inside.T).max() > INSIDE**2 * np.abs(own).max():
         return UNSMOOTHED
-    posterior = _excess(inverse @ unknown[np.ix_(on_lattice, on_lattice)] @ inverse.T)
+    # In the noise's own axes and units the noise is the identity, and what is not known of F has λ/(1 + λ) for each λ.
+    whitened = noise.axes.T @ distribution.covariance @ noise.axes
+    whitened = whitened / np.sqrt(np.outer(noise.variances, noise.variances))
+    values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
+    values = np.maximum(values, 0.0)
+    spread = inverse @ ((noise.axes[rows] / units[:, np.newaxis]) * np.sqrt(noise.variances)) @ vectors
+    posterior = _excess((spread * (values / (1 + values))) @ spread.T)
     normalisation = _excess(inverse @ own @ inverse.T)
     if posterior >= 1 or normalisation >= 1:
         return UNSMOOTHED

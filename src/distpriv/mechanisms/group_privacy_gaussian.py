@@ -3,6 +3,7 @@
 import numpy as np
 
 from distpriv.distances.gaussian import gaussian_delta
+from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -29,8 +30,12 @@ def group_privacy_gaussian(
     25.746...
     """
     size = group_size(model, group)
-    reach = size * float(np.linalg.norm(record_sensitivities(model)))
+    sensitivities = record_sensitivities(model)
+    largest = float(sensitivities.max()) or 1.0
+    reach = size * largest * float(np.linalg.norm(sensitivities / largest))
     deviation = reach / gaussian_radius(target, radius)
+    if reach > 0 and deviation**2 == 0:
+        raise InvalidModel(f"statistics that move by {reach:g} are too small to square: multiply them by a constant.")
     assumptions, contradicted = group_assumptions(model, size)
     certificate = Certificate(
         target=target,

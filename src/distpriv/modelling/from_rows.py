@@ -1,6 +1,7 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -9,19 +10,16 @@ from attrs import evolve, frozen
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import one_of, whole, yes_or_no
-from distpriv.framework.queries import FunctionOfRows, Query, RowMean
+from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
-from distpriv.modelling.lattice import integer_basis, resolution
+from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
 __all__ = ["Method", "model"]
-
-FEWEST_ROWS, GROUPS = 30, 4
-"""Rows in a group that hardly ever generate a lattice that is too coarse by accident, and how many groups are tried."""
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -100,11 +98,11 @@ def model(
             for name in protected.scenarios
         }
     )
-    looks = _looks(protected, tables, replacement)
+    looks = _looks(query, protected, tables, replacement)
     steps = _steps(query, looks, distributions, records)
     return QueryModel(
         names=query.names,
-        distributions=_with_lattices(query, looks, distributions, steps, records) if exact else distributions,
+        distributions=_with_lattices(query, looks, distributions, records) if exact else distributions,
         protected_pairs=protected.pairs,
         steps=steps,
         record_sensitivities=_record_sensitivities(query, tables, records),
@@ -170,33 +168,25 @@ def _factors(query: Query, records: int) -> Floats:
 
 
 def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, QueryDistribution], records: int) -> Floats:
-    """Return the spacing of every released number: declared, or found on the rows or on sampled values."""
+    """Return the spacing of every released number: the coarser of what is declared and what the rows or values show."""
     steps: list[float] = []
     number = 0
     for _, statistic in query.statistics:
         if isinstance(statistic, FunctionOfRows):
             columns = range(len(steps), len(steps) + statistic.size)
-            steps += [statistic.resolution or _step_of_values(distributions, column) for column in columns]
+            steps += [max(statistic.resolution or 0.0, _step_of_values(distributions, column)) for column in columns]
             continue
-        found = statistic.resolution or max(_resolution(look, number) for look in looks)
-        steps.append(statistic.step(records, found))
+        found = max((look.resolutions[number] for look in looks), default=0.0)
+        steps.append(statistic.step(records, max(statistic.resolution or 0.0, found)))
         number += 1
     return np.array(steps)
 
 
-def _resolution(look: "_Look", number: int) -> float:
-    """Return the spacing of the rows of some strata; if the probe shows no variation at all, the widest it could be."""
-    strata = [look.table.probe.numbers[number][rows] for rows in look.strata()]
-    if any(len(values) and np.ptp(values) > 0 for values in strata):
-        return resolution(strata, look.sizes)
-    moments = look.table.moments(look.predicate)
-    return max((float(moments[side].high[number] - moments[side].low[number]) for side in look.sides), default=0.0)
-
-
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class _Look:
     """Strata of a table, through its probe, and the scenarios that draw from all of them."""
 
+    query: Query
     table: ReferenceTable
     predicate: str | None
     sides: tuple[bool, ...]
@@ -209,8 +199,26 @@ class _Look:
         """Return the positions, in the probe, of the rows of each stratum."""
         return [self.table.probe.positions(self.predicate, side) for side in self.sides]
 
+    @cached_property
+    def resolutions(self) -> list[float]:
+        """The spacing of the rows in every number that SQL evaluates; 0 for one that is continuous."""
+        statistics = [s for _, s in self.query.statistics if not isinstance(s, FunctionOfRows)]
+        return [self._resolution(number, statistic) for number, statistic in enumerate(statistics)]
 
-def _looks(protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool) -> list[_Look]:
+    def _resolution(self, number: int, statistic: RowMean | Variance | Quantile) -> float:
+        """Return the spacing of the rows; if the probe shows no variation at all, the widest it could be."""
+        if isinstance(statistic, RowMean) and statistic.predicate:
+            return 1.0
+        strata = [self.table.probe.numbers[number][rows] for rows in self.strata()]
+        if any(len(values) and np.ptp(values) > 0 for values in strata):
+            return resolution(strata, self.sizes)
+        moments = self.table.moments(self.predicate)
+        return max((float(moments[side].high[number] - moments[side].low[number]) for side in self.sides), default=0.0)
+
+
+def _looks(
+    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
+) -> list[_Look]:
     """Return every set of strata that some scenario draws from; one that is drawn in full does not vary."""
     found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
     for name, scenario in protected.scenarios.items():
@@ -224,6 +232,7 @@ def _looks(protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], 
         found.setdefault(key, []).append((name, tuple(sizes.values())))
     return [
         _Look(
+            query=query,
             table=tables[members[0][0]],
             predicate=predicate,
             sides=sides,
@@ -241,46 +250,23 @@ def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int)
 
 
 def _with_lattices(
-    query: Query,
-    looks: list[_Look],
-    distributions: Mapping[str, QueryDistribution],
-    steps: Floats,
-    records: int,
+    query: Query, looks: list[_Look], distributions: Mapping[str, QueryDistribution], records: int
 ) -> dict[str, QueryDistribution]:
     """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
+    statistics = [statistic for _, statistic in query.statistics if isinstance(statistic, RowMean)]
     lattices: dict[str, Floats] = {}
     for look in looks:
+        units = np.array(
+            [s.step(records, unit or s.resolution or 0.0) for s, unit in zip(statistics, look.resolutions, strict=True)]
+        )
+        coarse = units > 0
         moves = look.table.probe.numbers.T * (_factors(query, records) / records)
-        differences = [moves[rows] - moves[rows[:1]] for rows in look.strata() if len(rows)]
-        lattices |= dict.fromkeys(look.scenarios, _joint_lattice(differences, steps, look.sizes))
+        strata = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in look.strata()]
+        basis = joint_lattice([rows.astype(np.int64) for rows in strata], look.sizes, int(coarse.sum()))
+        embedded = np.zeros((len(units), basis.shape[1]))
+        embedded[coarse] = units[coarse, np.newaxis] * basis
+        lattices |= dict.fromkeys(look.scenarios, embedded)
     return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
-
-
-def _joint_lattice(differences: list[Floats], steps: Floats, sizes: Sequence[Sequence[int]]) -> Floats:
-    """Return a basis of the coarsest lattice that some dataset's worth of rows generates, of the rank that all have.
-
-    A few odd rows must not hide the lattice that most datasets lie on; statistics without a step have no part in it.
-    """
-    coarse = steps > 0
-    units = steps[coarse]
-    nothing = np.zeros((1, len(units)), dtype=np.int64)
-    inside = [np.round(moves[:, coarse] / units).astype(np.int64) for moves in differences]
-    most = np.maximum(np.max(sizes, axis=0), FEWEST_ROWS) if inside else []
-    groups = [
-        [moves[k * size : (k + 1) * size] for moves, size in zip(inside, most, strict=True)] for k in range(GROUPS)
-    ]
-    bases = [integer_basis(np.concatenate([nothing, *(moves - moves[:1] for moves in group)])) for group in groups]
-    if max(basis.shape[1] for basis in bases) < len(units):
-        bases.append(integer_basis(np.concatenate([nothing, *inside])))
-    rank = max(basis.shape[1] for basis in bases)
-    basis = max((basis for basis in bases if basis.shape[1] == rank), key=_volume)
-    embedded = np.zeros((len(steps), rank))
-    embedded[coarse] = units[:, np.newaxis] * basis
-    return embedded
-
-
-def _volume(basis: Floats) -> float:
-    return float(np.sqrt(np.linalg.det(basis.T @ basis)))
 
 
 def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:

@@ -8,14 +8,15 @@ side: a few odd rows among many must not hide the lattice of all the others.
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["floor_of", "integer_basis", "resolution", "spacing"]
+__all__ = ["floor_of", "integer_basis", "joint_lattice", "resolution", "spacing"]
 
 GROUPS, GROUP = 20, 8
 """Groups of rows whose spacings are tried: small, so that some of them have no odd row in them."""
+JOINT_GROUPS = 8
+"""Groups of rows whose joint lattices are tried."""
 MOST = 0.55
 """The share of datasets that makes a lattice theirs."""
 FINEST = 1e-5
@@ -36,7 +37,7 @@ def spacing(samples: Iterable[Floats]) -> float:
     given = [np.asarray(sample) for sample in samples if len(sample)]
     gaps = np.concatenate([np.abs(sample - sample.min()) for sample in given] or [np.zeros(0)])
     widest = float(gaps.max(initial=0.0))
-    rounding = max([ROUNDING * widest, *(8 * _unit_roundoff(v) * np.abs(v).max() for v in given)])
+    rounding = max([ROUNDING * widest, *(_rounding(values) for values in given)])
     gaps = np.unique(gaps[gaps > rounding])
     if not len(gaps):
         return 0.0
@@ -56,10 +57,11 @@ def spacing(samples: Iterable[Floats]) -> float:
     return float(widest / np.round(widest / candidate))
 
 
-def _unit_roundoff(values: Floats) -> float:
-    """Return the precision that values were stored with: single if all of them are single-precision numbers."""
-    single = np.float32 if np.abs(values).max() < np.finfo(np.float32).max else np.float64
-    return float(np.finfo(single if (values.astype(single) == values).all() else np.float64).eps)
+def _rounding(values: Floats) -> float:
+    """Return by how much values may be off what they stand for: more if all of them are single-precision numbers."""
+    largest = float(np.abs(values).max())
+    single = largest < np.finfo(np.float32).max and (values.astype(np.float32) == values).all()
+    return 8 * largest * float(np.finfo(np.float32 if single else np.float64).eps)
 
 
 def _is_whole(values: Floats) -> bool:
@@ -97,8 +99,12 @@ def _largest_coset(values: Floats, unit: float) -> float:
     """Return the share of values that lie on one and the same lattice of this spacing."""
     if not len(values):
         return 1.0
-    places = np.round(((values - values.min()) / unit) % 1.0, 5) % 1.0
-    return float(np.unique(places, return_counts=True)[1].max() / len(values))
+    within = min(max(1e-5, 2 * _rounding(values) / unit), 0.05)
+    places = np.sort(((values - values.min()) / unit) % 1.0)
+    around = np.concatenate([places, places + 1.0])
+    return float(
+        (np.searchsorted(around, places + 2 * within, side="right") - np.arange(len(places))).max() / len(values)
+    )
 
 
 def floor_of(steps: Floats, covariances: Sequence[Floats]) -> Floats:
@@ -111,6 +117,50 @@ def floor_of(steps: Floats, covariances: Sequence[Floats]) -> Floats:
     return np.asarray(np.maximum(steps, 0.01 * np.min(deviations, axis=0)))
 
 
+def joint_lattice(strata: Sequence[Rows], sizes: Sequence[Sequence[int]], width: int) -> Floats:
+    """Return a basis, as columns, of the coarsest lattice on which most of some scenario's datasets lie.
+
+    It has the rank that all rows together have. Small groups of rows are tried, about as large as the smallest part
+    that a dataset has of a stratum, so that some of them are without odd rows; what they generate counts only if enough
+    of all rows lie on it.
+
+    Args:
+        strata: the rows of each stratum in whole numbers of steps, less one of them.
+        sizes: for each scenario, how many rows of each stratum its datasets have.
+        width: how many statistics there are.
+    """
+    finest = integer_basis(np.concatenate([np.zeros((1, width), dtype=np.int64), *(rows[:100] for rows in strata)]))
+    if finest.shape[1] < width or _volume(finest) > 1:
+        finest = integer_basis(np.concatenate([np.zeros((1, width), dtype=np.int64), *strata]))
+    coarser = {}
+    rng = np.random.default_rng(0)
+    for _ in range(JOINT_GROUPS if strata and all(len(rows) for rows in strata) else 0):
+        group = [
+            rows[rng.integers(len(rows), size=min(max(fewest, width + 4), 30))]
+            for rows, fewest in zip(strata, np.min(sizes, axis=0), strict=True)
+        ]
+        basis = integer_basis(np.concatenate([chosen - chosen[:1] for chosen in group]))
+        if basis.shape == finest.shape and _volume(basis) > _volume(finest) * (1 + 1e-9):
+            coarser[basis.tobytes()] = basis
+    for basis in sorted(coarser.values(), key=_volume, reverse=True):
+        on_lattice = np.log([_share_on(basis, rows) for rows in strata])
+        if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
+            return basis
+    return finest
+
+
+def _volume(basis: Floats) -> float:
+    return float(np.sqrt(max(np.linalg.det(basis.T @ basis), 0.0)))
+
+
+def _share_on(basis: Floats, rows: Rows) -> float:
+    """Return the share of rows that lie on one and the same copy of a lattice."""
+    coordinates = rows @ np.linalg.pinv(basis).T
+    outside = np.abs(rows - coordinates @ basis.T).max(axis=1, initial=0.0) > 1e-6
+    places = np.where(outside[:, np.newaxis], -1.0, np.round(coordinates % 1.0, 4) % 1.0)
+    return float(np.unique(places, axis=0, return_counts=True)[1].max() / len(rows))
+
+
 def integer_basis(vectors: Rows) -> Floats:
     """Return a basis, as columns, of the lattice that integer vectors generate.
 
@@ -121,9 +171,9 @@ def integer_basis(vectors: Rows) -> Floats:
     [[1.0, 0.0], [1.0, 2.0]]
     """
     width = vectors.shape[1]
-    pivots: dict[int, NDArray[np.object_]] = {}
-    for vector in np.unique(vectors, axis=0).astype(object):  # whole numbers of any size: an overflow would be unsafe
-        _insert(pivots, vector)
+    pivots: dict[int, list[int]] = {}
+    for vector in vectors.tolist() if len(vectors) < 500 else np.unique(vectors, axis=0).tolist():
+        _insert(pivots, vector)  # whole numbers of any size: an overflow would be unsafe
         if len(pivots) == width and all(abs(pivots[k][k]) == 1 for k in pivots):
             return np.eye(width)
     for column in sorted(pivots, reverse=True):
@@ -131,7 +181,7 @@ def integer_basis(vectors: Rows) -> Floats:
     return np.array([pivots[k] for k in sorted(pivots)], dtype=np.float64).reshape(len(pivots), width).T
 
 
-def _insert(pivots: dict[int, NDArray[np.object_]], vector: NDArray[np.object_]) -> None:
+def _insert(pivots: dict[int, list[int]], vector: list[int]) -> None:
     """Bring a vector into echelon form with the others, by Euclid's algorithm column by column."""
     for column in range(len(vector)):
         if not vector[column]:
@@ -141,15 +191,19 @@ def _insert(pivots: dict[int, NDArray[np.object_]], vector: NDArray[np.object_])
             return
         pivot = pivots[column]
         while vector[column]:
-            pivot, vector = vector, pivot - (pivot[column] // vector[column]) * vector
+            pivot, vector = vector, _less(pivot, pivot[column] // vector[column], vector)
         pivots[column] = _reduced(pivots, pivot, column)
         vector = _reduced(pivots, vector, column)
 
 
-def _reduced(pivots: dict[int, NDArray[np.object_]], vector: NDArray[np.object_], column: int) -> NDArray[np.object_]:
+def _reduced(pivots: dict[int, list[int]], vector: list[int], column: int) -> list[int]:
     """Subtract the pivots of later columns, so that entries stay small."""
     for later in sorted(k for k in pivots if k > column):
         times = vector[later] // pivots[later][later]
         if times:
-            vector = vector - times * pivots[later]
+            vector = _less(vector, times, pivots[later])
     return vector
+
+
+def _less(one: list[int], times: int, other: list[int]) -> list[int]:
+    return [a - times * b for a, b in zip(one, other, strict=True)]
