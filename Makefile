@@ -25,6 +25,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.modelling
 	$(BIN)/python -m benchmarks.exact_check
+	$(BIN)/python -m benchmarks.distances
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

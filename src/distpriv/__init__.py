@@ -23,6 +23,7 @@ from distpriv.framework.target import PrivacyTarget
 if TYPE_CHECKING:
     from distpriv import datasets, distances, mechanisms
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
+    from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
     from distpriv.guarantees.upper_bound import delta_upper_bound
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
@@ -52,6 +53,8 @@ __all__ = [
     "privacy_profile",
     "proportion",
     "quantile",
+    "relaxed",
+    "relaxed_by_divergence",
     "total",
     "variance",
 ]
@@ -67,6 +70,8 @@ _LAZY = {
     "gaussian_model": "distpriv.modelling.model",
     "model": "distpriv.modelling.from_rows",
     "privacy_profile": "distpriv.guarantees.exact_delta",
+    "relaxed": "distpriv.guarantees.relaxation",
+    "relaxed_by_divergence": "distpriv.guarantees.relaxation",
 }
 _PACKAGES = ("datasets", "distances", "mechanisms")
 

@@ -76,7 +76,9 @@ def test_laplace_noise_needs_an_epsilon(make: Callable[..., object]) -> None:
 def test_what_is_no_model_or_no_target_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=r"a model is needed|a target is a PrivacyTarget"):
         getattr(M, name)("adult.csv", TARGET)
-    with pytest.raises(InvalidInput, match=r"a target is a PrivacyTarget, got 1|nothing bounds|does not know"):
+    with pytest.raises(
+        InvalidInput, match=r"a target is a PrivacyTarget, got 1|nothing bounds|does not know|as points"
+    ):
         getattr(M, name)(ONE, 1)
     with pytest.raises(InvalidInput, match="a model is needed"):
         dp.exact_delta(name, np.eye(2), epsilon=1)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 
 
 def axes(size: int, count: int, seed: int = 0) -> Floats:
@@ -23,6 +23,8 @@ LAWS: dict[str, NoiseLaw] = {
     "directional Laplace": LaplaceNoise(axes=axes(5, 1), scales=np.array([3.0])),
     "uneven Laplace": LaplaceNoise(axes=axes(4, 3), scales=np.array([0.1, 1.0, 30.0])),
     "none": NoNoise(dimension=3),
+    "sum": SumNoise(parts=(GaussianNoise.isotropic(3, 2.0), LaplaceNoise(axes=axes(3, 1), scales=np.array([5.0])))),
+    "sum of Laplace": SumNoise(parts=(LaplaceNoise.isotropic(2, 1.0), LaplaceNoise.isotropic(2, 4.0))),
 }
 
 

@@ -8,7 +8,7 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, und
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import diagnose
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoNoise
+from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise
 
 __all__ = ["paper_query", "show_demo"]
 
@@ -104,7 +104,7 @@ def _show_mechanisms(console: Console, title: str, model: QueryModel) -> None:
 def _row(model: QueryModel, mechanism: AdditiveMechanism) -> list[str]:
     noise, certificate = mechanism.noise, mechanism.certificate
     laplace, sampling = isinstance(noise, LaplaceNoise), certificate.trust == "sampling"
-    axes = 0 if isinstance(noise, NoNoise) else noise.axes.shape[1]
+    axes = 0 if isinstance(noise, NoNoise | SumNoise) else noise.axes.shape[1]
     exact, least = f"{certificate.delta:.1e}", f"{certificate.epsilon:.2f}"
     if laplace and not sampling:
         exact, least = f"≤{dp.delta_upper_bound(model, noise, epsilon=TARGET.epsilon):.1e}", ""

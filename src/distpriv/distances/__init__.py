@@ -1,6 +1,22 @@
-"""How far apart two laws are: privacy curves, radii and divergences."""
+"""How far apart two laws are: privacy curves, radii, divergences and transport distances."""
 
+from distpriv.distances.closeness import closeness_profile, closeness_radius
 from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
 from distpriv.distances.gaussian_divergence import HockeyStick, gaussian_hockey_stick
+from distpriv.distances.max_divergence import approximate_max_divergence, gaussian_max_divergence, max_divergence
+from distpriv.distances.wasserstein_inf import wasserstein_inf, wasserstein_inf_coupling
 
-__all__ = ["HockeyStick", "analytic_radius", "classic_radius", "gaussian_delta", "gaussian_hockey_stick"]
+__all__ = [
+    "HockeyStick",
+    "analytic_radius",
+    "approximate_max_divergence",
+    "classic_radius",
+    "closeness_profile",
+    "closeness_radius",
+    "gaussian_delta",
+    "gaussian_hockey_stick",
+    "gaussian_max_divergence",
+    "max_divergence",
+    "wasserstein_inf",
+    "wasserstein_inf_coupling",
+]

@@ -1,5 +1,7 @@
 """One file per theorem, each with one function from a model and a target to noise with its certificate."""
 
+from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
+from distpriv.mechanisms.bounded import bounded
 from distpriv.mechanisms.directional_gaussian import directional_gaussian
 from distpriv.mechanisms.directional_laplace import directional_laplace
 from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
@@ -9,8 +11,11 @@ from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
 from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
 from distpriv.mechanisms.no_noise import no_noise
+from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
+    "approximate_wasserstein",
+    "bounded",
     "directional_gaussian",
     "directional_laplace",
     "directional_uncertainty",
@@ -20,4 +25,5 @@ __all__ = [
     "group_privacy_gaussian",
     "group_privacy_laplace",
     "no_noise",
+    "wasserstein",
 ]

@@ -44,7 +44,8 @@ class QueryDistribution:
     def draw(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw from the points, or from the Gaussian with these moments when there are none."""
         if self.points is not None:
-            return np.asarray(self.points[rng.choice(len(self.points), size=draws, p=self.weights)])
+            chance = None if self.weights is None else self.weights / self.weights.sum()
+            return np.asarray(self.points[rng.choice(len(self.points), size=draws, p=chance)])
         values, vectors = np.linalg.eigh(self.covariance)
         normal = rng.normal(size=(draws, len(self.mean))) * np.sqrt(np.maximum(values, 0.0))
         return np.asarray(self.mean + normal @ vectors.T)
@@ -278,7 +279,7 @@ def empirical_distribution(points: Any, weights: Any, where: str, *, sampled: bo
             f"the points of {where} are so large that their squares are infinite: divide them by a constant."
         )
     return QueryDistribution(
-        mean=mean, covariance=covariance, points=array, weights=None if weights is None else chance / chance.sum()
+        mean=mean, covariance=covariance, points=array, weights=None if weights is None else chance
     )
 
 

@@ -1,0 +1,135 @@
+r"""Max-divergence and its δ-approximate form: how much likelier one law makes an event than another.
+
+.. math:: D_∞^δ(P \| Q) = \sup \{ \ln \frac{P(S) - δ}{Q(S)} : P(S) \ge δ \}
+
+It is the least λ with P(S) ≤ e^λ Q(S) + δ for every event S, that is with hockey-stick divergence
+:math:`H_λ = \max_S P(S) - e^λ Q(S) ≤ δ`; Theorem 4.6 asks for it. It may be negative for δ > 0: D∞^δ(P‖P) = ln(1 - δ).
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
+from distpriv.distances.point_sets import whole_masses
+from distpriv.errors import InvalidInput
+from distpriv.framework.domains import as_written, real
+
+__all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
+
+# A finite λ beyond this is of no use to anyone.
+LARGEST = 2.0**40
+
+
+def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
+    """The largest ln(p/q) over the atoms of two discrete laws, and inf where q is 0 and p is not.
+
+    Args:
+        p: The probability of every atom under the first law; it means the decimal it is written as.
+        q: The probabilities of the same atoms, in the same order, under the second.
+
+    >>> round(max_divergence([0.9, 0.1], [0.3, 0.7]) / math.log(3), 12)
+    1.0
+    """
+    return approximate_max_divergence(p, q, 0.0)
+
+
+def approximate_max_divergence(p: ArrayLike, q: ArrayLike, delta: float) -> float:
+    r"""The supremum of ln((p(S) - δ)/q(S)) over the events S of two discrete laws with p(S) ≥ δ.
+
+    The first atoms in the order of p/q are enough, for some number of them. Let t be the supremum of (p(S) - δ)/q(S).
+    If it is infinite, the atoms with q = 0 have more mass than δ, and they come first. Otherwise p(S) - t q(S) ≤ δ for
+    every S, with equality and q(S) > 0 for some S, events being finitely many and the whole space worth 1 - δ > 0.
+    That S holds no atom with p < tq, since without it the left side would exceed δ. So it lies inside {p ≥ tq}, which
+    keeps the left side at δ or above, hence at δ, and has q > 0: it attains t, and it is what comes first.
+
+    Whole numbers decide everything; only the quotient and its logarithm are rounded, by a few units in the last place.
+
+    Args:
+        p: The probability of every atom under the first law; it means the decimal it is written as.
+        q: The probabilities of the same atoms, in the same order, under the second.
+        delta: The mass 0 ≤ δ < 1 that is forgiven; it means the decimal it is written as.
+
+    >>> approximate_max_divergence([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], 0.5)
+    0.0
+    >>> approximate_max_divergence([0.5, 0.5], [0.5, 0.5], 0.5) == math.log(0.5)
+    True
+    """
+    forgiven = as_written(_checked(delta))
+    count = np.size(p)
+    if count == 0 or np.ndim(p) != 1 or np.shape(p) != np.shape(q):
+        raise InvalidInput(
+            f"p and q must hold one probability for each of the same atoms, at least one, but have shapes "
+            f"{np.shape(p)} and {np.shape(q)}; list every atom in both, with 0 where it cannot occur."
+        )
+    first, second, total = whole_masses(("p", p, count), ("q", q, count))
+    return _log(_largest_ratio(first.tolist(), second.tolist(), forgiven * total))
+
+
+def _largest_ratio(first: list[int], second: list[int], forgiven: Fraction) -> Fraction | None:
+    """The largest (p(S) - δ)/q(S) over prefixes in the order of p/q; None if it is infinite."""
+    # Ratios of numbers below 2^k differ by more than 4^-k or not at all, so these whole keys order them exactly.
+    bits = 2 * max(*first, *second).bit_length()
+    atoms = [(a, b) for a, b in zip(first, second, strict=True) if a]
+    if sum(a for a, b in atoms if not b) > forgiven:
+        return None
+    mass, other = sum(a for a, b in atoms if not b) * forgiven.denominator - forgiven.numerator, 0
+    best, over = -1, 1
+    for a, b in sorted((atom for atom in atoms if atom[1]), key=lambda atom: -((atom[0] << bits) // atom[1])):
+        mass, other = mass + a * forgiven.denominator, other + b * forgiven.denominator
+        if mass * over > best * other:
+            best, over = mass, other
+    return Fraction(best, over)
+
+
+def _log(ratio: Fraction | None) -> float:
+    if ratio is None:
+        return math.inf
+    if abs(ratio - 1) < Fraction(1, 4):
+        return math.log1p(ratio - 1)
+    if abs(ratio.numerator.bit_length() - ratio.denominator.bit_length()) < 1000:
+        return math.log(ratio)
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+def gaussian_max_divergence(
+    mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_2: ArrayLike, delta: float
+) -> float:
+    r"""The least λ ≥ 0 with hockey-stick divergence H_λ(N(μ₁, C₁) ‖ N(μ₂, C₂)) ≤ δ, rounded up.
+
+    :math:`H_λ` decreases in λ, so bisection finds it; what is returned satisfies the bound with the error of
+    :func:`gaussian_hockey_stick` counted in. It is inf if no λ does: the laws have no common range, or δ is 0, where
+    the bound on the error leaves nothing to be shown unless the laws are equal.
+
+    Args:
+        mean_difference: μ₁ - μ₂.
+        covariance_1: C₁, symmetric and positive semidefinite.
+        covariance_2: C₂, likewise.
+        delta: The mass 0 ≤ δ < 1 that is forgiven.
+
+    >>> round(gaussian_max_divergence([0.38840125], [[1.0]], [[1.0]], 1e-3), 6)
+    1.0
+    """
+    allowed = _checked(delta)
+
+    def within(exponent: float) -> bool:
+        return gaussian_hockey_stick(exponent, mean_difference, covariance_1, covariance_2).upper_bound <= allowed
+
+    if within(0.0) or (not np.any(mean_difference) and np.array_equal(covariance_1, covariance_2)):
+        return 0.0
+    if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
+        return math.inf
+    low, high = 0.0, 1.0
+    while not within(high):
+        if high >= LARGEST:
+            return math.inf
+        low, high = high, 2 * high
+    while low < (middle := low + (high - low) / 2) < high and high - low > 1e-14 * high:
+        low, high = (low, middle) if within(middle) else (middle, high)
+    return high
+
+
+def _checked(delta: object) -> float:
+    return real("delta", delta, InvalidInput, at_least=0, below=1, cure="give the mass that is forgiven, say 0.001")

@@ -1,0 +1,191 @@
+r"""Transport in several dimensions: which mass can move along the pairs within a radius, by matching or maximum flow.
+
+Where pairs come from a k-d tree, it is asked for a slightly larger radius, and they are then judged by the one distance
+function, so that the rounding inside the tree decides nothing. The tree sees coordinates scaled by a power of two to
+about 1, where squares neither overflow nor vanish.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
+from scipy.spatial import cKDTree
+
+from distpriv.distances.point_sets import Masses, PointSets, distance
+from distpriv.framework.arrays import Floats
+
+__all__ = ["Flow", "GraphTransport", "Pairs", "flow_along", "pairs_within", "tree_scale"]
+
+Places = NDArray[np.int32]
+
+# SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse.
+LARGEST_CAPACITY: Final = 2**30 - 1
+# Up to so many pairs it is as quick to try them all as to ask a tree.
+MOST_TRIED: Final = 2**25
+PAIRS_AT_A_TIME: Final = 2**18
+ROWS_AT_A_TIME: Final = 1024
+
+
+@frozen(eq=False)
+class Pairs:
+    """Pairs of points, row by row: the positions of both and their distance."""
+
+    x: Places
+    y: Places
+    length: Floats
+
+    def within(self, radius: float) -> "Pairs":
+        """Those of them that are at most so far apart."""
+        near = self.length <= radius
+        return Pairs(self.x[near], self.y[near], self.length[near])
+
+
+def pairs_within(sets: PointSets, radius: float) -> Pairs:
+    """All pairs at most `radius` apart, by the one distance function, in the order of x, then y."""
+    if len(sets.x) * len(sets.y) <= MOST_TRIED:
+        find, rows_at_a_time = _by_trying, max(1, PAIRS_AT_A_TIME // len(sets.y))
+    else:
+        find, rows_at_a_time = _by_tree, ROWS_AT_A_TIME
+    parts = [find(sets, start, start + rows_at_a_time, radius) for start in range(0, len(sets.x), rows_at_a_time)]
+    return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _by_trying(sets: PointSets, start: int, stop: int, radius: float) -> tuple[Places, Places, Floats]:
+    length = distance(sets.x[start:stop, np.newaxis], sets.y, sets.norm)
+    x, y = np.nonzero(length <= radius)
+    return (x + start).astype(np.int32), y.astype(np.int32), length[x, y]
+
+
+def _by_tree(sets: PointSets, start: int, stop: int, radius: float) -> tuple[Places, Places, Floats]:
+    """Let a tree find the pairs within a radius enlarged by far more than its rounding, and judge them again."""
+    scale = tree_scale(sets)
+    rows, enlarged = sets.x[start:stop], radius * scale * (1 + 1e-9) + 1e-12
+    tree = cKDTree(sets.y * scale)
+    found = cKDTree(rows * scale).sparse_distance_matrix(tree, enlarged, p=sets.norm, output_type="ndarray")
+    length = distance(rows[found["i"]], sets.y[found["j"]], sets.norm)
+    near = np.flatnonzero(length <= radius)
+    near = near[np.argsort(found["i"][near] * len(sets.y) + found["j"][near])]
+    return (found["i"][near] + start).astype(np.int32), found["j"][near].astype(np.int32), length[near]
+
+
+def tree_scale(sets: PointSets) -> float:
+    """A power of two that brings all distances down or up to about 1."""
+    return 2.0 ** -min(max(math.frexp(sets.span)[1], -1000), 1000)
+
+
+@define(eq=False)
+class GraphTransport:
+    """How much mass can move within a radius; remembers the pairs of the largest radius asked for."""
+
+    sets: PointSets
+    pairs: Pairs | None = None
+    radius: float = field(default=-1.0)
+
+    def moved(self, radius: float, required: int) -> tuple[int, int]:
+        """Bounds on the most mass that a coupling moves by at most the radius, close enough to compare with `required`.
+
+        >>> sets = PointSets.checked([[0, 0], [9, 9]], [[0, 1], [9, 5]], None, None, 1)
+        >>> GraphTransport(sets).moved(3.0, 2), sets.total
+        ((1, 1), 2)
+        """
+        pairs = self.pairs_within(radius)
+        supply, demand = self.sets.x_masses, self.sets.y_masses
+        if (supply == 1).all() and (demand == 1).all():
+            graph = _csr(np.ones(len(pairs.x), dtype=np.int8), pairs, (len(supply), len(demand)))
+            matched = int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+            return matched, matched
+        for flow, bits in _flows(pairs, supply, demand):
+            at_least = int(flow.mass.sum()) << bits
+            at_most = at_least + ((len(supply) + len(demand)) << bits if bits else 0)
+            if at_least >= required or at_most < required:
+                break
+        return at_least, at_most
+
+    def pairs_within(self, radius: float) -> Pairs:
+        """All pairs at most so far apart."""
+        if self.pairs is None or radius > self.radius:
+            self.pairs, self.radius = pairs_within(self.sets, radius), radius
+        return self.pairs.within(radius)
+
+    def farthest(self) -> float:
+        """A number that no distance exceeds."""
+        return self.sets.span
+
+
+@frozen(eq=False)
+class Flow:
+    """The mass that flows along some pairs; the places of the pairs increase."""
+
+    place: NDArray[np.int64]
+    mass: Masses
+
+    def plus(self, other: "Flow") -> "Flow":
+        """The sum of two flows, without the pairs in which nothing is left."""
+        place, back = np.unique(np.concatenate([self.place, other.place]), return_inverse=True)
+        mass = _sums(back, np.concatenate([self.mass, other.mass]), len(place))
+        return Flow(place[mass != 0], mass[mass != 0])
+
+
+def flow_along(pairs: Pairs, supply: Masses, demand: Masses) -> Flow:
+    """A maximum flow from supplies to demands along the pairs, for whole masses of any size."""
+    for flow, _ in _flows(pairs, supply, demand):
+        maximal = flow
+    return maximal
+
+
+def _flows(pairs: Pairs, supply: Masses, demand: Masses) -> Iterator[tuple[Flow, int]]:
+    r"""Maximum flows for the masses without their last k bits, and k, until k is 0.
+
+    Masses beyond 30 bits are taken a few bits at a time, from the top. If the flow is maximal for the masses without
+    their last k bits, some cut of as many units is full; with these bits it holds fewer than :math:`2^k` units more per
+    point, so what is missing is at most :math:`(n+m) 2^k`, and no capacity above that matters. With steps such that
+    this fits, one more flow in the residual graph makes the flow maximal again, and in the end exact.
+    """
+    points = len(supply) + len(demand)
+    bits = max(0, max(int(supply.sum()), int(demand.sum())).bit_length() - 30)
+    flow = Flow(np.zeros(0, dtype=np.int64), supply[:0])
+    largest = LARGEST_CAPACITY
+    while True:
+        left = (supply >> bits) - _sums(pairs.x[flow.place], flow.mass, len(supply))
+        room = (demand >> bits) - _sums(pairs.y[flow.place], flow.mass, len(demand))
+        flow = flow.plus(_residual_flow(pairs, flow, left, room, largest))
+        yield flow, bits
+        if bits == 0:
+            return
+        step = min(bits, LARGEST_CAPACITY.bit_length() - points.bit_length())
+        bits -= step
+        flow = Flow(flow.place, flow.mass << step)
+        largest = points << step
+
+
+def _residual_flow(pairs: Pairs, flow: Flow, left: Masses, room: Masses, largest: int) -> Flow:
+    """A maximum flow on top of another, in which nothing can exceed `largest`."""
+    n, m = len(left), len(room)
+    source, sink = n + m, n + m + 1
+    tail = np.concatenate([pairs.x, pairs.y[flow.place] + n, np.full(n, source), np.arange(n, n + m)])
+    head = np.concatenate([pairs.y + n, pairs.x[flow.place], np.arange(n), np.full(m, sink)])
+    limited = [np.minimum(part, largest).astype(np.int32) for part in (flow.mass, left, room)]
+    capacity = np.concatenate([np.full(len(pairs.x), largest, dtype=np.int32), *limited])
+    graph = coo_array((capacity, (tail, head)), shape=(n + m + 2, n + m + 2)).tocsr()
+    found = maximum_flow(graph, source, sink).flow[:n, n : n + m].tocoo()
+    used = np.flatnonzero(found.data)
+    # Pairs are in the order of x, then y, so a pair is found by its place in that order.
+    key = found.row[used].astype(np.int64) * m + found.col[used]
+    place = np.searchsorted(pairs.x.astype(np.int64) * m + pairs.y, key)
+    return Flow(place, found.data[used].astype(flow.mass.dtype))
+
+
+def _sums(places: NDArray[Any], masses: Masses, size: int) -> Masses:
+    sums = np.zeros(size, dtype=masses.dtype)
+    np.add.at(sums, places, masses)
+    return sums
+
+
+def _csr(data: NDArray[np.int8], pairs: Pairs, shape: tuple[int, int]) -> csr_array:
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.x, minlength=shape[0]))]).astype(np.int32)
+    return csr_array((data, pairs.y, starts), shape=shape)

@@ -1,0 +1,84 @@
+"""Theorem 3.2: noise scaled to how far all but δ of the mass must move."""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from distpriv.distances.closeness import closeness_profile, closeness_radius
+from distpriv.distances.gaussian import analytic_radius, gaussian_delta
+from distpriv.errors import InvalidInput
+from distpriv.framework.domains import one_of
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.couplings import by_coupling, largest_over_points, law_assumption, require_points, unordered
+from distpriv.mechanisms.hypotheses import gaussian_radius, laplace_epsilon
+from distpriv.modelling.model import QueryModel, require_model
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+
+__all__ = ["approximate_wasserstein"]
+
+SPLITS = np.linspace(0.0, 0.98, 50)
+"""Shares of δ that are tried for the mass that moves farther; the rest is for the Gaussian noise."""
+
+
+def approximate_wasserstein(
+    model: QueryModel, target: PrivacyTarget, *, noise: Literal["laplace", "gaussian"] = "laplace"
+) -> AdditiveMechanism:
+    r"""Add noise that hides a move by W, where all but δ of the mass of every pair can be coupled to move no farther.
+
+    Laplace noise has scale W/ε and spends δ on the mass that moves farther: (ε, δ). Gaussian noise has W in L2 for a
+    part δ₁ of δ, hides a move by W at (ε, δ − δ₁), and has the split that needs the least noise.
+
+    >>> from distpriv.modelling.model import empirical_model
+    >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
+    ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
+    >>> approximate_wasserstein(model, PrivacyTarget(epsilon=1, delta=0.1)).noise.scales
+    array([1.])
+    """
+    theorem = "Theorem 3.2"
+    one_of("noise", noise, ("laplace", "gaussian"), InvalidInput)
+    require_model(model)
+    require_points(model, theorem)
+    law, delta = (_laplace if noise == "laplace" else _gaussian)(model, target)
+    assumption, trust = law_assumption(model)
+    return by_coupling(
+        model,
+        target,
+        law,
+        name="approximate_wasserstein",
+        theorem=theorem if noise == "laplace" else f"{theorem} with Gaussian noise",
+        delta=delta,
+        trust=trust,
+        assumptions=(assumption,),
+    )
+
+
+def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
+    epsilon = laplace_epsilon(target)
+    radius = largest_over_points(model, partial(closeness_radius, delta=target.delta))
+    if radius == 0:
+        return NoNoise(dimension=model.dimension), target.delta
+    return LaplaceNoise.isotropic(model.dimension, radius / epsilon), target.delta
+
+
+def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
+    gaussian_radius(target, "analytic")
+    shares = SPLITS * target.delta
+    radii = np.zeros(len(shares))
+    for first, second in unordered(model):
+        one, other = model.distributions[first], model.distributions[second]
+        assert one.points is not None
+        assert other.points is not None
+        radii = np.maximum(
+            radii, closeness_profile(one.points, other.points, shares, one.weights, other.weights, norm=2)
+        )
+    deviations = [
+        radius / analytic_radius(target.epsilon, target.delta - share)
+        for radius, share in zip(radii, shares, strict=True)
+    ]
+    best = int(np.argmin(deviations))
+    if deviations[best] == 0:
+        return NoNoise(dimension=model.dimension), float(shares[best])
+    spent = gaussian_delta(target.epsilon, radii[best] / deviations[best])
+    return GaussianNoise.isotropic(model.dimension, deviations[best]), float(shares[best] + spent)

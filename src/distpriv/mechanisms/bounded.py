@@ -1,0 +1,114 @@
+"""Theorem 3.3: statistics that are close to their mean with high probability."""
+
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from distpriv.errors import InvalidTarget
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.couplings import by_coupling, has_points, law_assumption
+from distpriv.mechanisms.hypotheses import laplace_epsilon
+from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
+from distpriv.modelling.sensitivity import mean_sensitivity
+from distpriv.noise.laws import LaplaceNoise, NoNoise
+
+__all__ = ["bounded", "gaussian_l1_quantile_upper_bound"]
+
+CONFIDENCE = 0.1
+"""The share of δ that is spent on the chance that sampled points understate their law's spread."""
+
+
+def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
+    r"""Add Laplace noise of scale :math:`(Δ_{E,1} + 2c)/ε`, where :math:`\Pr[‖F - μ_θ‖_1 > c] ≤ δ/2` in every scenario.
+
+    Under any coupling both statistics are within c of their means but for a chance of δ, and then no more than
+    Δ_{E,1} + 2c apart: (ε, δ). c is a proven bound for Gaussian laws, the exact quantile for laws given by points, and
+    an order statistic with confidence, counted in δ, for sampled ones.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> bounded(model, PrivacyTarget(epsilon=1, delta=0.05)).noise.scales.round(4)
+    array([5.4828])
+    """
+    require_model(model)
+    epsilon = laplace_epsilon(target)
+    if target.delta == 0:
+        raise InvalidTarget("Theorem 3.3 needs a chance of going beyond the bound: give a delta above 0.")
+    reach = max(_reach(model, law, target.delta) for law in model.distributions.values())
+    scale = (mean_sensitivity(model, order=1) + 2 * reach) / epsilon
+    trust: Trust
+    if has_points(model):
+        assumption, trust = law_assumption(model)
+    else:
+        trust = "assumed"
+        assumption = Assumption(
+            statement="the statistics are Gaussian with the modelled means and covariances", status="assumed"
+        )
+    noise = LaplaceNoise.isotropic(model.dimension, scale) if scale else NoNoise(dimension=model.dimension)
+    beyond = Assumption(
+        statement=f"statistics are within {reach:.4g} of their mean (L1) but for a chance of δ/2",
+        status="checked" if trust != "assumed" else "assumed",
+        evidence="quantile of the laws" if has_points(model) else "bound on the quantile of Gaussian laws",
+    )
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name="bounded",
+        theorem="Theorem 3.3",
+        delta=target.delta,
+        trust=trust,
+        assumptions=(assumption, beyond),
+    )
+
+
+def gaussian_l1_quantile_upper_bound(covariance: Floats, chance: float) -> float:
+    r"""Return c with :math:`\Pr[‖X‖_1 > c] ≤ chance` for X ~ N(0, Σ): the better of two bounds.
+
+    Each coordinate alone, with the chance divided by their number; or the mean :math:`\sqrt{2/π} Σ_k σ_k` plus
+    :math:`L \sqrt{2 \ln(1/chance)}`, as ‖·‖₁ moves by no more than :math:`L = \max_{s ∈ \{±1\}^m} \sqrt{sᵀΣs}` times a
+    standard normal vector's length.
+
+    >>> import numpy as np
+    >>> round(gaussian_l1_quantile_upper_bound(np.eye(1), 0.05), 4)
+    1.96
+    """
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    apart = float(deviations.sum() * -ndtri(chance / (2 * len(deviations))))
+    together = float(np.sqrt(2 / np.pi) * deviations.sum() + _lipschitz(covariance) * np.sqrt(-2 * np.log(chance)))
+    return min(apart, together)
+
+
+def _lipschitz(covariance: Floats) -> float:
+    """Return max √(sᵀΣs) over signs s, or a bound on it where there are too many signs to try."""
+    if len(covariance) > 12:
+        return float(np.sqrt(np.abs(covariance).sum()))
+    signs = np.array(list(product((-1.0, 1.0), repeat=len(covariance))))
+    return float(np.sqrt(max(0.0, ((signs @ covariance) * signs).sum(axis=1).max())))
+
+
+def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
+    """Return c for one law."""
+    if law.points is None:
+        return gaussian_l1_quantile_upper_bound(law.covariance, delta / 2)
+    lengths = np.abs(law.points - law.mean).sum(axis=1)
+    order = np.argsort(lengths)
+    if model.provenance.method == "given points":
+        weights = np.full(len(lengths), 1 / len(lengths)) if law.weights is None else law.weights
+        beyond = 1 - np.cumsum(weights[order])
+        return float(lengths[order][np.argmax(beyond <= delta / 2)])
+    # The r-th smallest of B draws is below the quantile only if r or more of them are.
+    allowed, failure = (1 - CONFIDENCE) * delta / 2, CONFIDENCE * delta / 2
+    ranks = np.arange(1, len(lengths) + 1)
+    sure = binom.sf(ranks - 1, len(lengths), 1 - allowed) <= failure
+    if not sure.any():
+        raise InvalidTarget(
+            f"{len(lengths)} sampled points per scenario are too few for delta = {delta:g}: model with more draws, "
+            f"about {int(np.ceil(np.log(failure) / np.log1p(-allowed))):,}."
+        )
+    return float(lengths[order][np.argmax(sure)])

@@ -1,0 +1,110 @@
+"""What the mechanisms of section 3 share: how far the laws of a pair are apart, and how far that can be trusted."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from distpriv.distances.wasserstein_inf import wasserstein_inf
+from distpriv.errors import AssumptionViolated, InvalidModel
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import NoiseLaw
+
+__all__ = ["by_coupling", "has_points", "largest_over_points", "law_assumption", "proven_distance", "unordered"]
+
+
+def has_points(model: QueryModel) -> bool:
+    """Tell whether every law of the model is known by points."""
+    return all(law.points is not None for law in model.distributions.values())
+
+
+def unordered(model: QueryModel) -> list[Pair]:
+    """Return every protected pair in one order; distances are the same in both."""
+    return list({frozenset(pair): pair for pair in model.protected_pairs}.values())
+
+
+def largest_over_points(model: QueryModel, measure: Callable[..., float]) -> float:
+    """Return the largest value, over all protected pairs, of a measure of points and weights."""
+    found = []
+    for first, second in unordered(model):
+        one, other = model.distributions[first], model.distributions[second]
+        found.append(measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights))
+    return max(found)
+
+
+def law_assumption(model: QueryModel) -> tuple[Assumption, Trust]:
+    """Return what a distance between points says about the laws, and the trust that it deserves."""
+    if model.provenance.method == "given points":
+        given = Assumption(
+            statement="the laws are those given, point by point",
+            status="assumed",
+            evidence="distances are exact for them",
+        )
+        return given, "sampling"
+    sampled = Assumption(
+        statement="the sampled points are the laws",
+        status="assumed",
+        evidence=f"{model.provenance.draws} points per scenario: the distance of the laws is estimated, not bounded",
+    )
+    return sampled, "assumed"
+
+
+def proven_distance(model: QueryModel) -> tuple[float, Assumption] | None:
+    """Return a proven bound on W∞ (L1) from coupled datasets and bounded rows; None if the model has neither."""
+    swapped = sufficient_group(model)
+    if swapped is None or np.isinf(model.record_sensitivities).any():
+        return None
+    reach = swapped * float(model.record_sensitivities.sum())
+    return reach, Assumption(
+        statement=f"datasets of a protected pair can be coupled to differ in {swapped} records",
+        status="proved",
+        evidence=f"each moves the statistics by at most {model.record_sensitivities.sum():.4g} (L1)",
+    )
+
+
+def translation_distance(model: QueryModel, theorem: str) -> float:
+    """Return W∞ (L1) of Gaussian laws, which is finite only between translations: the length of the mean shift."""
+    for first, second in unordered(model):
+        one, other = model.distributions[first], model.distributions[second]
+        if not np.array_equal(one.covariance, other.covariance):
+            raise AssumptionViolated(
+                f"{theorem} needs a finite distance, and that of two Gaussian laws with different covariances is "
+                "infinite: use bounded, or approximate_wasserstein on a sampled model."
+            )
+    return max(float(np.abs(model.mean_shift(pair)).sum()) for pair in model.protected_pairs)
+
+
+def by_coupling(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: NoiseLaw,
+    *,
+    name: str,
+    theorem: str,
+    delta: float,
+    trust: Trust,
+    assumptions: tuple[Assumption, ...],
+) -> AdditiveMechanism:
+    """Return a mechanism whose proof is a coupling: it holds for any laws that can be coupled as assumed."""
+    certificate = Certificate(
+        target=target, epsilon=target.epsilon, delta=delta, trust=trust, theorem=theorem, assumptions=assumptions
+    )
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
+def require_points(model: QueryModel, theorem: str) -> None:
+    """Refuse a model that knows its laws by moments only."""
+    if not has_points(model):
+        raise InvalidModel(
+            f"{theorem} needs the laws as points, and this model has moments: make it with empirical_model, or with "
+            "model(…, method='sampling')."
+        )
+
+
+def wasserstein_over_points(model: QueryModel) -> float:
+    """Return the largest W∞ (L1) between the points of a protected pair."""
+    return largest_over_points(model, wasserstein_inf)

@@ -1,0 +1,200 @@
+"""W∞ of weighted point sets: oracles, laws, couplings and refusals."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.distances.transport_oracle import Case, radius_by_linear_programming
+
+from distpriv.distances import transport_graph, wasserstein_inf, wasserstein_inf_coupling
+from distpriv.distances.line import LineTransport
+from distpriv.distances.point_sets import PointSets, distance
+from distpriv.distances.transport_graph import GraphTransport, flow_along, pairs_within
+from distpriv.errors import InvalidInput
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def distance_of(case: Case) -> float:
+    return wasserstein_inf(case.x, case.y, case.x_weights, case.y_weights, case.norm)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_linear_programming_over_all_pairs_finds_the_same_to_the_last_bit(seed: int) -> None:
+    case = Case.random(seed)
+    assert distance_of(case) == radius_by_linear_programming(case, 0.0)
+
+
+def test_figure_1_of_the_paper() -> None:
+    points = [1, 2, 3, 100]
+    assert wasserstein_inf(points, points, [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]) == 97
+
+
+@given(seeds)
+def test_it_is_symmetric_to_the_last_bit(seed: int) -> None:
+    case = Case.random(seed)
+    assert distance_of(case) == wasserstein_inf(case.y, case.x, case.y_weights, case.x_weights, case.norm)
+
+
+@given(seeds, st.sampled_from([1, 2, math.inf]))
+def test_the_triangle_inequality_holds_up_to_rounding(seed: int, norm: float) -> None:
+    rng = np.random.default_rng(seed)
+    x, y, z = (rng.normal(size=(int(size), 3)) for size in rng.integers(1, 9, size=3))
+    around = wasserstein_inf(x, y, norm=norm) + wasserstein_inf(y, z, norm=norm)
+    assert wasserstein_inf(x, z, norm=norm) <= around * (1 + 1e-14)
+
+
+@given(seeds, st.sampled_from([1, 2, math.inf]), st.integers(1, 4))
+def test_a_translation_is_as_long_as_its_shift(seed: int, norm: float, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, shift = rng.normal(size=(20, columns)), rng.normal(size=columns)
+    assert wasserstein_inf(x, x + shift, norm=norm) == pytest.approx(np.linalg.norm(shift, norm), rel=1e-13)
+
+
+@given(seeds, st.booleans())
+def test_the_line_and_the_graph_agree_to_the_last_bit(seed: int, lattice: bool) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=int(rng.integers(1, 60))), rng.normal(size=int(rng.integers(1, 60)))
+    if lattice:
+        x, y = x.round(1), y.round(1)
+    for norm in (1, 2, math.inf):
+        flat_x, flat_y = (np.column_stack([points, np.zeros(len(points))]) for points in (x, y))
+        assert wasserstein_inf(x, y, norm=norm) == wasserstein_inf(flat_x, flat_y, norm=norm)
+
+
+@given(seeds)
+def test_it_is_zero_exactly_for_equal_laws(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 3, size=(10, 2)).astype(float)
+    order = rng.permutation(10)
+    assert wasserstein_inf(points, points[order]) == 0
+    assert wasserstein_inf(np.repeat(points, 2, axis=0), points) == 0
+    other = points.copy()
+    other[0, 0] += 1e-300
+    assert wasserstein_inf(points, other) == (0 if points[0, 0] else 1e-300)
+
+
+@given(seeds)
+def test_a_coupling_has_both_marginals_and_moves_nothing_too_far(seed: int) -> None:
+    case = Case.random(seed)
+    coupling = wasserstein_inf_coupling(case.x, case.y, case.x_weights, case.y_weights, case.norm).toarray()
+    p, q = case.laws()
+    np.testing.assert_allclose(coupling.sum(axis=1), p, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(coupling.sum(axis=0), q, rtol=0, atol=1e-14)
+    assert coupling.min() >= 0
+    assert case.lengths[coupling > 0].max() == distance_of(case)
+
+
+@given(seeds)
+@settings(max_examples=40)
+def test_masses_of_a_hundred_bits_flow_exactly(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(2, 30, size=2)
+    x, y = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    p, q = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
+    sets = PointSets.checked(x, y, p, q, 1)
+    assert sets.total > 2**100
+    radius = wasserstein_inf(x, y, p, q)
+    pairs = pairs_within(sets, radius)
+    flow = flow_along(pairs, sets.x_masses, sets.y_masses)
+    for positions, masses in ((pairs.x, sets.x_masses), (pairs.y, sets.y_masses)):
+        sums = [0] * len(masses)
+        for place, mass in zip(positions[flow.place].tolist(), flow.mass.tolist(), strict=True):
+            assert mass > 0
+            sums[place] += mass
+        assert sums == masses.tolist()
+    assert GraphTransport(sets).moved(np.nextafter(radius, 0), sets.total)[1] < sets.total
+
+
+def test_one_unit_in_many_digits_makes_a_difference() -> None:
+    points = [[0, 0], [1, 0]]
+    even, odd = [0.5, 0.5], [0.5000000000000001, 0.4999999999999999]
+    assert wasserstein_inf(points, points, even, even) == 0
+    assert wasserstein_inf(points, points, even, odd) == 1
+
+
+def test_weights_mean_the_decimals_they_are_written_as() -> None:
+    tenths = [0.1, 0.1, 0.1, 0.7]
+    assert wasserstein_inf([0, 0, 0, 5], [0, 5], tenths, [0.3, 0.7]) == 0
+    sets = PointSets.checked([0, 1], [0, 1], [0.9, 0.1], [1 / 3, 2 / 3], 1)
+    assert Fraction(int(sets.x_masses[0]), sets.total) == Fraction(9, 10)
+
+
+def test_a_sum_that_misses_one_by_rounding_is_divided_out() -> None:
+    thirds = np.full(3, 0.333333333333)
+    assert wasserstein_inf([[0, 0], [1, 0], [2, 0]], [[0, 0], [1, 0], [2, 0]], thirds) == 0
+
+
+def test_cancellation_in_the_guess_is_repaired() -> None:
+    # x + W is rounded to a multiple of 2, while the y differ by thousandths.
+    x, y = np.array([-1e16]), np.arange(0, 8, 1e-3)
+    for radius in (1e16, 1e16 + 2, 1e16 + 4):
+        sets = PointSets.checked(x, y, None, None, 1)
+        assert LineTransport(sets).reach(radius)[1].tolist() == [int((y - x[0] <= radius).sum())]
+
+
+@pytest.mark.parametrize("norm", [1, 2, math.inf])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e200])
+def test_a_tree_finds_the_pairs_that_trying_all_of_them_does(
+    monkeypatch: pytest.MonkeyPatch, scale: float, norm: float
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, size=(2, 60, 3)) / 7 * scale
+    sets = PointSets.checked(x, y, None, None, norm)
+    for radius in [0.0, *np.unique(distance(x, y, norm))]:
+        tried = pairs_within(sets, radius)
+        with monkeypatch.context() as patched:
+            patched.setattr(transport_graph, "MOST_TRIED", 0)
+            patched.setattr(transport_graph, "ROWS_AT_A_TIME", 7)
+            found = pairs_within(sets, radius)
+        assert [found.x.tolist(), found.y.tolist()] == [tried.x.tolist(), tried.y.tolist()]
+        assert found.length.tolist() == tried.length.tolist()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("norm", [1, 2, math.inf])
+def test_no_scale_is_too_small_or_too_large(scale: float, norm: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, size=(2, 30, 3)).astype(float)
+    found = wasserstein_inf(x * scale, y * scale, norm=norm)
+    assert found == pytest.approx(wasserstein_inf(x, y, norm=norm) * scale, rel=1e-13)
+
+
+def test_the_distance_of_a_pair_does_not_depend_on_the_array_it_is_in() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 1000, 7))
+    for norm in (1, 2, math.inf):
+        alone = [distance(x[[k]], y[[k]], norm)[0] for k in range(1000)]
+        assert distance(x, y, norm).tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": [], "y": [1]}, "x must be points .* at least one"),
+        ({"x": [1], "y": [[[1]]]}, "y must be points"),
+        ({"x": [1, math.nan], "y": [1]}, "x must hold numbers, but has NaN in row 1"),
+        ({"x": ["a"], "y": [1]}, "x must be an array of numbers"),
+        ({"x": [[1, 2]], "y": [1]}, "same number of columns, but have 2 and 1"),
+        ({"x": [1, 2], "y": [1], "x_weights": [1]}, "x_weights must have one weight per point, 2"),
+        ({"x": [1, 2], "y": [1], "x_weights": [1.5, -0.5]}, "x_weights must be finite and at least 0, but one is -0.5"),
+        ({"x": [1, 2], "y": [1], "x_weights": [1, math.nan]}, "x_weights must be finite .* but one is nan"),
+        ({"x": [1], "y": [1, 2], "y_weights": [0.5, 0.4]}, "y_weights must sum to 1, but sum to 0.9"),
+        ({"x": [1], "y": [1, 2], "y_weights": [0, 0]}, "y_weights must sum to 1, but sum to 0"),
+        ({"x": [1], "y": [1], "norm": 3}, "norm must be 1, 2 or math.inf, but is 3"),
+        ({"x": [1, math.inf], "y": [1]}, "closeness_radius"),
+        ({"x": [[1e308, 0]], "y": [[-1e308, 0]]}, "overflow"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_sentence(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        wasserstein_inf(**arguments)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=message):
+        wasserstein_inf_coupling(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_point_at_infinity_without_mass_does_no_harm() -> None:
+    assert wasserstein_inf([1, math.inf], [2], [1, 0]) == 1

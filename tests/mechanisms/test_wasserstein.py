@@ -1,0 +1,67 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mechanisms.hockey_stick_on_a_line import worst_delta
+
+import distpriv as dp
+from distpriv.errors import AssumptionViolated
+
+M = dp.mechanisms
+FIGURE_1 = dp.empirical_model(
+    samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]},
+    weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]},
+    pairs=[("a", "b")],
+)
+
+
+def test_figure_1_needs_a_scale_of_97_and_has_no_delta() -> None:
+    mechanism = M.wasserstein(FIGURE_1, dp.PrivacyTarget(epsilon=0.5))
+    assert mechanism.noise.scales.tolist() == [194.0]  # type: ignore[union-attr]
+    assert mechanism.certificate.holds
+    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.certificate.delta == 0
+    assert worst_delta(FIGURE_1, mechanism, 0.5) < 1e-9
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=6), st.lists(st.integers(-20, 20), min_size=1, max_size=6))
+def test_it_is_private_for_any_two_laws_on_the_line(one: list[int], other: list[int]) -> None:
+    model = dp.empirical_model(samples={"a": one, "b": other}, pairs=[("a", "b")])
+    mechanism = M.wasserstein(model, dp.PrivacyTarget(epsilon=1))
+    if mechanism.noise.expected_rms == 0:
+        assert sorted(set(one)) == sorted(set(other))
+    else:
+        assert worst_delta(model, mechanism, 1.0) < 1e-9
+
+
+def test_rows_give_a_proven_distance_at_trust_sampling() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.integers(10, 31, 500), "s": rng.random(500) < 0.4})
+    query = dp.Query(x=dp.mean("x"), big=dp.count("x > 20"))
+    model = dp.model(table, query, dp.Share("s", values=(0.3, 0.5)), records=20)
+    mechanism = M.wasserstein(model, dp.PrivacyTarget(epsilon=1))
+    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.noise == M.group_privacy_laplace(model, dp.PrivacyTarget(epsilon=1)).noise
+    moved = [np.abs(a - b).sum(axis=1).max() for a, b in [model.coupled_samples(model.protected_pairs[0], 5000)]]
+    assert max(moved) <= mechanism.noise.scales[0]  # type: ignore[union-attr]
+
+
+def test_sampled_laws_are_only_assumed_and_it_is_said() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.normal(size=500), "s": rng.random(500) < 0.4})
+    share = dp.Share("s", values=(0.3, 0.5))
+    model = dp.model(table, dp.Query(m=dp.quantile("x", 0.5)), share, records=20, draws=200)
+    certificate = M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).certificate
+    assert certificate.trust == "assumed"
+    assert "estimated, not bounded" in str(certificate)
+
+
+def test_gaussian_translations_are_as_far_apart_as_their_means_and_others_infinitely() -> None:
+    target = dp.PrivacyTarget(epsilon=1)
+    model = dp.gaussian_model(means={"a": [0, 0], "b": [1, -2]}, covariances=np.eye(2), pairs=[("a", "b")])
+    assert M.wasserstein(model, target).noise == M.expected_value_laplace(model, target).noise
+    unlike = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[2]]}, pairs=[("a", "b")])
+    with pytest.raises(AssumptionViolated, match=r"infinite: use bounded, or approximate_wasserstein"):
+        M.wasserstein(unlike, target)
