@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.mechanisms.hockey_stick_on_a_line import worst_delta
 
 import distpriv as dp
-from distpriv.errors import AssumptionViolated
+from distpriv.errors import AssumptionViolated, InvalidInput
 
 M = dp.mechanisms
 FIGURE_1 = dp.empirical_model(
@@ -56,6 +56,20 @@ def test_sampled_laws_are_only_assumed_and_it_is_said() -> None:
     certificate = M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).certificate
     assert certificate.trust == "assumed"
     assert "estimated, not bounded" in str(certificate)
+    proven = M.wasserstein(model, dp.PrivacyTarget(epsilon=1), distance="coupling")
+    assert proven.certificate.trust == "sampling"
+    assert proven.noise.expected_rms > M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).noise.expected_rms
+
+
+def test_a_distance_that_the_model_does_not_have_is_refused() -> None:
+    target = dp.PrivacyTarget(epsilon=1)
+    moments = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    with pytest.raises(InvalidInput, match="no bounded rows of a Share"):
+        M.wasserstein(moments, target, distance="coupling")
+    with pytest.raises(InvalidInput, match="needs the laws as points"):
+        M.wasserstein(moments, target, distance="points")
+    with pytest.raises(InvalidInput, match="distance must be 'auto' or 'points' or 'coupling', got 'exact'"):
+        M.wasserstein(moments, target, distance="exact")  # type: ignore[arg-type]
 
 
 def test_gaussian_translations_are_as_far_apart_as_their_means_and_others_infinitely() -> None:

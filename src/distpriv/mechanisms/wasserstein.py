@@ -1,5 +1,9 @@
 """Theorem 3.1: Laplace noise scaled to the ∞-Wasserstein distance of the laws."""
 
+from typing import Literal
+
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -8,6 +12,7 @@ from distpriv.mechanisms.couplings import (
     has_points,
     law_assumption,
     proven_distance,
+    require_points,
     translation_distance,
     wasserstein_over_points,
 )
@@ -18,12 +23,21 @@ from distpriv.noise.laws import LaplaceNoise, NoNoise
 __all__ = ["wasserstein"]
 
 
-def wasserstein(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
+Distance = Literal["auto", "points", "coupling"]
+"""Where Δ_W comes from: the laws' points, coupled datasets of bounded rows, or whichever the model has."""
+
+
+def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance = "auto") -> AdditiveMechanism:
     r"""Add Laplace noise of scale :math:`Δ_W/ε` to every statistic, :math:`Δ_W = \max_Ψ W_∞(f_i, f_j)` in L1.
 
     Some coupling of the two laws never moves a value by more than Δ_W, and noise of this scale hides any such move:
     (ε, 0), whatever the laws are. Δ_W is exact for laws given by points, an estimate for sampled ones, a proven bound
     for datasets that differ in k bounded records, and the length of the shift for Gaussian laws that are translations.
+
+    Args:
+        model: the model.
+        target: what is asked for; δ is not spent.
+        distance: by default the points where the model has them, then coupled datasets, then the shift.
 
     >>> from distpriv.modelling.model import empirical_model
     >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
@@ -32,22 +46,25 @@ def wasserstein(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     array([97.])
     """
     require_model(model)
+    one_of("distance", distance, ("auto", "points", "coupling"), InvalidInput)
     theorem = "Theorem 3.1"
     epsilon = laplace_epsilon(target)
+    proven = proven_distance(model)
     trust: Trust
-    if has_points(model):
-        distance = wasserstein_over_points(model)
+    if distance == "points" or (distance == "auto" and has_points(model)):
+        require_points(model, theorem)
+        reach = wasserstein_over_points(model)
         assumption, trust = law_assumption(model)
-    elif (proven := proven_distance(model)) is not None:
-        (distance, assumption), trust = proven, "sampling"
+    elif proven is not None:
+        (reach, assumption), trust = proven, "sampling"
+    elif distance == "coupling":
+        raise InvalidModel("this model has no bounded rows of a Share to couple datasets of: use distance='points'.")
     else:
-        distance, trust = translation_distance(model, theorem), "assumed"
+        reach, trust = translation_distance(model, theorem), "assumed"
         assumption = Assumption(
             statement="the statistics are Gaussian, and translations of each other", status="assumed"
         )
-    noise = (
-        LaplaceNoise.isotropic(model.dimension, distance / epsilon) if distance else NoNoise(dimension=model.dimension)
-    )
+    noise = LaplaceNoise.isotropic(model.dimension, reach / epsilon) if reach else NoNoise(dimension=model.dimension)
     return by_coupling(
         model, target, noise, name="wasserstein", theorem=theorem, delta=0.0, trust=trust, assumptions=(assumption,)
     )
