@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from distpriv import mechanisms
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -14,6 +16,15 @@ def test_the_code_of_the_readme_runs_as_written(capsys: pytest.CaptureFixture[st
     assert "the target (1, 0.001) holds" in capsys.readouterr().out
 
 
-def test_the_links_of_the_readme_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert all((README.parent / link).exists() for link in links if not link.startswith("http"))
+PAGES = [README, README.parent / "CONTRIBUTING.md", *sorted((README.parent / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_links_of_every_page_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert all((page.parent / link).exists() for link in links if not link.startswith("http")), links
+
+
+def test_every_mechanism_has_its_proof() -> None:
+    proofs = {page.stem for page in (README.parent / "docs" / "proofs").glob("*.md")}
+    assert set(mechanisms.__all__) <= proofs

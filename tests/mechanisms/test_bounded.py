@@ -47,6 +47,25 @@ def test_laws_given_by_points_have_the_exact_quantile_and_keep_their_delta() -> 
     assert any(reach == pytest.approx(length) for length in lengths) or reach > lengths.max()
 
 
+@pytest.mark.parametrize(
+    ("points", "weights", "delta", "reach"),
+    [
+        ([list(range(10))] * 2, [[0.1] * 10] * 2, 1e-16, 4.5),
+        ([[0, 1], [0, 5]], [[0.9, 0.0999999995]] * 2, 1e-10, 4.5),
+        ([[0, 10], [1, 11]], [[0.95, 0.05]] * 2, 0.2, 0.5),
+    ],
+)
+def test_the_quantile_is_never_below_what_the_points_need(
+    points: list[list[float]], weights: list[list[float]], delta: float, reach: float
+) -> None:
+    model = dp.empirical_model(
+        samples=dict(zip("ab", points, strict=True)), weights=dict(zip("ab", weights, strict=True)), pairs=[("a", "b")]
+    )
+    scale = M.bounded(model, dp.PrivacyTarget(epsilon=1, delta=delta)).noise.scales[0]  # type: ignore[union-attr]
+    shift = abs(model.mean_shift(("a", "b"))[0])
+    assert (scale - shift) / 2 == pytest.approx(reach, rel=1e-6)
+
+
 def test_sampled_laws_have_an_order_statistic_above_the_quantile() -> None:
     rng = np.random.default_rng(0)
     table = pl.DataFrame({"x": rng.normal(size=4000), "s": rng.random(4000) < 0.4})

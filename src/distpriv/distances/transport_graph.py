@@ -1,4 +1,4 @@
-r"""Transport in several dimensions: which mass can move along the pairs within a radius, by matching or maximum flow.
+r"""Transport in several dimensions: which mass can move along the pairs within a radius, by maximum flow.
 
 Where pairs come from a k-d tree, it is asked for a slightly larger radius, and they are then judged by the one distance
 function, so that the rounding inside the tree decides nothing. The tree sees coordinates scaled by a power of two to
@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 from scipy.spatial import cKDTree
 
 from distpriv.distances.point_sets import Masses, PointSets, distance
@@ -95,10 +95,6 @@ class GraphTransport:
         """
         pairs = self.pairs_within(radius)
         supply, demand = self.sets.x_masses, self.sets.y_masses
-        if (supply == 1).all() and (demand == 1).all():
-            graph = _csr(np.ones(len(pairs.x), dtype=np.int8), pairs, (len(supply), len(demand)))
-            matched = int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
-            return matched, matched
         for flow, bits in _flows(pairs, supply, demand):
             at_least = int(flow.mass.sum()) << bits
             at_most = at_least + ((len(supply) + len(demand)) << bits if bits else 0)

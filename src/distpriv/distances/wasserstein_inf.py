@@ -29,7 +29,7 @@ def wasserstein_inf(
     r"""The least W such that some coupling moves all of the mass by at most W.
 
     On the line it is the largest difference of quantiles. In several dimensions it is the least distance of a pair such
-    that the pairs up to it carry all of the mass, found by matching or maximum flow in whole numbers. The result is
+    that the pairs up to it carry all of the mass, found by maximum flow in whole numbers. The result is
     the distance of one of the pairs, to the last bit.
 
     Args:

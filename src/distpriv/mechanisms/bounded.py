@@ -53,7 +53,7 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     beyond = Assumption(
         statement=f"statistics are within {reach:.4g} of their mean (L1) but for a chance of δ/2",
         status="checked" if trust != "assumed" else "assumed",
-        evidence="quantile of the laws" if has_points(model) else "bound on the quantile of Gaussian laws",
+        evidence=_evidence(model),
     )
     return by_coupling(
         model,
@@ -92,6 +92,14 @@ def _lipschitz(covariance: Floats) -> float:
     return float(np.sqrt(max(0.0, ((signs @ covariance) * signs).sum(axis=1).max())))
 
 
+def _evidence(model: QueryModel) -> str:
+    if not has_points(model):
+        return "bound on the quantile of Gaussian laws"
+    if model.provenance.method == "given points":
+        return "quantile of the laws"
+    return "order statistic of the sampled points, its chance of being too small counted in δ"
+
+
 def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
     """Return c for one law."""
     if law.points is None:
@@ -100,8 +108,9 @@ def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
     order = np.argsort(lengths)
     if model.provenance.method == "given points":
         weights = np.full(len(lengths), 1 / len(lengths)) if law.weights is None else law.weights
-        beyond = 1 - np.cumsum(weights[order])
-        return float(lengths[order][np.argmax(beyond <= delta / 2)])
+        # Summed from the far end, so that nothing lies beyond the last point, to the last digit.
+        beyond = np.append(np.cumsum(weights[order][::-1])[::-1][1:], 0.0)
+        return float(lengths[order][np.argmax(beyond * (1 + 1e-12) <= delta / 2)])
     # The r-th smallest of B draws is below the quantile only if r or more of them are.
     allowed, failure = (1 - CONFIDENCE) * delta / 2, CONFIDENCE * delta / 2
     ranks = np.arange(1, len(lengths) + 1)
