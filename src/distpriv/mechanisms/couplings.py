@@ -14,7 +14,17 @@ from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 
-__all__ = ["by_coupling", "has_points", "largest_over_points", "law_assumption", "proven_distance", "unordered"]
+__all__ = [
+    "by_coupling",
+    "has_points",
+    "largest_over_points",
+    "law_assumption",
+    "proven_distance",
+    "require_points",
+    "translation_distance",
+    "unordered",
+    "wasserstein_over_points",
+]
 
 
 def has_points(model: QueryModel) -> bool:
