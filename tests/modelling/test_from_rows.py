@@ -55,10 +55,11 @@ def test_exact_moments_agree_with_200_000_sampled_datasets(adult: pa.Table, pape
 def assert_moments_agree(sampled: np.ndarray, mean: np.ndarray, covariance: np.ndarray, where: str) -> None:
     draws = len(sampled)
     error = np.sqrt(np.diag(covariance) / draws)
-    assert (np.abs(sampled.mean(axis=0) - mean) <= 4.5 * error).all(), where
+    rounding = 1e-12 * np.abs(mean)  # all there is where the scenario fixes a statistic
+    assert (np.abs(sampled.mean(axis=0) - mean) <= 4.5 * error + rounding).all(), where
     products = (sampled - mean)[:, :, None] * (sampled - mean)[:, None, :]
     error = products.std(axis=0) / np.sqrt(draws)
-    assert (np.abs(products.mean(axis=0) - covariance) <= 4.5 * error).all(), where
+    assert (np.abs(products.mean(axis=0) - covariance) <= 4.5 * error + np.outer(rounding, rounding)).all(), where
 
 
 def test_a_large_offset_keeps_nine_digits_of_the_covariance() -> None:
