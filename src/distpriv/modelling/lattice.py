@@ -35,14 +35,14 @@ def spacing(samples: Iterable[Floats]) -> float:
     (1.0, 2.0)
     """
     given = [np.asarray(sample) for sample in samples if len(sample)]
-    gaps = np.concatenate([np.abs(sample - sample.min()) for sample in given] or [np.zeros(0)])
+    gaps = np.concatenate([sample - sample.min() for sample in given] or [np.zeros(0)])
+    if all(_is_whole(sample) for sample in given):
+        return float(np.gcd.reduce(gaps.astype(np.int64), initial=0))
     widest = float(gaps.max(initial=0.0))
     rounding = max([ROUNDING * widest, *(_rounding(values) for values in given)])
     gaps = np.unique(gaps[gaps > rounding])
     if not len(gaps):
         return 0.0
-    if all(_is_whole(sample) for sample in given):
-        return float(np.gcd.reduce(gaps.astype(np.int64)))
     while True:
         # Euclid's algorithm on all gaps at once: what the smallest leaves over replaces the others.
         candidate = gaps[0]
