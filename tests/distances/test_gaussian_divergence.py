@@ -19,7 +19,6 @@ from distpriv.errors import InvalidInput
 Array = NDArray[np.float64]
 
 epsilons = st.one_of(st.just(0.0), st.floats(1e-6, 20.0))
-deltas = st.floats(-15.0, math.log10(0.9)).map(lambda exponent: 10.0**exponent)
 log_ratios = st.one_of(st.just(0.0), st.floats(-6, 6), st.floats(-0.1, 0.1), st.floats(-1e-10, 1e-10))
 shifts = st.one_of(st.just(0.0), st.floats(1e-6, 50.0))
 seeds = st.integers(0, 2**32 - 1)
