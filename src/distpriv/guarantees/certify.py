@@ -67,11 +67,14 @@ def _check(
     theorem: str,
     assumptions: Sequence[Assumption],
 ) -> Certificate:
-    pair, delta = worst_pair(model, noise, target.epsilon)
     lattice, smoothed = _lattice_assumption(model, noise)
     estimated = model.provenance.method not in EXACT_MOMENTS
     if lattice.status == "checked" and isinstance(noise, GaussianNoise):
-        delta = max(_smoothed_delta(model, p, noise, target.epsilon, smoothed) for p in model.protected_pairs)
+        found = {p: _smoothed_delta(model, p, noise, target.epsilon, smoothed) for p in model.protected_pairs}
+        pair = max(found, key=lambda p: found[p])
+        delta = found[pair]
+    else:
+        pair, delta = worst_pair(model, noise, target.epsilon)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
