@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.model import QueryModel, empirical_model, gaussian_model
+    from distpriv.planning.least_epsilon import least_epsilon
+    from distpriv.planning.plan import Plan, plan
 
 __all__ = [
+    "Plan",
     "PrivacyTarget",
     "Query",
     "QueryModel",
@@ -47,9 +50,11 @@ __all__ = [
     "exact_epsilon",
     "function",
     "gaussian_model",
+    "least_epsilon",
     "mean",
     "mechanisms",
     "model",
+    "plan",
     "privacy_profile",
     "proportion",
     "quantile",
@@ -61,6 +66,7 @@ __all__ = [
 
 # What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
 _LAZY = {
+    "Plan": "distpriv.planning.plan",
     "QueryModel": "distpriv.modelling.model",
     "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
@@ -68,7 +74,9 @@ _LAZY = {
     "exact_delta": "distpriv.guarantees.exact_delta",
     "exact_epsilon": "distpriv.guarantees.exact_delta",
     "gaussian_model": "distpriv.modelling.model",
+    "least_epsilon": "distpriv.planning.least_epsilon",
     "model": "distpriv.modelling.from_rows",
+    "plan": "distpriv.planning.plan",
     "privacy_profile": "distpriv.guarantees.exact_delta",
     "relaxed": "distpriv.guarantees.relaxation",
     "relaxed_by_divergence": "distpriv.guarantees.relaxation",

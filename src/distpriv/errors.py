@@ -4,6 +4,10 @@
 
     DistprivError
     ├── AssumptionViolated                  a theorem's hypothesis, without which its formula means nothing
+    ├── NotCertified                        no mechanism's certificate holds as was asked
+    │   └── BudgetSpent                     all releases of a dataset together would be more than was allowed
+    ├── LedgerUnavailable                   the ledger cannot be read or written, so nothing is released
+    ├── LedgerChanged                       another release was written since the history was read
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
         ├── InvalidQuery                    a statistic or a query that makes no sense
@@ -18,6 +22,7 @@ Every message is one sentence that says what was wrong, where, and what to do ab
 
 __all__ = [
     "AssumptionViolated",
+    "BudgetSpent",
     "DistprivError",
     "InvalidExpression",
     "InvalidInput",
@@ -26,7 +31,10 @@ __all__ = [
     "InvalidSecret",
     "InvalidSource",
     "InvalidTarget",
+    "LedgerChanged",
+    "LedgerUnavailable",
     "MissingValues",
+    "NotCertified",
 ]
 
 
@@ -36,6 +44,22 @@ class DistprivError(Exception):
 
 class AssumptionViolated(DistprivError):
     """The model lacks a hypothesis of a theorem without which its formula means nothing; names the theorem."""
+
+
+class NotCertified(DistprivError):
+    """No mechanism's certificate holds at the target and the trust that were asked for."""
+
+
+class BudgetSpent(NotCertified):
+    """All releases of a dataset together would be more than its ledger allows."""
+
+
+class LedgerUnavailable(DistprivError):
+    """The ledger cannot be read or written, so nothing is released."""
+
+
+class LedgerChanged(DistprivError):
+    """Another release of the dataset was written since its history was read."""
 
 
 class InvalidInput(DistprivError, ValueError):

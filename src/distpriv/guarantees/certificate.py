@@ -1,8 +1,8 @@
 """A certificate: what is promised, whether the target is met, and what that rests on."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from distpriv.framework.target import PrivacyTarget
 
@@ -49,6 +49,27 @@ class Certificate:
     def holds(self) -> bool:
         """Whether the target is met at this level of trust."""
         return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and text.
+
+        >>> target = PrivacyTarget(epsilon=1, delta=0.001)
+        >>> promise = Certificate(
+        ...     target=target, epsilon=1, delta=0.0005, trust="gaussian", theorem="4.2", assumptions=()
+        ... )
+        >>> promise.to_dict()["holds"]
+        True
+        """
+        return {
+            "target": asdict(self.target),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "holds": self.holds,
+            "trust": self.trust,
+            "theorem": self.theorem,
+            "assumptions": [asdict(assumption) for assumption in self.assumptions],
+            "contradicted": self.contradicted,
+        }
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

@@ -1,0 +1,1 @@
+"""Every mechanism side by side, the one to use, and the inverse questions."""

@@ -1,0 +1,107 @@
+"""The inverse question: how private can it be, with an error one can live with?"""
+
+import math
+from collections.abc import Callable
+
+from distpriv.errors import InvalidInput, NotCertified
+from distpriv.framework.domains import one_of, real
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Trust
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.option import Option
+from distpriv.planning.plan import TRUST, trusted
+from distpriv.planning.running import attempt
+from distpriv.progress import Progress, silent
+
+__all__ = ["least_epsilon"]
+
+SMALLEST, LARGEST = 1e-3, 30.0
+"""Where ε is looked for."""
+CLOSE = 1.001
+"""The answer is at most so many times the least."""
+
+
+def least_epsilon(
+    model: QueryModel,
+    *,
+    error: float,
+    delta: float = 1e-3,
+    trust: Trust = "gaussian",
+    weights: Weights = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> float:
+    """Return the least ε at which some mechanism's overall error is at most `error`, rounded up by less than 0.1 %.
+
+    Args:
+        model: the model of the statistics.
+        error: the weighted root mean square error of all statistics together that one can live with.
+        delta: the δ of the target.
+        trust: what may have to be believed.
+        weights: which statistics' errors matter more.
+        seed: of the mechanisms that draw datasets; with a fresh one their error differs a little from plan to plan.
+        progress: is told how far the work is.
+
+    Raises:
+        NotCertified: no ε up to 30 has so small an error.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> least = dp.least_epsilon(model, error=2.0)
+    >>> dp.plan(model, dp.PrivacyTarget(epsilon=least, delta=1e-3)).chosen.error <= 2.0
+    True
+    """
+    wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
+    one_of("trust", trust, tuple(TRUST), InvalidInput)
+    costs = utility_weights(model, weights)
+    best, nearest = math.inf, math.inf
+    for done, candidate in enumerate(CANDIDATES):
+        progress("searching for epsilon", done, len(CANDIDATES))
+
+        def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
+            target = PrivacyTarget(epsilon=epsilon, delta=delta)
+            found = attempt(candidate, model, target, costs, seed)
+            return found.error if isinstance(found, Option) and trusted(found, trust) else math.inf
+
+        start = min(LARGEST, best / CLOSE)
+        reached = error_at(start)
+        nearest = min(nearest, reached)
+        if reached <= wanted:
+            best = _least(error_at, wanted, start)
+    progress("searching for epsilon", len(CANDIDATES), len(CANDIDATES))
+    if math.isinf(best):
+        least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
+        raise NotCertified(
+            f"an error of {wanted:g} is out of reach even at epsilon = {LARGEST:g}, delta = {delta:g} and trust "
+            f"{trust!r}, as {least}: accept a larger error."
+        )
+    return best
+
+
+def _least(error_at: Callable[[float], float], wanted: float, high: float) -> float:
+    """Return the least ε at which the error is small enough, where it falls with ε; at `high` it is."""
+    low, low_error, high_error = SMALLEST, error_at(SMALLEST), error_at(high)
+    if low_error <= wanted:
+        return low
+    while high > low * CLOSE:
+        middle = _between(low, high, low_error, high_error, wanted)
+        found = error_at(middle)
+        if found <= wanted:
+            high, high_error = middle, found
+        else:
+            low, low_error = middle, found
+    return high
+
+
+def _between(low: float, high: float, low_error: float, high_error: float, wanted: float) -> float:
+    """Return where a power law through both ends would meet the wanted error, a little to the larger side."""
+    share = 0.5
+    if math.isfinite(low_error) and high_error > 0:
+        fallen = math.log(low_error) - math.log(high_error)
+        share = (math.log(low_error) - math.log(wanted)) / fallen if fallen > 0 else 0.5
+    width = math.log(high / low)
+    # Steps to either side of the guess close the bracket from both ends.
+    share = min(max(share + 0.3 * math.log(CLOSE) / width, 0.05), 0.95)
+    return low * math.exp(share * width)

@@ -1,0 +1,150 @@
+"""A plan: every mechanism on one model, and the one with the least error whose certificate holds."""
+
+from typing import Any
+
+from attrs import field, frozen
+
+from distpriv._version import __version__
+from distpriv.errors import InvalidInput, InvalidTarget, NotCertified
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.domains import one_of, whole
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
+from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.option import Option, Refusal
+from distpriv.planning.running import run_all
+from distpriv.planning.table import plan_table
+from distpriv.progress import Progress, silent
+
+__all__ = ["Plan", "plan", "trusted"]
+
+TRUST: dict[Trust, int] = {"assumed": 0, "gaussian": 1, "sampling": 2}
+"""How little must be believed: a certificate is good for its own level and for those below."""
+
+
+def trusted(found: Option, trust: Trust) -> bool:
+    """Tell whether a mechanism's certificate holds at this level of trust or a better one."""
+    certificate = found.mechanism.certificate
+    return certificate.holds and TRUST[certificate.trust] >= TRUST[trust]
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What could be released, at what error and what risk; made by `distpriv.plan`."""
+
+    model: QueryModel = field(repr=False)
+    target: PrivacyTarget
+    trust: Trust
+    weights: Floats = array_field()
+    undefended_attack_accuracy: float
+    """How often the best attacker is right without noise."""
+    options: tuple[Option, ...] = field(repr=False)
+    """Every mechanism that applies, least error first; among equals the better trust."""
+    refusals: tuple[Refusal, ...] = field(repr=False)
+    """Every mechanism that does not apply, and why."""
+
+    @property
+    def chosen(self) -> Option | None:
+        """The least error among the certificates that hold at the trust asked for; None if none does."""
+        return next((found for found in self.options if trusted(found, self.trust)), None)
+
+    @property
+    def alternatives(self) -> tuple[Option, ...]:
+        """Every mechanism that applies and was not chosen."""
+        chosen = self.chosen
+        return tuple(found for found in self.options if found is not chosen)
+
+    @property
+    def mechanism(self) -> AdditiveMechanism:
+        """The mechanism to use.
+
+        Raises:
+            NotCertified: there is none.
+        """
+        if self.chosen is None:
+            raise NotCertified(
+                f"no mechanism meets epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at trust "
+                f"{self.trust!r} on this model: print the plan to see why, and ask for a larger epsilon or delta, or "
+                "for less trust."
+            )
+        return self.chosen.mechanism
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and text; keys stay the same from version to version."""
+        provenance = self.model.provenance
+        return {
+            "distpriv": __version__,
+            "target": {"epsilon": self.target.epsilon, "delta": self.target.delta},
+            "trust": self.trust,
+            "statistics": list(self.model.names),
+            "weights": self.weights.tolist(),
+            "scenarios": list(self.model.distributions),
+            "protected_pairs": [list(pair) for pair in self.model.protected_pairs],
+            "model": {"method": provenance.method, "records": provenance.records, "draws": provenance.draws},
+            "undefended_attack_accuracy": self.undefended_attack_accuracy,
+            "chosen": None if self.chosen is None else self.chosen.name,
+            "options": [found.to_dict() for found in self.options],
+            "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
+        }
+
+    def __str__(self) -> str:
+        return plan_table(self)
+
+
+def plan(
+    model: QueryModel,
+    target: PrivacyTarget,
+    trust: Trust = "gaussian",
+    weights: Weights = None,
+    *,
+    seed: int | None = None,
+    processes: int | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    r"""Try every mechanism and choose the least error among those whose certificate holds at the trust asked for.
+
+    The error is :math:`\sqrt{\operatorname{tr}(QS)}`, S the covariance of the noise and Q the diagonal of the weights.
+
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to meet.
+        trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``: what may have to be believed.
+        weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
+        seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
+        processes: how many to use; as many as pay off when not given.
+        progress: is told how far the work is.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"low": [40, 50], "high": [42, 46]},
+    ...     covariances=[[2, 0], [0, 25]],
+    ...     pairs=[("low", "high")],
+    ...     steps=[0.01, 1],
+    ... )
+    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> found.chosen.name, found.mechanism.certificate.holds
+    ('certified_laplace', True)
+    """
+    if not isinstance(target, PrivacyTarget):
+        raise InvalidTarget(
+            f"a target is a PrivacyTarget, got {target!r}: write PrivacyTarget(epsilon=1, delta=0.001)."
+        )
+    one_of("trust", trust, tuple(TRUST), InvalidInput)
+    costs = utility_weights(model, weights)
+    if processes is not None:
+        whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
+    results = run_all(CANDIDATES, model, target, costs, seed=seed, processes=processes, progress=progress)
+    options = [found for found in results if isinstance(found, Option)]
+    return Plan(
+        model=model,
+        target=target,
+        trust=trust,
+        weights=costs,
+        undefended_attack_accuracy=undefended_attack_accuracy(model),
+        options=tuple(sorted(options, key=lambda o: (o.error, -TRUST[o.mechanism.certificate.trust]))),
+        refusals=tuple(found for found in results if isinstance(found, Refusal)),
+    )

@@ -1,0 +1,79 @@
+"""Running mechanisms side by side: those that draw rows here, the others in processes of their own where it pays."""
+
+import os
+from collections.abc import Sequence
+
+from attrs import evolve
+from joblib.externals.loky import ProcessPoolExecutor, as_completed
+
+from distpriv.errors import DistprivError
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.modelling.model import QueryModel
+from distpriv.planning.candidates import Candidate
+from distpriv.planning.option import Option, Refusal, option
+from distpriv.progress import Progress
+
+__all__ = ["attempt", "run_all"]
+
+MANY_PAIRS = 20
+MANY_STATISTICS = 8
+
+
+def attempt(
+    candidate: Candidate, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int | None
+) -> Option | Refusal:
+    """Run one mechanism; what it refuses is the reason why it does not apply."""
+    try:
+        return option(model, candidate.make(model, target, weights=weights.tolist(), seed=seed), weights)
+    except DistprivError as refusal:
+        return Refusal(name=candidate.name, reason=str(refusal))
+
+
+def run_all(
+    candidates: Sequence[Candidate],
+    model: QueryModel,
+    target: PrivacyTarget,
+    weights: Floats,
+    *,
+    seed: int | None,
+    processes: int | None,
+    progress: Progress,
+) -> list[Option | Refusal]:
+    """Run all of them, in any order, and return what came of each in the order given."""
+    workers = _workers(model) if processes is None else processes - 1
+    found: dict[str, Option | Refusal] = {}
+    progress("planning", 0, len(candidates))
+
+    def note(name: str, result: Option | Refusal) -> None:
+        found[name] = result
+        progress("planning", len(found), len(candidates))
+
+    if workers < 1:
+        for candidate in candidates:
+            note(candidate.name, attempt(candidate, model, target, weights, seed))
+        return [found[candidate.name] for candidate in candidates]
+    without_rows = evolve(model, simulator=None, query=None)
+    executor = ProcessPoolExecutor(max_workers=workers)
+    try:
+        running = {
+            executor.submit(attempt, candidate, without_rows, target, weights, seed): candidate.name
+            for candidate in candidates
+            if not candidate.needs_rows
+        }
+        for candidate in candidates:
+            if candidate.needs_rows:
+                note(candidate.name, attempt(candidate, model, target, weights, seed))
+        for done in as_completed(running):
+            note(running[done], done.result())
+    finally:
+        executor.shutdown(wait=False, kill_workers=True)
+    return [found[candidate.name] for candidate in candidates]
+
+
+def _workers(model: QueryModel) -> int:
+    """Return how many processes to start: none where they would take longer to start than to work."""
+    slow = len(model.protected_pairs) > MANY_PAIRS or model.dimension > MANY_STATISTICS
+    if model.simulator is None and not slow:
+        return 0
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4) - 1

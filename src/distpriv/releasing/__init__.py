@@ -1,0 +1,1 @@
+"""Answers that leave the house: drawn once, written down first, certified together with all earlier ones."""

@@ -1,0 +1,37 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distpriv.errors import InvalidInput
+from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+
+
+def laws(seed: int, size: int) -> list[NoiseLaw]:
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    gaussian = GaussianNoise(axes=axes[:, :1], variances=rng.exponential(size=1))
+    laplace = LaplaceNoise(axes=axes, scales=rng.exponential(size=size))
+    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), NoNoise(dimension=size)]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
+    for law in laws(seed, size):
+        assert noise_from_dict(json.loads(json.dumps(noise_to_dict(law)))) == law
+
+
+def test_noise_along_no_axis_keeps_its_dimension() -> None:
+    bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
+    assert noise_from_dict(noise_to_dict(bare)).dimension == 3
+
+
+@pytest.mark.parametrize(
+    "values", [None, {}, {"law": "cauchy"}, {"law": "gaussian"}, {"law": "laplace", "axes": [[1.0]], "scales": ["x"]}]
+)
+def test_what_describes_no_law_is_refused(values: object) -> None:
+    with pytest.raises(InvalidInput):
+        noise_from_dict(values)

@@ -1,0 +1,43 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.guarantees.random_models import random_model
+from tests.mechanisms.shared import WORKED
+
+import distpriv as dp
+from distpriv.errors import InvalidInput, NotCertified
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.2, 3))
+def test_the_least_epsilon_has_the_error_and_a_smaller_one_has_not(seed: int, epsilon: float) -> None:
+    model = random_model(seed, 2, unequal=0.1, distance=2.0)
+    wanted = dp.plan(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), processes=1).chosen
+    assert wanted is not None
+    if wanted.error == 0:
+        return
+    least = dp.least_epsilon(model, error=wanted.error)
+    assert least <= epsilon * 1.002
+    at_least = dp.plan(model, dp.PrivacyTarget(epsilon=least, delta=1e-3), processes=1).chosen
+    below = dp.plan(model, dp.PrivacyTarget(epsilon=least * 0.98, delta=1e-3), processes=1).chosen
+    assert at_least is not None
+    assert at_least.error <= wanted.error
+    assert below is None or below.error > wanted.error
+
+
+def test_less_trust_and_a_larger_error_need_no_larger_epsilon() -> None:
+    strict = dp.least_epsilon(WORKED, error=6.0)
+    assert dp.least_epsilon(WORKED, error=9.0) < strict
+    assert dp.least_epsilon(WORKED, error=6.0, trust="assumed") <= strict * 1.002
+
+
+def test_an_error_out_of_reach_is_said_so() -> None:
+    model = dp.gaussian_model(means={"a": [0], "b": [50]}, covariances=[[1]], pairs=[("a", "b")], steps=[1])
+    with pytest.raises(NotCertified, match="accept a larger error"):
+        dp.least_epsilon(model, error=1e-3)
+
+
+@pytest.mark.parametrize("change", [{"error": 0}, {"error": "small"}, {"trust": "blind"}, {"delta": 1.0}])
+def test_questions_without_an_answer_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput):
+        dp.least_epsilon(WORKED, **{"error": 1.0, **change})  # type: ignore[arg-type]
