@@ -261,3 +261,10 @@ def test_what_cannot_be_modelled_is_refused(
 def test_options_that_make_no_sense_are_refused(build: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         build()
+
+
+def test_scenarios_of_their_own_may_have_functions_alone() -> None:
+    tables = {"low": pa.table({"x": [1.0, 2.0, 3.0]}), "high": pa.table({"x": [4.0, 5.0, 6.0]})}
+    query = dp.Query(largest=dp.function(lambda rows: rows["x"].max(), columns=["x"]))
+    model = dp.model(None, query, dp.Scenarios(tables, pairs=[("low", "high")]), records=2, draws=20)
+    assert model.distributions["low"].mean[0] < 3.1 < model.distributions["high"].mean[0]

@@ -93,6 +93,8 @@ class ReferenceTable:
     @cached_property
     def _types(self) -> list[pa.DataType]:
         """The types of all numbers and predicates, as the engine tells them."""
+        if not self.numbers and not self.predicates:
+            return []
         return list(self.engine.select(self.select.values()).schema.types)
 
     @property

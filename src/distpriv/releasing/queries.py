@@ -1,0 +1,123 @@
+"""Queries as plain dictionaries, and back; and what makes two queries the same."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from distpriv.errors import InvalidInput, InvalidQuery
+from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Statistic, Variance
+
+__all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict"]
+
+
+def query_to_dict(query: Query) -> list[dict[str, Any]]:
+    """Return the statistics of a query, in order, as numbers and text.
+
+    >>> import distpriv as dp
+    >>> query_to_dict(dp.Query(age=dp.mean("age")))[0]["expression"]
+    'age'
+    """
+    return [{"name": name, **_statistic_to_dict(statistic)} for name, statistic in query.statistics]
+
+
+def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
+    """Return the query that `query_to_dict` wrote down.
+
+    Raises:
+        InvalidQuery: a statistic is a Python function, which no ledger holds.
+    """
+    return Query([(str(value["name"]), _statistic_from_dict(value)) for value in values])
+
+
+def definitions(query: Query) -> tuple[str, ...]:
+    """Return what each released number is, whatever it is called: spelling and spacing of SQL do not count.
+
+    >>> import distpriv as dp
+    >>> definitions(dp.Query(a=dp.count("sex='Female'"))) == definitions(dp.Query(b=dp.count("SEX  = 'Female'")))
+    True
+    """
+    return tuple(
+        json.dumps({**_defining(statistic), "number": number}, sort_keys=True)
+        for _, statistic in query.statistics
+        for number in range(statistic.size)
+    )
+
+
+def query_key(query: Query, records: int) -> str:
+    """Return a key that two queries share exactly if they ask for the same numbers, in any order."""
+    text = json.dumps([records, sorted(definitions(query))])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _defining(statistic: Statistic) -> dict[str, Any]:
+    """Return what a statistic computes; bounds and resolutions say how much is known of it, not what it is."""
+    described = _statistic_to_dict(statistic)
+    if not isinstance(statistic, FunctionOfRows):
+        described["expression"] = _canonical(statistic.expression)
+    return {key: value for key, value in described.items() if key not in ("bounds", "resolution")}
+
+
+def _canonical(expression: str) -> str:
+    try:
+        tree = sqlglot.parse_one(expression, dialect="duckdb")
+    except SqlglotError as failure:
+        raise InvalidQuery(f"{expression!r} is not one SQL expression: write one over the columns.") from failure
+    for column in tree.find_all(sqlglot.exp.Identifier):
+        column.set("this", column.name.lower())
+        column.set("quoted", True)
+    return tree.sql(dialect="duckdb", comments=False)
+
+
+def _statistic_to_dict(statistic: Statistic) -> dict[str, Any]:
+    if isinstance(statistic, FunctionOfRows):
+        code = getattr(statistic.callable, "__code__", None)
+        body = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(statistic.callable))
+        return {
+            "kind": "function",
+            "function": getattr(statistic.callable, "__qualname__", type(statistic.callable).__qualname__),
+            "code": hashlib.sha256(body.encode()).hexdigest(),
+            "columns": list(statistic.columns),
+            "size": statistic.size,
+        }
+    described: dict[str, Any] = {"kind": _kind(statistic), "expression": statistic.expression}
+    if isinstance(statistic, Quantile):
+        described["level"] = statistic.level
+    described["resolution"] = statistic.resolution
+    if isinstance(statistic, RowMean):
+        described["bounds"] = None if statistic.bounds is None else list(statistic.bounds)
+    return described
+
+
+def _kind(statistic: RowMean | Variance | Quantile) -> str:
+    if isinstance(statistic, RowMean):
+        names = {(False, False): "mean", (False, True): "total", (True, False): "proportion", (True, True): "count"}
+        return names[statistic.predicate, statistic.summed]
+    return "variance" if isinstance(statistic, Variance) else "quantile"
+
+
+def _statistic_from_dict(value: dict[str, Any]) -> Statistic:
+    kind, expression, resolution = value.get("kind"), value.get("expression"), value.get("resolution")
+    bounds = value.get("bounds")
+    match kind:
+        case "mean" | "total" | "proportion" | "count":
+            return RowMean(
+                expression=expression,
+                predicate=kind in ("proportion", "count"),
+                summed=kind in ("total", "count"),
+                resolution=resolution,
+                bounds=None if bounds is None else tuple(bounds),
+            )
+        case "variance":
+            return Variance(expression=expression, resolution=resolution)
+        case "quantile":
+            return Quantile(expression=expression, level=value.get("level"), resolution=resolution)
+        case "function":
+            raise InvalidQuery(
+                f"statistic {value.get('name')!r} is a Python function, which cannot be written down: releases of "
+                "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
+            )
+    raise InvalidInput(f"there is no kind of statistic called {kind!r}.")

@@ -1,0 +1,59 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distpriv as dp
+from distpriv.errors import InvalidInput, InvalidQuery
+from distpriv.framework.queries import Statistic
+from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict
+
+columns = st.sampled_from(["age", "hours", '"weekly wage"'])
+statistics = st.one_of(
+    st.builds(dp.mean, columns, resolution=st.none() | st.floats(0.01, 10), bounds=st.none() | st.just((0.0, 9.5))),
+    st.builds(dp.total, columns),
+    st.builds(dp.variance, columns),
+    st.builds(dp.quantile, columns, st.floats(0, 1)),
+    st.builds(lambda c: dp.count(f"{c} > 3"), columns),
+    st.builds(lambda c: dp.proportion(f"{c} <= 3"), columns),
+)
+
+
+@given(st.lists(statistics, min_size=1, max_size=4))
+def test_a_query_comes_back_from_json(chosen: list[Statistic]) -> None:
+    query = dp.Query([(f"s{k}", statistic) for k, statistic in enumerate(chosen)])
+    assert query_from_dict(json.loads(json.dumps(query_to_dict(query)))) == query
+
+
+@given(st.lists(statistics, min_size=1, max_size=4, unique_by=repr), st.randoms())
+def test_names_and_order_do_not_make_another_query(chosen: list[Statistic], random: object) -> None:
+    shuffled = chosen.copy()
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one = dp.Query([(f"s{k}", statistic) for k, statistic in enumerate(chosen)])
+    other = dp.Query([(f"t{k}", statistic) for k, statistic in enumerate(shuffled)])
+    assert query_key(one, 100) == query_key(other, 100)
+    assert query_key(one, 100) != query_key(one, 101)
+
+
+def test_spelling_of_sql_and_what_is_declared_do_not_count() -> None:
+    plain = definitions(dp.Query(a=dp.mean("AGE + 1")))
+    assert plain == definitions(dp.Query(b=dp.mean('"age"+1', resolution=2, bounds=(0, 99))))
+    assert plain != definitions(dp.Query(a=dp.total("age + 1")))
+    assert definitions(dp.Query(a=dp.count("sex = 'f'"))) != definitions(dp.Query(a=dp.count("sex = 'F'")))
+    assert definitions(dp.Query(a=dp.quantile("age", 0.5))) != definitions(dp.Query(a=dp.quantile("age", 0.25)))
+
+
+def test_functions_are_told_apart_by_their_code_and_cannot_be_read_back() -> None:
+    one = dp.Query(a=dp.function(lambda rows: rows["age"].max(), columns=["age"]))
+    other = dp.Query(a=dp.function(lambda rows: rows["age"].min(), columns=["age"]))
+    assert query_key(one, 10) != query_key(other, 10)
+    with pytest.raises(InvalidQuery, match="all statistics of a dataset at once"):
+        query_from_dict(query_to_dict(one))
+
+
+def test_what_is_no_statistic_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="mode"):
+        query_from_dict([{"name": "a", "kind": "mode", "expression": "age"}])
+    with pytest.raises(InvalidQuery):
+        definitions(dp.Query(a=dp.mean("age +")))
