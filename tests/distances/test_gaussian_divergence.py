@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import ncx2
 
-from distpriv.distances import gaussian_divergence
+from distpriv.distances import gaussian_contour
 from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
 from distpriv.distances.gaussian_divergence import HockeyStick, gaussian_hockey_stick
 from distpriv.errors import InvalidInput
@@ -104,8 +104,8 @@ class TestHockeyStickAgainstOracles:
         shift, first, second = random_pair(seed, 1)
         truth = exact_hockey_stick(epsilon, shift[0], first[0, 0], second[0, 0])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gaussian_divergence, "DECAY", decay)
-            patch.setattr(gaussian_divergence, "LONGEST", longest)
+            patch.setattr(gaussian_contour, "DECAY", decay)
+            patch.setattr(gaussian_contour, "LONGEST", longest)
             assert contains(gaussian_hockey_stick(epsilon, shift, first, second), truth)
 
     @settings(max_examples=60, deadline=None)

@@ -2,12 +2,18 @@
 
 from distpriv.distances.closeness import closeness_profile, closeness_radius
 from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
-from distpriv.distances.gaussian_divergence import HockeyStick, gaussian_hockey_stick
+from distpriv.distances.gaussian_divergence import (
+    HockeyStick,
+    HockeySticks,
+    gaussian_hockey_stick,
+    gaussian_hockey_sticks,
+)
 from distpriv.distances.max_divergence import approximate_max_divergence, gaussian_max_divergence, max_divergence
 from distpriv.distances.wasserstein_inf import wasserstein_inf, wasserstein_inf_coupling
 
 __all__ = [
     "HockeyStick",
+    "HockeySticks",
     "analytic_radius",
     "approximate_max_divergence",
     "classic_radius",
@@ -15,6 +21,7 @@ __all__ = [
     "closeness_radius",
     "gaussian_delta",
     "gaussian_hockey_stick",
+    "gaussian_hockey_sticks",
     "gaussian_max_divergence",
     "max_divergence",
     "wasserstein_inf",

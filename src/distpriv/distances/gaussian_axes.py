@@ -10,22 +10,21 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from distpriv.errors import InvalidInput
+from distpriv.distances.gaussian_pairs import GaussianPairs, gaussian_pair
+from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["CommonAxes", "common_axes"]
+__all__ = ["CommonAxes", "axes_by_rank", "common_axes"]
 
-Array = NDArray[np.float64]
-
-# A negative eigenvalue of this size, per dimension and in units of the standard deviations, is rounding.
-INDEFINITE: Final = 1e-13
 # A shift counts as inside the common range if its part outside is at most this fraction of it.
 SHIFT_TOLERANCE: Final = 1e-10
-SYMMETRY_TOLERANCE: Final = 1e-12
+UNIT: Final = float(np.finfo(float).eps)
 
 
 @frozen(kw_only=True, eq=False)
 class CommonAxes:
     """N(b, diag(a)) and N(0, I): two Gaussians in coordinates that whiten the second and diagonalise the first.
+
+    Of many pairs, each has a row.
 
     Attributes:
         excess: a - 1, accurate also where the covariances nearly agree.
@@ -35,18 +34,25 @@ class CommonAxes:
         shift_noise: A bound on the rounding of every entry of b.
     """
 
-    excess: Array
-    log_ratio: Array
-    shift: Array
-    noise: float
-    shift_noise: Array
+    excess: Floats
+    log_ratio: Floats
+    shift: Floats
+    noise: Floats
+    shift_noise: Floats
+
+    def rows(self, chosen: Rows | NDArray[np.bool_] | int) -> "CommonAxes":
+        """The axes of some of the pairs, or of one."""
+        return CommonAxes(
+            excess=self.excess[chosen],
+            log_ratio=self.log_ratio[chosen],
+            shift=self.shift[chosen],
+            noise=self.noise[chosen],
+            shift_noise=self.shift_noise[chosen],
+        )
 
 
 def common_axes(mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_2: ArrayLike) -> CommonAxes | None:
     """Diagonalise both covariances at once on their common range; None if the laws have no common range.
-
-    The range of the mean of two positive semidefinite matrices is the sum of their ranges, so the ranges agree
-    exactly if all three ranks do.
 
     Raises:
         InvalidInput: If shapes do not fit, or an entry is not finite, or a matrix is no covariance.
@@ -55,109 +61,95 @@ def common_axes(mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_
     >>> axes.excess, axes.shift
     (array([1.]), array([1.]))
     """
-    shift = _finite("mean_difference", mean_difference, dimensions=1)
-    first = _covariance("covariance_1", covariance_1, len(shift))
-    second = _covariance("covariance_2", covariance_2, len(shift))
-    deviation = np.sqrt(np.diag(first) / 2 + np.diag(second) / 2)
+    for _, axes in axes_by_rank(gaussian_pair(mean_difference, covariance_1, covariance_2)):
+        return axes.rows(0)
+    return None
+
+
+def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:
+    """The common axes of all pairs that have a common range, those of one rank together, with their positions.
+
+    The range of the mean of two positive semidefinite matrices is the sum of their ranges, so the ranges agree
+    exactly if all three ranks do.
+    """
+    diagonals = (np.diagonal(matrix, axis1=1, axis2=2) for matrix in (pairs.first, pairs.second))
+    deviation = np.sqrt(sum(diagonal / 2 for diagonal in diagonals))
     varies = deviation > 0
-    if shift[~varies].any():
-        return None
-    deviation = deviation[varies]
-    shift = shift[varies] / deviation
-    first, second = (_rescaled(matrix[np.ix_(varies, varies)], deviation) for matrix in (first, second))
+    deviation = np.where(varies, deviation, 1.0)
+    units = deviation[:, :, np.newaxis], deviation[:, np.newaxis, :]
+    shift, first, second = (
+        pairs.shift / deviation,
+        pairs.first / units[0] / units[1],
+        pairs.second / units[0] / units[1],
+    )
     variances, directions = np.linalg.eigh((first + second) / 2)
-    in_range = _in_range(variances)
-    outside = np.abs(directions[:, ~in_range].T @ shift).max(initial=0.0)
-    if outside > SHIFT_TOLERANCE * np.abs(shift).max(initial=0.0):
-        return None
-    if not _rank(first) == _rank(second) == in_range.sum():
-        return None
-    return _diagonalised(shift, first, second, (directions[:, in_range] / np.sqrt(variances[in_range])).T)
+    size = varies.sum(axis=1, keepdims=True)
+    in_range = _in_range(variances, size)
+    rank = in_range.sum(axis=1)
+    ranks = [_in_range(spectrum, size).sum(axis=1) for spectrum in (pairs.spectrum_1, pairs.spectrum_2)]
+    parts = np.abs(directions.transpose(0, 2, 1) @ shift[:, :, np.newaxis])[:, :, 0]
+    outside = np.where(in_range, 0.0, parts).max(axis=1) > SHIFT_TOLERANCE * np.abs(shift).max(axis=1)
+    apart = ((shift != 0) & ~varies).any(axis=1) | outside | (ranks[0] != rank) | (ranks[1] != rank)
+    groups = []
+    for one in np.unique(rank[~apart]):
+        rows = np.flatnonzero(~apart & (rank == one))
+        kept = slice(len(variances[0]) - one, None)  # eigenvalues ascend
+        whitening = (directions[rows, :, kept] / np.sqrt(variances[rows, np.newaxis, kept])).transpose(0, 2, 1)
+        groups.append((rows, _diagonalised(shift[rows], first[rows], second[rows], whitening)))
+    return groups
 
 
-def _diagonalised(shift: Array, first: Array, second: Array, whitening: Array) -> CommonAxes:
+def _diagonalised(shift: Floats, first: Floats, second: Floats, whitening: Floats) -> CommonAxes:
     """The axes of first against second, given a matrix that whitens their mean.
 
     The divergence does not change under invertible maps, so an inexact eigenbasis does no harm by itself: what it
     leaves off the diagonal is measured and counted as noise.
     """
-    white_first, white_second = (whitening @ matrix @ whitening.T for matrix in (first, second))
+    white_first, white_second = (_congruent(whitening, matrix) for matrix in (first, second))
     # The smaller matrix is the one whose small entries an eigenbasis of the other would not resolve.
-    _, basis = np.linalg.eigh(white_first if np.trace(white_first) <= np.trace(white_second) else white_second)
-    axes = basis.T @ whitening
-    variances_1, variances_2 = (np.diag(axes @ matrix @ axes.T) for matrix in (first, second))
-    excess = np.diag(axes @ (first - second) @ axes.T) / variances_2
+    smaller = np.trace(white_first, axis1=1, axis2=2) <= np.trace(white_second, axis1=1, axis2=2)
+    _, basis = np.linalg.eigh(np.where(smaller[:, np.newaxis, np.newaxis], white_first, white_second))
+    axes = basis.transpose(0, 2, 1) @ whitening
+    product_1, product_2, difference = (_congruent(axes, matrix) for matrix in (first, second, first - second))
+    variances_1, variances_2 = _diagonal(product_1), _diagonal(product_2)
+    excess = _diagonal(difference) / variances_2
     deviations = np.sqrt(variances_2)
+    moved = (np.abs(axes) @ np.abs(shift)[:, :, np.newaxis])[:, :, 0]
     return CommonAxes(
         excess=excess,
         log_ratio=np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(variances_1 / variances_2)),
-        shift=axes @ shift / deviations,
-        noise=_relative_noise(axes, first) + _relative_noise(axes, second),
-        shift_noise=_rounding(len(shift)) * (np.abs(axes) @ np.abs(shift)) / deviations,
+        shift=(axes @ shift[:, :, np.newaxis])[:, :, 0] / deviations,
+        noise=_relative_noise(axes, first, product_1) + _relative_noise(axes, second, product_2),
+        shift_noise=_rounding(shift) * moved / deviations,
     )
 
 
-def _relative_noise(axes: Array, covariance: Array) -> float:
+def _relative_noise(axes: Floats, covariance: Floats, product: Floats) -> Floats:
     """Frobenius norm of D^{-1/2} (A C Aᵀ - D) D^{-1/2}, D the diagonal of A C Aᵀ, rounding of the product included."""
-    product = axes @ covariance @ axes.T
-    scale = np.sqrt(np.diag(product))
-    residual = np.abs(product - np.diag(np.diag(product)))
-    residual += _rounding(len(covariance)) * (np.abs(axes) @ np.abs(covariance) @ np.abs(axes).T)
-    return float(np.linalg.norm(residual / np.outer(scale, scale)))
+    scale = np.sqrt(_diagonal(product))
+    residual = np.where(np.eye(product.shape[1], dtype=bool), 0.0, np.abs(product))
+    residual += _rounding(covariance) * _congruent(np.abs(axes), np.abs(covariance))
+    relative = residual / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :])
+    return np.asarray(np.sqrt(np.square(relative).sum(axis=(1, 2))))
 
 
-def _rounding(dimension: int) -> float:
-    """Relative error of two nested sums of so many terms, and of the rescaling before them."""
-    return (dimension + 4) * float(np.finfo(float).eps)
+def _congruent(axes: Floats, matrix: Floats) -> Floats:
+    return np.asarray(axes @ matrix @ axes.transpose(0, 2, 1))
 
 
-def _rank(covariance: Array) -> int:
-    deviation = np.sqrt(np.diag(covariance))
-    variances = np.asarray(np.linalg.eigvalsh(_rescaled(covariance, np.where(deviation > 0, deviation, 1.0))))
-    return int(_in_range(variances).sum())
+def _diagonal(matrix: Floats) -> Floats:
+    return np.diagonal(matrix, axis1=1, axis2=2)
 
 
-def _in_range(variances: NDArray[np.floating]) -> NDArray[np.bool_]:
+def _rounding(values: Floats) -> float:
+    """Relative error of two nested sums over the last axis, and of the rescaling before them."""
+    return float(values.shape[-1] + 4) * UNIT
+
+
+def _in_range(variances: Floats, size: Rows) -> NDArray[np.bool_]:
     """Tell which of the eigenvalues, in units of the standard deviations, are more than rounding of the largest.
 
     A larger tolerance would hide directions that leak beside strong noise elsewhere. Directions just above it are kept,
     and what rounding does to them shows in `CommonAxes.noise`, which errs on the side of a divergence of 1.
     """
-    return np.asarray(variances > 8 * len(variances) * float(np.finfo(float).eps) * variances.max(initial=0.0))
-
-
-def _rescaled(matrix: Array, deviation: Array) -> Array:
-    return np.asarray(matrix / deviation / deviation[:, None])
-
-
-def _finite(name: str, values: ArrayLike, dimensions: int) -> Array:
-    array = np.array(values, dtype=float)
-    if array.ndim != dimensions or array.size == 0:
-        raise InvalidInput(f"{name} must have {dimensions} axes and an entry, but has shape {array.shape}; reshape it.")
-    if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must be finite, but is {array.tolist()}; remove missing and infinite values.")
-    return array
-
-
-def _covariance(name: str, values: ArrayLike, dimension: int) -> Array:
-    matrix = _finite(name, values, dimensions=2)
-    if matrix.shape != (dimension, dimension):
-        raise InvalidInput(
-            f"{name} must be {dimension} by {dimension} to fit mean_difference, but has shape {matrix.shape}; "
-            "pass one row and one column per statistic."
-        )
-    variances = np.diag(matrix)
-    if variances.min() < 0:
-        raise InvalidInput(f"{name} must have no negative variance, but one is {variances.min()}; pass a covariance.")
-    deviation = np.where(variances > 0, np.sqrt(variances), 1.0)
-    scaled = _rescaled(matrix, deviation)
-    asymmetry = np.abs(scaled - scaled.T).max()
-    if asymmetry > SYMMETRY_TOLERANCE:
-        raise InvalidInput(f"{name} must be symmetric, but is {asymmetry:.2g} off its transpose; average the two.")
-    least = np.linalg.eigvalsh(scaled).min()
-    if least < -INDEFINITE * dimension or scaled[:, variances == 0].any():
-        raise InvalidInput(
-            f"{name} must be positive semidefinite, but its least correlation eigenvalue is {least:.2g}; "
-            "set its negative eigenvalues to zero."
-        )
-    return np.asarray(matrix / 2 + matrix.T / 2)
+    return np.asarray(variances > 8 * size * UNIT * np.maximum(variances[:, -1:], 0.0))

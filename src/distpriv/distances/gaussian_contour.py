@@ -1,0 +1,218 @@
+"""Contours through the saddle point, and what the midpoint rule on them is worth.
+
+:mod:`distpriv.distances.gaussian_divergence` says why the errors are sound.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from distpriv.distances.gaussian_integrand import Complex, Integrand
+from distpriv.framework.arrays import Floats, Rows
+
+__all__ = ["least_error"]
+
+# (φ, y): straight, to the left, to the right. Angles stay below π/4, where exp(s²) still decays.
+TILTS: Final = ((0.0, 0.6), (-0.39, 0.385), (0.39, 0.385))
+# The step is chosen so that e^{-2πy/h} = e^{-50}.
+DECAY: Final = 50.0
+LONGEST: Final = 20.0
+# Nodes are tried so many at first; if these do not suffice, twice as many.
+SHORTEST: Final = 48
+# A contour whose error is below this share of its value ends the search for a better one.
+GOOD_ENOUGH: Final = 1e-10
+# Where the Chernoff bound is tried.
+LOGITS: Final = np.linspace(-7.0, 45.0, 208)
+TINY: Final = float(np.finfo(float).tiny)
+
+
+def least_error(integrand: Integrand) -> Floats:
+    """The values and errors of all pairs, in two rows: zero, or one of three contours, whichever has the least error.
+
+    One after the other is tried, for pairs that need a better one. The truth is in the error of zero, so zero is never
+    better than a contour that is good enough.
+    """
+    saddles = _saddles(integrand)
+    best = np.repeat([[0.0], [1.0]], len(saddles.vertex), axis=1)
+    for attempt in (_zero_at_vertex, _straight, _zero, _left, _right):
+        poor = np.flatnonzero((best[1] > TINY) & ~(best[1] < GOOD_ENOUGH * best[0]))
+        if not len(poor):
+            break
+        found = attempt(saddles.rows(poor))
+        better = found[1] < best[1, poor]
+        best[:, poor[better]] = found[:, better]
+    return best
+
+
+@frozen(eq=False)
+class _Saddles:
+    """Where each log g is least on the strip, how wide it is there, and how high."""
+
+    integrand: Integrand
+    vertex: Floats
+    scale: Floats
+    peak: Floats
+
+    def rows(self, chosen: Rows) -> "_Saddles":
+        if len(chosen) == len(self.vertex):  # positions ascend, so these are all
+            return self
+        return _Saddles(self.integrand.rows(chosen), self.vertex[chosen], self.scale[chosen], self.peak[chosen])
+
+
+def _saddles(integrand: Integrand) -> _Saddles:
+    """Find where log g, which is convex on the strip, stops falling; any point near it will do."""
+    low, high = np.full((2, len(integrand.epsilon), 1), [[[-340.0]], [[340.0]]])
+    rows, parts = np.arange(len(low))[:, np.newaxis], np.linspace(0.0, 1.0, 33)
+    for _ in range(5):
+        logits = low + (high - low) * parts
+        here = integrand.at(integrand.real_points(logits))
+        falls = here.inside & (here.slope < 0)
+        last = np.where(falls.all(axis=1), len(parts) - 1, falls.argmin(axis=1))[:, np.newaxis]
+        low, high = logits[rows, np.maximum(last - 1, 0)], logits[rows, np.maximum(last, 1)]
+    vertex = integrand.real_points(low)
+    here = integrand.at(vertex)
+    return _Saddles(integrand, vertex, here.curvature_bound(np.zeros_like(vertex)) ** -0.5, here.log_modulus)
+
+
+def _zero_at_vertex(saddles: _Saddles) -> Floats:
+    return _chernoff(saddles.integrand, saddles.vertex)
+
+
+def _zero(saddles: _Saddles) -> Floats:
+    return _chernoff(saddles.integrand, saddles.integrand.real_points(LOGITS))
+
+
+def _chernoff(integrand: Integrand, points: Floats) -> Floats:
+    """Zero, with the Chernoff bound H_ε ≤ K(s) e^{-sε} / (1 + s) as its error, for the best s of a grid.
+
+    It decides where L is bounded and ε above its maximum: then the bound falls as fast as rounding lets it.
+    """
+    here = integrand.at(points)
+    bounds = here.log_modulus + np.log(points) + here.sensitivity
+    least = np.where(here.inside & ~np.isnan(bounds), bounds, 0.0).min(axis=1, initial=0.0)
+    return np.stack([np.zeros_like(least), np.exp(least) + TINY])
+
+
+@frozen(eq=False)
+class _Contours:
+    """The curves s(u) = c + κ (sin(φ + iu) - sin φ), with the vertex c and the scale κ of each pair.
+
+    They are analytic in u = x + iy for |y| up to the half width, and sin(φ + iu) = sin(φ - y + ix).
+    """
+
+    saddles: _Saddles
+    tilt: float
+    half_width: float
+    step: float
+
+    def rows(self, chosen: Rows) -> "_Contours":
+        return _Contours(self.saddles.rows(chosen), self.tilt, self.half_width, self.step)
+
+    def points(self, x: Floats, y: Floats | float = 0.0) -> Complex:
+        angle = self.tilt - y
+        across = np.sin(angle) * np.cosh(x) - math.sin(self.tilt)
+        return np.asarray(self.saddles.vertex + self.saddles.scale * (across + 1j * (np.cos(angle) * np.sinh(x))))
+
+    def speed(self, x: Floats) -> Complex:
+        """ds/du."""
+        across = math.sin(self.tilt) * np.sinh(x)
+        return np.asarray(self.saddles.scale * (across + 1j * (math.cos(self.tilt) * np.cosh(x))))
+
+    def reach(self, x: Floats, y: Floats, radius: Floats) -> tuple[Floats, Floats]:
+        """Bounds on |s(v) - s(u)| and |s'(v)| for all v within a radius of u, by the addition theorems."""
+        angle, grown = self.tilt - y, np.square(np.sinh(x))
+        cosine, sine = np.sqrt(np.square(np.cos(angle)) + grown), np.sqrt(np.square(np.sin(angle)) + grown)
+        distance = cosine * np.sinh(radius) + sine * (np.cosh(radius) - 1)
+        return self.saddles.scale * distance, self.saddles.scale * (cosine * np.cosh(radius) + sine * np.sinh(radius))
+
+
+def _straight(saddles: _Saddles) -> Floats:
+    return _along(saddles, *TILTS[0])
+
+
+def _left(saddles: _Saddles) -> Floats:
+    return _along(saddles, *TILTS[1])
+
+
+def _right(saddles: _Saddles) -> Floats:
+    return _along(saddles, *TILTS[2])
+
+
+def _along(saddles: _Saddles, tilt: float, half_width: float) -> Floats:
+    """The midpoint rule, cut where the tail is negligible or the phase turns too fast for the step."""
+    step = 2 * math.pi * half_width / DECAY
+    contours = _Contours(saddles, tilt, half_width, step)
+    found, left = np.empty((2, len(saddles.vertex))), np.arange(len(saddles.vertex))
+    most = math.ceil(LONGEST / step - 0.5)
+    for start, stop in _blocks(most):
+        some = contours.rows(left)
+        stops, tails = _ends(some, step * np.arange(start + 1.0, stop + 1.0))
+        stops[:, most - 1 - start :] = True
+        ends = np.flatnonzero(stops.any(axis=1))
+        if len(ends):
+            last = stops[ends].argmax(axis=1)
+            found[:, left[ends]] = _midpoint_rule(some.rows(ends), start + last + 1, stop, tails[ends, last])
+            left = np.delete(left, ends)
+        if not len(left):
+            break
+    return found
+
+
+def _blocks(most: int) -> Iterator[tuple[int, int]]:
+    """Cut so many nodes, or a few more, into pieces of a multiple of 8, each as long as all before it.
+
+    A processor takes up to 8 numbers at a time and may round what is left over differently.
+    """
+    start, stop = 0, SHORTEST
+    while start < most:
+        yield start, min(stop, 8 * math.ceil(most / 8))
+        start, stop = stop, 2 * stop
+
+
+def _ends(contours: _Contours, x: Floats) -> tuple[NDArray[np.bool_], Floats]:
+    """Where a contour had better end, and its tail from there."""
+    saddles = contours.saddles
+    here = saddles.integrand.at(contours.points(x))
+    tails = np.exp(here.tail_bound - saddles.peak)
+    speed = contours.speed(x)
+    turning = np.abs(here.slope * speed)
+    return ~(tails > 1e-17 * saddles.scale) | ~(turning < 0.9 * 2 * math.pi / contours.step), tails
+
+
+def _midpoint_rule(contours: _Contours, nodes: Rows, length: int, tail: Floats) -> Floats:
+    """The integral, each contour with its number of nodes, all no more than a length; and its error."""
+    saddles, step = contours.saddles, contours.step
+    middles: Floats = np.arange(0.5, length) * step
+    used = np.arange(length) < nodes[:, np.newaxis]
+    here = saddles.integrand.at(contours.points(middles))
+    height, speed = np.exp(here.log_modulus - saddles.peak + 1j * here.phase), contours.speed(middles)
+    terms = np.where(used, height * speed, 0.0)
+    rounding = np.where(used, np.abs(terms) * np.expm1(here.sensitivity), 0.0).sum(axis=1) * step
+    sides = _sides(contours, middles, used, nodes.astype(float) * step)
+    factor = np.exp(saddles.peak[:, 0]) / math.pi
+    value = factor * step * terms.imag.sum(axis=1)
+    return np.stack([np.clip(value, 0.0, 1.0), factor * (tail + sides + rounding) + TINY])
+
+
+def _sides(contours: _Contours, middles: Floats, used: NDArray[np.bool_], ends: Floats) -> Floats:
+    """A bound on ∫ |F| e^{-2π|Im u|/h} over the upper, lower and right side of the rectangle around the nodes."""
+    saddles, step, half_width, length = contours.saddles, contours.step, contours.half_width, len(middles)
+    cells = 4 * math.ceil(half_width / step)
+    width = half_width / cells
+    heights = (np.arange(-cells, cells) + 0.5) * width
+    right = np.repeat(ends[:, np.newaxis], 2 * cells, axis=1)
+    x = np.concatenate([np.broadcast_to(np.tile(middles, 2), (len(ends), 2 * length)), right], axis=1)
+    y = np.concatenate([np.repeat([half_width, -half_width], length), heights])
+    on_side = np.concatenate([used, used, np.ones_like(right, dtype=bool)], axis=1)
+    radius = np.repeat([step / 2, width / 2], [2 * length, 2 * cells])
+    depth = np.concatenate([np.full(2 * length, half_width), np.abs(heights) - width / 2])
+    distance, speed = contours.reach(x, y, radius)
+    here = saddles.integrand.at(contours.points(x, y))
+    variation = np.abs(here.slope) * distance + here.curvature_bound(distance) * distance**2 / 2
+    kernel = np.exp(-2 * math.pi / step * depth) / (1 - math.exp(-DECAY)) * 2 * radius
+    terms = np.exp(here.log_modulus - saddles.peak + variation) * speed * kernel
+    return np.asarray(np.where(on_side, terms, 0.0).sum(axis=1))
