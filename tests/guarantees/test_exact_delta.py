@@ -11,6 +11,8 @@ import distpriv as dp
 from distpriv.distances import gaussian_delta
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.guarantees import exact_delta
+from distpriv.guarantees.exact_delta import pair_delta, pair_deltas, worst_pair
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -65,6 +67,29 @@ def test_exact_epsilon_is_the_inverse_rounded_up(seed: int, size: int, delta: fl
     assert dp.exact_delta(model, noise, epsilon=epsilon) <= delta
     if epsilon > 0:
         assert dp.exact_delta(model, noise, epsilon=epsilon * (1 - 1e-6)) > delta
+
+
+@given(seeds, sizes, st.integers(1, 6), st.booleans())
+def test_pairs_together_have_the_deltas_they_have_alone(seed: int, size: int, pairs: int, noisy: bool) -> None:
+    model = random_model(seed, size, unequal=0.5, pairs=pairs, parallel=False)
+    rng = np.random.default_rng(seed)
+    noise = GaussianNoise.of(random_covariance(rng, size)) if noisy else NoNoise(dimension=size)
+    epsilons = rng.uniform(0, 5, len(model.protected_pairs))
+    together = pair_deltas(model, model.protected_pairs, noise, epsilons)
+    one_by_one = zip(model.protected_pairs, epsilons, strict=True)
+    alone = [pair_delta(model, pair, noise, epsilon) for pair, epsilon in one_by_one]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    worst, delta = worst_pair(model, noise, 0.5)
+    assert delta == pytest.approx(dp.exact_delta(model, noise, epsilon=0.5), rel=1e-12)
+    assert delta == pytest.approx(pair_delta(model, worst, noise, 0.5), rel=1e-12)
+
+
+def test_a_long_profile_of_many_pairs_is_computed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, epsilons = random_model(5, 2, unequal=0.5, pairs=3), np.linspace(0, 4, 11)
+    whole = dp.privacy_profile(model, np.eye(2), epsilons)
+    monkeypatch.setattr(exact_delta, "TOGETHER", 7)
+    np.testing.assert_allclose(dp.privacy_profile(model, np.eye(2), epsilons), whole, rtol=1e-12)
+    assert dp.privacy_profile(model, np.eye(2), []).shape == (0,)
 
 
 def test_a_scenario_that_is_certain_has_no_finite_epsilon() -> None:

@@ -1,14 +1,14 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
-import math
 from collections.abc import Sequence
 
+import numpy as np
 from attrs import evolve
 
-from distpriv.framework.secrets import Pair
+from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.exact_delta import pair_delta, worst_pair
+from distpriv.guarantees.exact_delta import pair_deltas, worst_pair
 from distpriv.guarantees.lattice_floor import Smoothing, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
@@ -70,9 +70,8 @@ def _check(
     lattice, smoothed = _lattice_assumption(model, noise)
     estimated = model.provenance.method not in EXACT_MOMENTS
     if lattice.status == "checked" and isinstance(noise, GaussianNoise):
-        found = {p: _smoothed_delta(model, p, noise, target.epsilon, smoothed) for p in model.protected_pairs}
-        pair = max(found, key=lambda p: found[p])
-        delta = found[pair]
+        found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
+        pair, delta = model.protected_pairs[int(found.argmax())], float(found.max())
     else:
         pair, delta = worst_pair(model, noise, target.epsilon)
     return Certificate(
@@ -130,18 +129,18 @@ def certified_laplace_theorem(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
-def _smoothed_delta(
-    model: QueryModel, pair: Pair, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]
-) -> float:
-    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor.
+def _smoothed_deltas(model: QueryModel, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]) -> Floats:
+    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair.
 
     With p̃_i ≤ b p_i and p̃_j ≥ a p_j, ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ (b p_i − e^ε a p_j)₊ = b H_{ε′}, e^{ε′} = e^ε a / b; and
     below 0, H_{ε′} ≤ H_0 + 1 − e^{ε′}.
     """
-    most, least = smoothed[pair[0]].most, smoothed[pair[1]].least
-    reduced = epsilon + math.log(least) - math.log(most)
-    delta = pair_delta(model, pair, noise, max(0.0, reduced)) + max(0.0, -math.expm1(min(0.0, reduced)))
-    return min(1.0, most * delta)
+    pairs = model.protected_pairs
+    most = np.array([smoothed[first].most for first, _ in pairs])
+    least = np.array([smoothed[second].least for _, second in pairs])
+    reduced = epsilon + np.log(least) - np.log(most)
+    deltas = pair_deltas(model, pairs, noise, np.maximum(0.0, reduced)) - np.expm1(np.minimum(0.0, reduced))
+    return np.asarray(np.minimum(1.0, most * deltas))
 
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:

@@ -1,12 +1,12 @@
 """The exact check: δ of a Gaussian model under Gaussian noise, over all protected pairs, covariances as they are."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
+from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import real
@@ -15,10 +15,21 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
 
-__all__ = ["exact_delta", "exact_epsilon", "gaussian_noise", "pair_delta", "privacy_profile", "worst_pair"]
+__all__ = [
+    "exact_delta",
+    "exact_epsilon",
+    "gaussian_noise",
+    "pair_delta",
+    "pair_deltas",
+    "privacy_profile",
+    "worst_pair",
+]
 
 LARGEST_EPSILON = 700.0
 """Beyond this e^ε is no floating-point number."""
+
+TOGETHER = 1000
+"""How many pairs, each as often as there are ε, are written out at a time."""
 
 
 def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, *, epsilon: float) -> float:
@@ -39,7 +50,7 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
     """
     epsilon = _epsilon(epsilon)
     noise = gaussian_noise(model, mechanism)
-    return max(pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs)
+    return float(pair_deltas(model, model.protected_pairs, noise, epsilon).max())
 
 
 def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, *, delta: float) -> float:
@@ -53,10 +64,10 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
     1.00000...
     """
     delta = real("delta", delta, InvalidInput, at_least=0, below=1, cure="it is a small probability, such as 0.001")
-    noise = gaussian_noise(model, mechanism)
+    laws = _noisy_laws(model, model.protected_pairs, gaussian_noise(model, mechanism))
 
     def meets(epsilon: float) -> bool:
-        return all(pair_delta(model, pair, noise, epsilon) <= delta for pair in model.protected_pairs)
+        return bool((gaussian_hockey_sticks(epsilon, *laws).upper_bound <= delta).all())
 
     return _least(meets)
 
@@ -71,35 +82,66 @@ def privacy_profile(
     >>> privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
     array([0.1974, 0.0524, 0.0068])
     """
-    return np.array([exact_delta(model, mechanism, epsilon=epsilon) for epsilon in epsilons])
+    curve = np.array([_epsilon(epsilon) for epsilon in epsilons])
+    laws = _noisy_laws(model, model.protected_pairs, gaussian_noise(model, mechanism))
+    pairs = len(model.protected_pairs)
+    pieces = np.array_split(curve, math.ceil(len(curve) * pairs / TOGETHER)) if len(curve) else []
+    found = [
+        gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
+        for piece in pieces
+        if len(piece)
+    ]
+    return np.concatenate([np.zeros(0), *(sticks.upper_bound.reshape(-1, pairs).max(axis=1) for sticks in found)])
 
 
 def worst_pair(model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float) -> tuple[Pair, float]:
     """Return the ordered pair with the largest δ, and that δ."""
-    deltas = {pair: pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs}
-    worst = max(deltas, key=lambda pair: deltas[pair])
-    return worst, deltas[worst]
+    deltas = pair_deltas(model, model.protected_pairs, noise, epsilon)
+    worst = int(deltas.argmax())
+    return model.protected_pairs[worst], float(deltas[worst])
 
 
 def pair_delta(model: QueryModel, pair: Pair, noise: GaussianNoise | NoNoise, epsilon: float) -> float:
-    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it.
+    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it."""
+    return float(pair_deltas(model, [pair], noise, epsilon)[0])
 
-    The covariances are written in the noise's own axes before the noise is added: strong noise along some axes
-    would otherwise swallow, by rounding, what the covariances are in the others.
+
+def pair_deltas(
+    model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise, epsilon: float | Floats
+) -> Floats:
+    """Return :func:`pair_delta` of many ordered pairs, each at the same ε or at its own.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> pair_deltas(model, model.protected_pairs, GaussianNoise.isotropic(1, 3.0**0.5), 1.0).round(6)
+    array([0.00683, 0.00683])
     """
-    first, second = (model.distributions[name] for name in pair)
-    shift, one, other = first.mean - second.mean, first.covariance, second.covariance
+    return gaussian_hockey_sticks(epsilon, *_noisy_laws(model, pairs, noise)).upper_bound
+
+
+def _noisy_laws(
+    model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise
+) -> tuple[Floats, Floats, Floats]:
+    """Return the mean shifts and both covariances of every pair, in the noise's own axes, with the noise.
+
+    The covariances are written in these axes before the noise is added: strong noise along some axes would otherwise
+    swallow, by rounding, what the covariances are in the others.
+    """
+    laws = [[model.distributions[name] for name in pair] for pair in pairs]
+    shifts = np.array([first.mean - second.mean for first, second in laws])
+    covariances = np.array([[law.covariance for law in both] for both in laws])
     if isinstance(noise, GaussianNoise):
         axes = np.linalg.qr(noise.axes, mode="complete")[0]
         axes[:, : noise.axes.shape[1]] = noise.axes
         added = np.zeros(noise.dimension)
         added[: len(noise.variances)] = noise.variances
-        rounding = 4 * np.finfo(float).eps * (np.abs(axes).T @ np.abs(shift))
-        shift = axes.T @ shift
-        shift = np.where(np.abs(shift) <= rounding, 0.0, shift)
-        one, other = (axes.T @ matrix @ axes + np.diag(added) for matrix in (one, other))
-        one, other = ((matrix + matrix.T) / 2 for matrix in (one, other))
-    return gaussian_hockey_stick(epsilon, shift, one, other).upper_bound
+        # One pair at a time, by broadcasting, so that a pair's rounding does not depend on the others.
+        rounding = 4 * np.finfo(float).eps * (np.abs(axes).T @ np.abs(shifts)[:, :, np.newaxis])
+        turned = axes.T @ shifts[:, :, np.newaxis]
+        shifts = np.where(np.abs(turned) <= rounding, 0.0, turned)[:, :, 0]
+        covariances = axes.T @ covariances @ axes + np.diag(added)
+        covariances = (covariances + covariances.swapaxes(2, 3)) / 2
+    return shifts, covariances[:, 0], covariances[:, 1]
 
 
 def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise | NoNoise:
