@@ -1,0 +1,279 @@
+import math
+import random
+import secrets
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tests.noise.lattice_oracle import SIGNIFICANCE, cells_on_a_line, log_masses
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.noise.integers import IntegerGaussian, IntegerNoise
+from distpriv.noise.lattice import LatticeNoise, PiecewiseNoise, on_lattice
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+
+OBLIQUE = np.array([[0.6, -0.8], [0.8, 0.6]])
+
+
+@frozen(kw_only=True)
+class Bump:
+    """Noise along one axis whose size has constant density between edges."""
+
+    axes: Floats = array_field()
+    edges: Floats = array_field()
+    masses: Floats = array_field()
+
+    def simulate(self, draws: int, seed: int) -> Floats:
+        rng = np.random.default_rng(seed)
+        sizes = np.interp(rng.uniform(size=draws), np.cumsum([0.0, *self.masses]), self.edges)
+        return np.outer(sizes * rng.choice([-1, 1], size=draws), self.axes[:, 0])
+
+
+LAWS: dict[str, NoiseLaw | Bump] = {
+    "Gaussian": GaussianNoise(axes=OBLIQUE, variances=np.array([9.0, 1e-4])),
+    "Gaussian along one axis": GaussianNoise(axes=OBLIQUE[:, :1], variances=np.array([9.0])),
+    "Gaussian with an empty axis": GaussianNoise(axes=OBLIQUE, variances=np.array([0.0, 4.0])),
+    "Laplace": LaplaceNoise.isotropic(2, 0.3),
+    "Laplace along one axis": LaplaceNoise(axes=OBLIQUE[:, 1:], scales=np.array([5.0])),
+    "sum": SumNoise(
+        parts=(
+            GaussianNoise.isotropic(2, 0.01),
+            LaplaceNoise(axes=OBLIQUE[:, :1], scales=np.array([3.0])),
+        )
+    ),
+    "sum of three": SumNoise(
+        parts=(
+            LaplaceNoise(axes=OBLIQUE[:, :1], scales=np.array([1.0])),
+            GaussianNoise(axes=OBLIQUE[:, :1], variances=np.array([1.0])),
+            LaplaceNoise.isotropic(2, 4.0),
+        )
+    ),
+    "unimodal": Bump(axes=OBLIQUE[:, :1], edges=np.array([0.0, 1.0, 4.0]), masses=np.array([0.75, 0.25])),
+    "none": NoNoise(dimension=2),
+}
+
+
+def one_axis(lattice: LatticeNoise) -> IntegerNoise:
+    return lattice.base.coordinates[0]
+
+
+@given(st.floats(1e-200, 1e200), st.integers(1, 40))
+def test_a_step_is_a_power_of_two_that_divides_the_scale_exactly(scale: float, bits: int) -> None:
+    lattice = on_lattice(LaplaceNoise.isotropic(1, scale), bits=bits)
+    step, steps = float(lattice.steps[0]), one_axis(lattice).scale
+    assert math.frexp(step)[0] == 0.5
+    assert 2.0 ** (bits - 1) < steps <= 2.0**bits
+    assert steps * step == scale
+
+
+@given(st.floats(1e-100, 1e100))
+def test_gaussian_noise_on_a_lattice_is_never_narrower_than_its_law(variance: float) -> None:
+    lattice = on_lattice(GaussianNoise.isotropic(1, 1.0).along(np.eye(1), np.array([variance])))
+    deviation = one_axis(lattice).scale * lattice.steps[0]
+    assert variance <= deviation**2 * (1 + 2.0**-52)
+    assert deviation**2 == pytest.approx(variance, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_release_is_the_statistics_with_noise_of_the_law(name: str) -> None:
+    lattice, value = on_lattice(LAWS[name]), np.array([1000.0, -0.25])
+    noise = np.array([lattice.draw(value) - value for _ in range(1000)])
+    if isinstance(LAWS[name], NoNoise):
+        assert not noise.any()
+        return
+    simulated = LAWS[name].simulate(20_000, seed=3)
+    for axis in np.vstack([np.eye(2), OBLIQUE.T]):
+        expected = simulated @ axis
+        if np.abs(expected).max() < 1e-9:
+            assert np.abs(noise @ axis).max() < 1e-9
+        else:
+            assert stats.ks_2samp(noise @ axis, expected).pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        GaussianNoise.isotropic(1, 1.5),
+        LaplaceNoise.isotropic(1, 1.0),
+        SumNoise(parts=(GaussianNoise.isotropic(1, 1.0), LaplaceNoise.isotropic(1, 0.7))),
+        Bump(axes=np.eye(1), edges=np.array([0.0, 0.7, 2.0]), masses=np.array([0.75, 0.25])),
+    ],
+    ids=lambda law: type(law).__name__,
+)
+def test_a_coarse_release_has_exactly_the_law_that_summation_gives(law: NoiseLaw | PiecewiseNoise) -> None:
+    lattice, value, draws = on_lattice(law, bits=3), 0.3, 5_000
+    step = float(lattice.steps[0])
+    counts = Counter(lattice.draw(np.array([value]))[0] / step for _ in range(draws))
+    cells = np.arange(-200.0, 201.0)
+    expected = draws * cells_on_a_line(lattice, value, cells)
+    assert expected.sum() == pytest.approx(draws, rel=1e-9)
+    observed = np.array([counts[cell] for cell in cells], dtype=float)
+    assert observed.sum() == draws
+    common = expected > 10
+    pooled = [np.append(numbers[common], numbers[~common].sum()) for numbers in (observed, expected)]
+    if pooled[1][-1] < 10:
+        pooled = [np.append(numbers[:-2], numbers[-2:].sum()) for numbers in pooled]
+    assert stats.chisquare(pooled[0], pooled[1] * pooled[0].sum() / pooled[1].sum()).pvalue > SIGNIFICANCE
+
+
+def low_order_bits(released: float) -> tuple[int, int]:
+    """The octave that a number is in, and how many bits of its fraction are in use."""
+    octave = math.frexp(released)[1]
+    return octave, octave + released.as_integer_ratio()[1].bit_length()
+
+
+def same_bits(draw: Callable[[float], float], values: tuple[float, float], draws: int) -> float:
+    """The p-value of the hypothesis that, in any octave, the low-order bits do not depend on the true value."""
+    seen = [Counter(low_order_bits(draw(value)) for _ in range(draws)) for value in values]
+    statistic, freedom = 0.0, 0
+    for octave in range(-4, 1):
+        kinds = [kind for kind in {*seen[0], *seen[1]} if kind[0] == octave]
+        table = np.array([[counts[kind] for kind in kinds] for counts in seen])
+        rare = table.sum(axis=0) < 20
+        table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
+        table = table[:, table.sum(axis=0) > 0]
+        if table.shape[1] > 1 and table.sum(axis=1).all():
+            found = stats.chi2_contingency(table, correction=False)
+            statistic, freedom = statistic + found.statistic, freedom + found.dof
+    assert freedom > 3
+    return float(stats.chi2.sf(statistic, freedom))
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 1 / 3)])
+def test_low_order_bits_of_a_release_say_nothing_about_the_true_value(values: tuple[float, float]) -> None:
+    plain = on_lattice(LaplaceNoise.isotropic(1, 1.0))
+    assert same_bits(lambda value: float(plain.draw(np.array([value]))[0]), values, 2500) > SIGNIFICANCE
+    turned = on_lattice(GaussianNoise(axes=OBLIQUE, variances=np.array([1.0, 0.04])))
+    assert same_bits(lambda value: float(turned.draw(np.array([value, 0.5]))[0]), values, 2500) > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 1 / 3)])
+def test_low_order_bits_of_floating_point_noise_give_the_true_value_away(values: tuple[float, float]) -> None:
+    rng = np.random.default_rng(1)
+    assert same_bits(lambda value: value + float(rng.laplace()), values, 2500) < SIGNIFICANCE
+    assert same_bits(lambda value: value + float(rng.normal()), values, 2500) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_release_touches_a_generator_that_can_be_predicted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a release drew from a generator that can be predicted")
+
+    for module in (np.random, random):
+        for member in dir(module):
+            if not member.startswith("_") and callable(getattr(module, member)):
+                monkeypatch.setattr(module, member, refuse)
+    with pytest.raises(AssertionError, match="predicted"):
+        LAWS["Laplace"].simulate(1, seed=0)
+    on_lattice(LAWS[name]).draw(np.array([1.0, 2.0]))
+
+
+def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in IntegerNoise.__args__:
+        monkeypatch.setattr(kind, "draw", lambda _: 0)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_rounding_is_always_the_same_and_below_a_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lattice = on_lattice(LAWS[name])
+    without_noise(monkeypatch)
+    for value in ([1 / 3, -2 / 7], [1e15, 1e-15], [123456.789, 0.0]):
+        released = lattice.draw(np.array(value))
+        assert np.array_equal(released, lattice.draw(np.array(value)))
+        assert (np.abs(released - value) <= lattice.steps.sum() + 4 * np.spacing(np.abs(value).max())).all()
+
+
+def test_statistics_along_an_axis_without_noise_keep_all_their_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    lattice = on_lattice(LaplaceNoise(axes=np.array([[1.0], [0.0]]), scales=np.array([1e9])))
+    without_noise(monkeypatch)
+    assert lattice.draw(np.array([5.0, 1.23456789e-9]))[1] == 1.23456789e-9
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_how_noise_is_drawn_depends_on_its_law_alone(name: str) -> None:
+    before = on_lattice(LAWS[name])
+    before.draw(np.array([1e12, -3.0]))
+    assert on_lattice(LAWS[name]) == before
+
+
+def test_noise_of_very_different_sizes_keeps_each_to_its_own_axis() -> None:
+    law = GaussianNoise(axes=OBLIQUE, variances=np.array([1e24, 1e-12]))
+    drawn = [on_lattice(law).draw(np.zeros(2)) for _ in range(200)]
+    assert on_lattice(law).cost.divergence < 1e-9
+    # The axes are known to 2⁻⁵³ only, and so is where the released floats are.
+    assert max(abs(float(OBLIQUE[:, 1] @ released)) for released in drawn) < 1e12 * 6 * 2.0**-52
+
+
+def test_the_cost_of_a_sum_grows_with_how_much_wider_the_other_part_is() -> None:
+    def divergence(scale: float) -> float:
+        wide = LaplaceNoise(axes=OBLIQUE[:, :1], scales=np.array([scale]))
+        return on_lattice(SumNoise(parts=(GaussianNoise.isotropic(2, 1.0), wide))).cost.divergence
+
+    assert divergence(1.0) < 1e-9 < divergence(1e5) < 1e-5
+
+
+def test_the_part_that_others_are_rounded_with_is_the_widest_of_those_in_every_direction() -> None:
+    narrow, wide = GaussianNoise.isotropic(2, 0.1), LaplaceNoise.isotropic(2, 10.0)
+    assert on_lattice(SumNoise(parts=(narrow, wide))).base == on_lattice(wide).base
+    one = LaplaceNoise(axes=OBLIQUE[:, :1], scales=np.array([1e6]))
+    assert isinstance(one_axis(on_lattice(SumNoise(parts=(one, narrow)))), IntegerGaussian)
+
+
+def test_no_noise_costs_nothing() -> None:
+    cost = on_lattice(NoNoise(dimension=3)).cost
+    assert (cost.divergence, cost.failure) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[math.nan, 1.0], [1.0, math.inf], [-math.inf, 0.0], [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]],
+)
+def test_statistics_that_are_no_numbers_are_refused_without_saying_what_they_are(value: list[float]) -> None:
+    with pytest.raises(InvalidInput, match="2 statistics that are all finite") as refusal:
+        on_lattice(LAWS["Laplace"]).draw(np.array(value))
+    assert "nan" not in str(refusal.value)
+    assert "inf" not in str(refusal.value).replace("finite", "")
+
+
+def test_a_statistic_at_the_end_of_floating_point_is_refused_and_a_huge_one_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lattice = on_lattice(LaplaceNoise.isotropic(1, 2.0**700))
+    assert on_lattice(LAWS["Laplace"]).draw(np.array([1e300, 0.0]))[0] == 1e300
+    monkeypatch.setattr(type(one_axis(lattice)), "draw", lambda _: 2**400)
+    with pytest.raises(InvalidInput, match="too large for a number"):
+        lattice.draw(np.array([1.7e308]))
+
+
+def test_noise_that_has_no_lattice_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no lattice in floating point"):
+        on_lattice(LaplaceNoise.isotropic(1, 1e-300))
+    with pytest.raises(InvalidInput, match="in every direction"):
+        on_lattice(SumNoise(parts=(GaussianNoise(axes=OBLIQUE[:, :1], variances=np.array([1.0])),) * 2))
+    with pytest.raises(InvalidInput, match="scale in steps"):
+        on_lattice(LAWS["Laplace"], bits=41)
+
+
+def test_the_source_of_even_noise_is_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def least(below: int) -> int:
+        asked.append(below)
+        return 0
+
+    monkeypatch.setattr(secrets, "randbelow", least)
+    released = on_lattice(LAWS["unimodal"]).draw(np.zeros(2))
+    assert len(asked) == 2
+    np.testing.assert_allclose(released, [-2.4, -3.2], rtol=1e-9)
+
+
+def test_the_masses_of_the_oracle_sum_to_one() -> None:
+    for law in (GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 2.0)):
+        noise = one_axis(on_lattice(law, bits=4))
+        assert np.exp(log_masses(noise, np.arange(-2000.0, 2001.0))).sum() == pytest.approx(1, abs=1e-13)
