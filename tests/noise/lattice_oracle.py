@@ -1,8 +1,10 @@
 """The laws of noise on a lattice, written down anew and summed directly."""
 
 import math
+from collections import Counter
 
 import numpy as np
+from scipy import stats
 from scipy.special import log_ndtr
 
 from distpriv.framework.arrays import Floats
@@ -10,8 +12,11 @@ from distpriv.noise.dyadic import Dyadic, nearest
 from distpriv.noise.integers import IntegerGaussian, IntegerLaplace, IntegerNoise
 from distpriv.noise.lattice import LatticeNoise
 
-SIGNIFICANCE = 1e-8
+SIGNIFICANCE = 1e-9
 """OpenDP and the operating system take no seed: a right sampler fails one of these tests once in many million runs."""
+
+LEAST_EXPECTED = 25.0
+"""Cells with fewer draws are pooled: the χ² law is no guide to the far tail of small counts."""
 
 
 def window(noise: IntegerNoise) -> Floats:
@@ -82,3 +87,19 @@ def _cell(lattice: LatticeNoise, value: float, added: tuple[float, ...]) -> int:
 def hockey_stick(epsilon: float, first: Floats, second: Floats) -> float:
     """Σ (p − e^ε q)₊."""
     return float(np.maximum(0.0, first - math.exp(epsilon) * second).sum())
+
+
+def goodness_of_fit(counts: Counter[int], cells: Floats, probabilities: Floats) -> float:
+    """The p-value of the hypothesis that the counts were drawn with these probabilities."""
+    observed = np.array([counts[int(cell)] for cell in cells], dtype=np.float64)
+    draws = counts.total()
+    assert observed.sum() == draws, "a draw fell outside all cells"
+    order = np.argsort(probabilities)
+    pools = np.cumsum(probabilities[order]) * draws < LEAST_EXPECTED
+    first = int(pools.sum()) + 1
+    while first < len(cells) and probabilities[order][first] * draws < LEAST_EXPECTED:
+        first += 1
+    table = [
+        np.append(numbers[order][:first].sum(), numbers[order][first:]) for numbers in (observed, probabilities * draws)
+    ]
+    return float(stats.chisquare(table[0], table[1] * draws / table[1].sum()).pvalue)

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.noise.lattice_oracle import SIGNIFICANCE, hockey_stick, log_masses, log_rounded_masses, window
+from tests.noise.lattice_oracle import (
+    SIGNIFICANCE,
+    goodness_of_fit,
+    hockey_stick,
+    log_masses,
+    log_rounded_masses,
+    window,
+)
 
 from distpriv.errors import InvalidInput
 from distpriv.noise.integers import Discrepancy, IntegerGaussian, IntegerLaplace, IntegerNoise, IntegerPiecewise
@@ -119,16 +126,11 @@ def test_discrepancies_add_up_over_products(first: tuple[float, float], second: 
     "noise", [IntegerLaplace(scale=2.5), IntegerGaussian(scale=3.7), ROUGH], ids=lambda noise: type(noise).__name__
 )
 def test_draws_have_exactly_the_law_they_are_said_to_have(noise: IntegerNoise) -> None:
-    draws = 10_000
-    counts = Counter(noise.draw() for _ in range(draws))
-    numbers = np.arange(-12, 13)
-    expected = draws * np.exp(log_masses(noise, numbers.astype(float)))
-    observed = np.array([counts[int(n)] for n in numbers], dtype=float)
-    seen, unseen = expected > 5, draws - expected[expected > 5].sum()
-    observed, expected = np.append(observed[seen], draws - observed[seen].sum()), np.append(expected[seen], unseen)
-    if unseen < 5:
-        observed, expected = observed[:-1], expected[:-1] * observed[:-1].sum() / expected[:-1].sum()
-    assert stats.chisquare(observed, expected).pvalue > SIGNIFICANCE
+    counts = Counter(noise.draw() for _ in range(6000))
+    cells = np.arange(-300.0, 301.0)
+    assert goodness_of_fit(counts, cells, np.exp(log_masses(noise, cells))) > SIGNIFICANCE
+    cells_off = np.exp(log_masses(noise, cells - 1))
+    assert goodness_of_fit(counts, cells, cells_off) < SIGNIFICANCE
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ A sum of floating-point numbers tells more than its value: which low-order bits 
 Here the statistics are turned into the noise's axes and rounded to a lattice of steps :math:`g_k`, all of that exactly;
 whole-number noise is added; and only then is anything rounded to floating point:
 
-.. math:: k = \mathrm{round}(V^{-1} F / g), \qquad \mathrm{release} = V (g (k + N)).
+.. math:: k = \mathrm{round}(V^{-1} F / g), \qquad \mathrm{release} = V (g (k + N)),
+
+the last product being rounded to a grain that is far above the lattice and far below the noise of each statistic.
 
 What this costs against F + Z is proved in docs/proofs/lattice_noise.md, and `LatticeNoise.cost` says how much.
 """
@@ -27,6 +29,12 @@ __all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "on_lattice"]
 
 BITS = 40
 """A step is the power of two between 2⁻⁴⁰ and 2⁻³⁹ of the noise's scale: as fine as OpenDP's samplers allow."""
+
+GRAIN_BITS = 30
+"""Released numbers are rounded to a power of two of about 2⁻³⁰ of their noise: what is finer is of no use."""
+
+FINEST = 2.0**-1074
+"""The grain of a statistic without noise: every double is a multiple of it."""
 
 BARE_BITS = 120
 """Along an axis without noise the step is finer by so many bits: rounding there is for the sake of one arithmetic."""
@@ -83,6 +91,8 @@ class LatticeNoise:
     frame: Frame
     steps: Floats = array_field()
     """The step along each axis of the frame."""
+    grain: Floats = array_field()
+    """What the released numbers are multiples of."""
 
     def draw(self, value: Floats) -> Floats:
         """Return the statistics with noise, drawn with the operating system's randomness.
@@ -99,8 +109,9 @@ class LatticeNoise:
         steps = Dyadic.of(self.steps)
         cells = nearest(self.frame.inward @ exact, steps)
         cells[: len(self.base.coordinates)] += self.base.draw()
+        grain = Dyadic.of(self.grain)
         try:
-            return (Dyadic.of(self.frame.outward) @ steps.times(cells)).floats()
+            return grain.times(nearest(Dyadic.of(self.frame.outward) @ steps.times(cells), grain)).floats()
         except OverflowError:
             raise InvalidInput("a statistic with its noise is too large for a number: rescale the column.") from None
 
@@ -157,9 +168,8 @@ def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> Lattice
     frame = Frame.along(base.axes)
     bare = min(base.steps, default=0.0) * 2.0**-BARE_BITS
     steps = np.concatenate([base.steps, np.full(len(frame.outward) - len(base.steps), bare)])
-    return LatticeNoise(
-        law=noise, base=base, others=tuple(part for part in parts if part is not base), frame=frame, steps=steps
-    )
+    others = tuple(part for part in parts if part is not base)
+    return LatticeNoise(law=noise, base=base, others=others, frame=frame, steps=steps, grain=_grain(parts))
 
 
 def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
@@ -192,6 +202,11 @@ def _step(size: float, bits: int) -> float:
         raise InvalidInput(f"noise of scale {size:g} has no lattice in floating point: rescale the column.")
     mantissa, exponent = math.frexp(size)
     return math.ldexp(1.0, exponent - bits - (mantissa == 0.5))
+
+
+def _grain(parts: Sequence[LatticePart]) -> Floats:
+    spread = np.max([np.abs(part.axes * part.sizes).max(axis=1, initial=0.0) for part in parts], axis=0)
+    return np.where(spread > 0, np.maximum(np.ldexp(1.0, np.frexp(spread)[1] - GRAIN_BITS), FINEST), FINEST)
 
 
 def _widest(parts: Sequence[LatticePart]) -> LatticePart:
