@@ -15,7 +15,8 @@
         ├── InvalidExpression               SQL text that is refused or does not fit the table
         ├── InvalidSource                   a file, a table or a column that cannot be read
         │   └── MissingValues               nulls or NaN where numbers are needed
-        └── InvalidModel                    moments, samples or draws that are no model of the query
+        ├── InvalidModel                    moments, samples or draws that are no model of the query
+        └── InvalidPolicy                   a policy file that cannot be followed; names the key and the line
 
 Every message is one sentence that says what was wrong, where, and what to do about it.
 """
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidExpression",
     "InvalidInput",
     "InvalidModel",
+    "InvalidPolicy",
     "InvalidQuery",
     "InvalidSecret",
     "InvalidSource",
@@ -92,3 +94,7 @@ class MissingValues(InvalidSource):
 
 class InvalidModel(InvalidInput):
     """Moments, samples or draws that are no model of the query."""
+
+
+class InvalidPolicy(InvalidInput):
+    """A policy file that cannot be followed; names the key and the line."""

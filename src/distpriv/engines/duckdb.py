@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
+from distpriv.engines.database import connected, database_table
 from distpriv.engines.engine import SOURCE
 from distpriv.errors import InvalidExpression, InvalidSource
 
@@ -75,10 +76,13 @@ def accepts(source: Any) -> bool:
 def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
     """Return how to query a source, and what to call it.
 
-    A relation is queried on its own connection; everything else becomes a temporary view of a cursor of ours.
+    A relation and a database are queried on their own connections; everything else becomes a temporary view of a
+    cursor of ours.
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return partial(_query_relation, source), "the DuckDB relation"
+    if isinstance(source, str) and (named := database_table(source)):
+        return connected(*named, description=repr(source)).sql, repr(source)
     cursor = _database().cursor()
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
@@ -113,7 +117,8 @@ def _scan(path: str) -> str:
     if os.path.exists(pattern):
         pattern = escape(pattern)
     elif not (has_magic(pattern) and matching_files(pattern, recursive=True)):
-        raise InvalidSource(f"there is no file {path!r}, seen from the folder {Path.cwd().name!r}: check the path.")
+        seen = "" if os.path.isabs(pattern) else f", seen from the folder {Path.cwd().name!r}"
+        raise InvalidSource(f"there is no file {path!r}{seen}: check the path.")
     if os.path.isdir(os.path.expanduser(path)):
         raise InvalidSource(f"{path!r} is a folder: name the files in it, as in {os.path.join(path, '*.parquet')!r}.")
     literal = exp.Literal.string(pattern).sql(dialect="duckdb")

@@ -38,7 +38,8 @@ def engine_for(source: Any) -> Engine:
     """Return the engine that holds a source.
 
     Args:
-        source: a path or glob of CSV or Parquet files, a DuckDB relation, or a pandas, polars or pyarrow table.
+        source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, a DuckDB relation, or a pandas,
+            polars or pyarrow table.
 
     >>> import pyarrow as pa
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names

@@ -1,0 +1,64 @@
+"""A table or view of a DuckDB database file, named ``duckdb:FILE?table=NAME`` and opened to read only."""
+
+import os
+
+import duckdb
+from sqlglot import exp
+
+from distpriv.engines.engine import SOURCE
+from distpriv.errors import InvalidSource
+from distpriv.framework.domains import did_you_mean
+
+__all__ = ["PREFIX", "connected", "database_table"]
+
+PREFIX = "duckdb:"
+_TABLE = "?table="
+
+
+def database_table(source: str) -> tuple[str, str] | None:
+    """Return the file and the table that a text names, or nothing for a text that names no database.
+
+    >>> database_table("duckdb:census.db?table=main.persons"), database_table("census.parquet")
+    (('census.db', 'main.persons'), None)
+    """
+    if not source.startswith(PREFIX):
+        return None
+    file, _, table = source.removeprefix(PREFIX).rpartition(_TABLE)
+    if not file.strip() or not table.strip():
+        raise InvalidSource(
+            f"{source!r} does not name a file and a table: write it as in 'duckdb:census.duckdb?table=persons'."
+        )
+    return file.strip(), table.strip()
+
+
+def connected(file: str, table: str, *, description: str) -> duckdb.DuckDBPyConnection:
+    """Return a read-only connection to a database that calls one of its tables SOURCE."""
+    path = os.path.expanduser(file)
+    if not os.path.isfile(path):
+        raise InvalidSource(f"there is no database file {file!r}: check the path.")
+    try:
+        connection = duckdb.connect(path, read_only=True, config={"autoinstall_known_extensions": "false"})
+    except duckdb.Error as failure:
+        reason = str(failure).strip().partition("\n")[0].rstrip(".!")
+        raise InvalidSource(f"{description} cannot be opened as a DuckDB database: {reason}.") from failure
+    schema, name = _existing(connection, table, description)
+    qualified = exp.table_(name, db=schema, quoted=True).sql(dialect="duckdb")
+    connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {qualified}")
+    return connection
+
+
+def _existing(connection: duckdb.DuckDBPyConnection, table: str, description: str) -> tuple[str, str]:
+    """Return the schema and the name of a table as the database spells them; a bare name must be in one schema only."""
+    listed = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
+    ).fetchall()
+    asked = table.lower()
+    fitting = [(schema, name) for schema, name in listed if asked in (name.lower(), f"{schema}.{name}".lower())]
+    if not fitting:
+        names = [name if schema == "main" else f"{schema}.{name}" for schema, name in listed]
+        cure = did_you_mean(table, names) if names else "the database has none."
+        raise InvalidSource(f"{description} names a table {table!r} that is not there: {cure}")
+    if len(fitting) > 1:
+        names = [f"{schema}.{name}" for schema, name in fitting]
+        raise InvalidSource(f"{description} names one of several tables: write {' or '.join(names)}.")
+    return fitting[0]

@@ -1,0 +1,1 @@
+"""What a curator does: write a policy, see the options, release once, keep the evidence."""

@@ -1,0 +1,237 @@
+"""From the tables of a policy to the library's own values; what is refused is refused by key and line."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from attrs import asdict, frozen
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.domains import did_you_mean, one_of, real, whole
+from distpriv.framework.queries import Query, Statistic, Variance
+from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
+from distpriv.guarantees.certificate import Trust
+from distpriv.modelling.from_rows import Method
+from distpriv.modelling.reference import Missing
+from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable
+from distpriv.workflow.policy_text import PolicyText
+from distpriv.workflow.sources import ledger_url, same_source, source
+from distpriv.workflow.statistics import parse_statistic
+from distpriv.workflow.toml_places import KeyPath
+from distpriv.workflow.withheld import WITHHELD
+
+__all__ = [
+    "ModelOptions",
+    "dataset",
+    "ledger_address",
+    "model_options",
+    "query",
+    "records",
+    "secrets",
+    "sources",
+    "trust",
+    "weights",
+]
+
+Weights = Mapping[str, float] | Literal["relative"] | None
+
+
+@frozen(kw_only=True)
+class ModelOptions:
+    """How datasets are drawn from the reference: the options of `distpriv.model`."""
+
+    method: Method
+    replacement: bool
+    missing: Missing
+    draws: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options for JSON."""
+        return asdict(self)
+
+
+def records(file: PolicyText, given: int) -> int:
+    """Return how many rows the private table has."""
+    with file.at(("release", "records")):
+        return whole("records", given, InvalidInput, at_least=1, cure="it is the size of the private table")
+
+
+def dataset(file: PolicyText, given: str) -> str:
+    """Return what the ledger calls the dataset: text that looks the same whenever it is typed."""
+    if not given or given != given.strip() or not given.isprintable():
+        raise file.refusal(
+            ("data", "id"),
+            f"an id is text without blanks at its ends or line breaks, got {given!r}: write "
+            'what the ledger is to call the dataset, as in id = "hospital-2026".',
+        )
+    return given
+
+
+def query(file: PolicyText, texts: Mapping[str, str], count: int) -> Query:
+    """Return the statistics to release."""
+    if not texts:
+        raise file.refusal(
+            ("release", "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".'
+        )
+    return Query({name: _statistic(file, name, text, count) for name, text in texts.items()})
+
+
+def _statistic(file: PolicyText, name: str, text: str, count: int) -> Statistic:
+    path = ("release", "statistics", name)
+    if not name.strip() or not name.isprintable():
+        raise file.refusal(
+            path, f"a statistic needs a name that can be printed, got {name!r}: name it after what it is."
+        )
+    with file.at(path):
+        statistic = parse_statistic(text)
+    if isinstance(statistic, Variance) and count < 2:
+        raise file.refusal(path, f"a variance needs at least 2 records, got {count}: release a mean instead.")
+    return statistic
+
+
+def secrets(file: PolicyText, tables: Sequence[ProtectTable], count: int, folder: Path) -> tuple[Secret, ...]:
+    """Return what is protected, and find that so many records can have it."""
+    if not tables:
+        raise file.refusal(("protect",), "nothing is protected: add a [[protect]] with a share and its values.")
+    found = tuple(_secret(file, ("protect", number), table, count, folder) for number, table in enumerate(tables))
+    with file.at(("protect",)):
+        protect(found, count)
+    return found
+
+
+def _secret(file: PolicyText, path: KeyPath, table: ProtectTable, count: int, folder: Path) -> Secret:
+    if (table.share is None) == (table.scenarios is None):
+        what = "neither a share nor scenarios" if table.share is None else "both a share and scenarios"
+        raise file.refusal(path, f"this has {what}: give one of the two, and write [[protect]] again for another.")
+    kind, others = (
+        ("a share", ("pairs",)) if table.share is not None else ("scenarios", ("values", "between", "within"))
+    )
+    for key in others:
+        if getattr(table, key) is not None:
+            raise file.refusal((*path, key), f"this does not go with {kind}: take it out.")
+    found = _share(file, path, table) if table.share is not None else _scenarios(file, path, table, folder)
+    with file.at((*path, _main_key(table))):
+        found.protected(count)
+    return found
+
+
+def _main_key(table: ProtectTable) -> str:
+    return "scenarios" if table.scenarios is not None else "values" if table.values is not None else "between"
+
+
+def _share(file: PolicyText, path: KeyPath, table: ProtectTable) -> Share:
+    assert table.share is not None
+    if not table.share.strip():
+        raise file.refusal((*path, "share"), "a share needs a condition in SQL: write it as in \"income = '>50K'\".")
+    given = [key for key in ("values", "between", "within") if getattr(table, key) is not None]
+    if given not in (["values"], ["between", "within"]):
+        raise file.refusal(
+            (*path, given[-1]) if given else path,
+            "a share goes with values = [0.45, 0.55] alone, or with between = [0.3, 0.7] and within = 0.1, and here "
+            f"with {' and '.join(given) or 'none of them'}: give one or the other.",
+        )
+    if table.values is not None:
+        with file.at((*path, "values")):
+            return Share(table.share, values=table.values)
+    with file.at((*path, "between")):
+        Share(table.share, between=cast(Any, table.between), within=1)
+    with file.at((*path, "within")):
+        return Share(table.share, between=cast(Any, table.between), within=table.within)
+
+
+def _scenarios(file: PolicyText, path: KeyPath, table: ProtectTable, folder: Path) -> Scenarios:
+    assert table.scenarios is not None
+    if len(table.scenarios) < 2:
+        raise file.refusal(
+            (*path, "scenarios"),
+            f"two scenarios at least are needed to keep them apart, got {list(table.scenarios)}: write "
+            'scenarios = {boom = "a.parquet", bust = "b.parquet"}.',
+        )
+    found = {}
+    for name, text in table.scenarios.items():
+        with file.at((*path, "scenarios", name)):
+            found[name] = source(text, folder)
+    for number, pair in enumerate(table.pairs or ()):
+        with file.at((*path, "pairs", number)):
+            checked_pairs([pair], found)
+    with file.at((*path, "pairs")):
+        return Scenarios(found, pairs=cast(Any, table.pairs))
+
+
+def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder: Path) -> tuple[str | None, str | None]:
+    """Return the reference and the private source; the noise must never depend on the private one."""
+    found: dict[str, str | None] = {"reference": None, "private": None}
+    for key, text in (("reference", data.reference), ("private", data.private)):
+        if text is not None and text != WITHHELD:
+            with file.at(("data", key)):
+                found[key] = source(text, folder)
+    if found["reference"] is None and any(isinstance(secret, Share) for secret in hidden):
+        raise file.refusal(
+            ("data", "reference"),
+            'this is missing, and a share is drawn from it: add reference = "census.parquet", rows that are public.',
+        )
+    tables = chain.from_iterable(secret.tables.values() for secret in hidden if isinstance(secret, Scenarios))
+    public = [table for table in (found["reference"], *tables) if table is not None]
+    if found["private"] is not None and any(same_source(found["private"], table) for table in public):
+        raise file.refusal(
+            ("data", "private"),
+            "the private source is also a public one here, and noise must not depend on private rows: name different "
+            "tables.",
+        )
+    return found["reference"], found["private"]
+
+
+def trust(file: PolicyText, given: str) -> Trust:
+    """Return the least trust that a certificate must reach."""
+    with file.at(("privacy", "trust")):
+        return cast(Trust, one_of("trust", given, get_args(Trust), InvalidInput))
+
+
+def weights(file: PolicyText, given: object, asked: Query) -> Weights:
+    """Return how much the error of each statistic counts."""
+    path = ("privacy", "weights")
+    if given is None or given == "relative":
+        return cast(Weights, given)
+    if not isinstance(given, Mapping):
+        raise file.refusal(
+            path,
+            f'weights are "relative" or a number for each statistic, got {given!r}: write {{{asked.names[0]} = 2}}.',
+        )
+    for name, weight in given.items():
+        if name not in asked.names:
+            raise file.refusal(
+                (*path, name), f"there is no statistic {name!r} to weigh: {did_you_mean(name, asked.names)}"
+            )
+        with file.at((*path, name)):
+            cure = "an error counts in proportion to the root of its weight"
+            real("a weight", weight, InvalidInput, above=0, cure=cure)
+    return {name: float(weight) for name, weight in given.items()}
+
+
+def ledger_address(file: PolicyText, given: str, folder: Path) -> str | None:
+    """Return where the ledger is, or nothing where a bundle's policy withholds it."""
+    if given == WITHHELD:
+        return None
+    with file.at(("ledger", "url")):
+        return ledger_url(given, folder)
+
+
+def model_options(file: PolicyText, table: ModelTable) -> ModelOptions:
+    """Return how datasets are drawn from the reference."""
+    with file.at(("model", "method")):
+        one_of("method", table.method, get_args(Method), InvalidInput)
+    with file.at(("model", "missing")):
+        one_of("missing", table.missing, get_args(Missing), InvalidInput)
+    with file.at(("model", "draws")):
+        whole("draws", table.draws, InvalidInput, at_least=2, cure="1000 is little and 100000 is much")
+    with file.at(("model", "seed")):
+        whole("seed", table.seed, InvalidInput, at_least=0, cure="any whole number will do")
+    return ModelOptions(
+        method=cast(Method, table.method),
+        replacement=table.replacement,
+        missing=cast(Missing, table.missing),
+        draws=table.draws,
+        seed=table.seed,
+    )

@@ -1,0 +1,67 @@
+"""Sources and ledgers by name: what a policy calls them, seen from the policy's own folder."""
+
+import os
+from glob import escape, has_magic
+from pathlib import Path
+
+from distpriv.engines.database import PREFIX, database_table
+from distpriv.errors import InvalidSource
+
+__all__ = ["ledger_url", "same_source", "source"]
+
+_SQLITE = "sqlite:///"
+
+
+def source(text: str, folder: Path) -> str:
+    """Return a source that any engine can open, its path seen from a folder.
+
+    >>> source("census/*.parquet", Path("/policies"))
+    '/policies/census/*.parquet'
+    >>> source("duckdb:census.duckdb?table=persons", Path("/policies"))
+    'duckdb:/policies/census.duckdb?table=persons'
+    """
+    text = text.strip()
+    if not text:
+        raise InvalidSource("a source needs a name: write the path of a CSV or Parquet file.")
+    if text.startswith("spark:"):
+        raise InvalidSource(
+            f"{text!r} is a Spark table, and a policy cannot name one yet: name Parquet files of its rows."
+        )
+    if named := database_table(text):
+        return f"{PREFIX}{_seen_from(folder, named[0])}?table={named[1]}"
+    if "://" in text:
+        raise InvalidSource(f"{text!r} is not on this machine: fetch it first, and write the path of the file.")
+    path = _seen_from(folder, text)
+    # The folder's own brackets are no pattern, even where those of the text are.
+    return _seen_from(Path(escape(str(folder))), text) if has_magic(text) and not os.path.exists(path) else path
+
+
+def same_source(one: str, other: str) -> bool:
+    """Tell whether two sources are the same file, by name or by link."""
+    files = [(database_table(text) or (text,))[0] for text in (one, other)]
+    return files[0] == files[1] or (all(map(os.path.exists, files)) and os.path.samefile(*files))
+
+
+def ledger_url(text: str, folder: Path) -> str:
+    """Return the URL of a ledger, the path of an SQLite file seen from a folder.
+
+    >>> ledger_url("sqlite:///ledger.db", Path("/policies"))
+    'sqlite:////policies/ledger.db'
+    """
+    scheme, found, rest = text.partition("://")
+    if not found or not scheme or not rest.strip("/"):
+        what = "forgets everything at its end" if scheme.startswith("sqlite") and found else "is no URL of a database"
+        raise InvalidSource(f"{text!r} {what}: write sqlite:///ledger.db, or the URL of a server.")
+    if ":memory:" in rest:
+        raise InvalidSource(f"{text!r} forgets everything at its end: write a file, as in sqlite:///ledger.db.")
+    if not text.startswith(_SQLITE):
+        return text
+    file, question, options = text.removeprefix(_SQLITE).partition("?")
+    path = _seen_from(folder, file)
+    if "?" in path:
+        raise InvalidSource(f"the ledger's path {path!r} has a question mark in it: write the path of another file.")
+    return f"{_SQLITE}{path}{question}{options}"
+
+
+def _seen_from(folder: Path, file: str) -> str:
+    return os.path.normpath(folder / os.path.expanduser(file))
