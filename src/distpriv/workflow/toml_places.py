@@ -5,13 +5,14 @@ document, and where the two differ there are no places at all: a message without
 one.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
+
+from distpriv.workflow.toml_writing import toml_key
 
 __all__ = ["KeyPath", "Place", "Places", "places", "shown"]
 
@@ -25,7 +26,6 @@ _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 _TEXT = re.compile(
     r'''"""(?:[^\\]|\\.)*?"""(?:"{0,2})|\'\'\'.*?\'\'\'(?:'{0,2})|"(?:[^"\\\n]|\\.)*"|'[^'\n]*\'''', re.DOTALL
 )
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _BARE = re.compile(r"[^,\[\]{}#\n]*[^,\[\]{}#\n \t]")
 
 
@@ -77,12 +77,8 @@ def shown(path: KeyPath) -> str:
     >>> shown(("protect", 0, "values"))
     'protect[1].values'
     """
-    words = (f"[{part + 1}]" if isinstance(part, int) else f".{_quoted(part)}" for part in path)
+    words = (f"[{part + 1}]" if isinstance(part, int) else f".{toml_key(part)}" for part in path)
     return "".join(words).removeprefix(".")
-
-
-def _quoted(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=not key.isprintable())
 
 
 class _Lost(Exception):
