@@ -38,13 +38,21 @@ def test_brackets_of_the_folder_are_no_pattern(tmp_path: Path) -> None:
     assert source("*.csv", folder) == f"{tmp_path}/k[[]1]/*.csv"
 
 
+def test_a_pattern_that_a_private_file_matches_is_the_same_source(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
+    assert same_source(f"{tmp_path}/*.csv", f"{tmp_path}/a.csv")
+    assert same_source(f"{tmp_path}/link.csv", f"{tmp_path}/[a].csv")
+    assert not same_source(f"{tmp_path}/*.csv", f"{tmp_path}/b.csv")
+
+
 def test_two_tables_of_one_database_are_one_source() -> None:
     assert same_source("duckdb:/a.db?table=s", "duckdb:/a.db?table=t")
     assert not same_source("/a.db", "/b.db")
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "spark:t", "s3://b/a.parquet", "duckdb:a.db", "duckdb:?table=t", "duckdb:a?table="]
+    "text", ["", " ", "a\0.csv", "spark:t", "s3://b/a.parquet", "duckdb:a.db", "duckdb:?table=t", "duckdb:a?table="]
 )
 def test_a_source_that_no_engine_opens_is_refused(text: str) -> None:
     with pytest.raises(InvalidSource):

@@ -15,6 +15,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
     """A folder with the Adult data in it."""
     made = tmp_path_factory.mktemp("policies")
     pq.write_table(adult, made / "adult.parquet")
+    (made / "nulls.csv").write_text("age,marital_status,income\n30,Divorced,>50K\n,Divorced,<=50K\n", encoding="utf-8")
     return made
 
 

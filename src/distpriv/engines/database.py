@@ -39,7 +39,7 @@ def connected(file: str, table: str, *, description: str) -> duckdb.DuckDBPyConn
     try:
         connection = duckdb.connect(path, read_only=True, config={"autoinstall_known_extensions": "false"})
     except duckdb.Error as failure:
-        reason = str(failure).strip().partition("\n")[0].rstrip(".!")
+        reason = str(failure).strip().partition("\n")[0].partition(". ")[0].rstrip(".!")
         raise InvalidSource(f"{description} cannot be opened as a DuckDB database: {reason}.") from failure
     schema, name = _existing(connection, table, description)
     qualified = exp.table_(name, db=schema, quoted=True).sql(dialect="duckdb")

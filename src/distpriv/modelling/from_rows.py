@@ -42,8 +42,8 @@ def model(
     """Model the released statistics under every scenario of one or several secrets.
 
     Args:
-        source: the reference table: a path or glob of CSV or Parquet files, a DuckDB relation, or a pandas, polars or
-            pyarrow table; None when every secret brings tables of its own.
+        source: the reference table: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, a DuckDB
+            relation, or a pandas, polars or pyarrow table; None when every secret brings tables of its own.
         query: the statistics to release.
         secret: what to protect: a Share, Scenarios, or a list of them.
         records: how many records the private dataset has.

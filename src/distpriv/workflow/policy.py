@@ -1,12 +1,13 @@
 """A policy file: what to publish, what to hide, and how well; read once, and the library's own values ever after."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from attrs import field, frozen
 
+from distpriv.engines.engine import engine_for
 from distpriv.errors import InvalidInput, InvalidPolicy
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Scenarios, Secret, Share
@@ -31,6 +32,7 @@ from distpriv.workflow.policy_values import (
 )
 from distpriv.workflow.statistics import statistic_text
 from distpriv.workflow.targets import target, total
+from distpriv.workflow.toml_places import KeyPath
 
 __all__ = ["LedgerPolicy", "Policy", "policy_of", "read_policy"]
 
@@ -87,7 +89,10 @@ class Policy:
         return self.ledger.url
 
     def model(self, progress: Progress | None = None) -> QueryModel:
-        """Return the model of the released statistics, from the reference alone."""
+        """Return the model of the released statistics, from public tables alone."""
+        for path, table in self._public_tables():
+            with self.file.at(path):
+                engine_for(table)
         try:
             return model(
                 self.reference,
@@ -124,6 +129,15 @@ class Policy:
             "model": self.options.to_dict(),
         }
 
+    def _public_tables(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield every table that the model is made from, by its key."""
+        if self.reference is not None:
+            yield ("data", "reference"), self.reference
+        for number, secret in enumerate(self.protected):
+            if isinstance(secret, Scenarios):
+                for name, table in secret.tables.items():
+                    yield ("protect", number, "scenarios", name), table
+
     def _refusal(self, failure: InvalidInput) -> InvalidPolicy:
         """Return what the model refused, by the key it is about."""
         message = str(failure)
@@ -131,13 +145,12 @@ class Policy:
             if message.startswith(f"statistic {name!r}"):
                 return self.file.refusal(("release", "statistics", name), message.removeprefix(f"statistic {name!r}: "))
         for number, secret in enumerate(self.protected):
-            if isinstance(secret, Share) and secret.predicate in message:
+            if isinstance(secret, Share) and (repr(secret.predicate) in message or f"{secret.predicate} @ " in message):
                 return self.file.refusal(("protect", number, "share"), message.removeprefix("the secret: "))
-            if isinstance(secret, Scenarios):
-                for name, table in secret.tables.items():
-                    if table in message or repr(name) in message:
-                        return self.file.refusal(("protect", number, "scenarios", name), message)
-        return self.file.refusal(("data", "reference"), message)
+        for path, table in self._public_tables():
+            if repr(table) in message or f"scenario {path[-1]!r}" in message:
+                return self.file.refusal(path, message)
+        return self.file.refusal((), message)
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:

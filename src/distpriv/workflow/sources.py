@@ -1,7 +1,7 @@
 """Sources and ledgers by name: what a policy calls them, seen from the policy's own folder."""
 
 import os
-from glob import escape, has_magic
+from glob import escape, glob, has_magic
 from pathlib import Path
 
 from distpriv.engines.database import PREFIX, database_table
@@ -21,8 +21,8 @@ def source(text: str, folder: Path) -> str:
     'duckdb:/policies/census.duckdb?table=persons'
     """
     text = text.strip()
-    if not text:
-        raise InvalidSource("a source needs a name: write the path of a CSV or Parquet file.")
+    if not text or "\0" in text:
+        raise InvalidSource(f"a source needs a name, got {text!r}: write the path of a CSV or Parquet file.")
     if text.startswith("spark:"):
         raise InvalidSource(
             f"{text!r} is a Spark table, and a policy cannot name one yet: name Parquet files of its rows."
@@ -37,9 +37,8 @@ def source(text: str, folder: Path) -> str:
 
 
 def same_source(one: str, other: str) -> bool:
-    """Tell whether two sources are the same file, by name or by link."""
-    files = [(database_table(text) or (text,))[0] for text in (one, other)]
-    return files[0] == files[1] or (all(map(os.path.exists, files)) and os.path.samefile(*files))
+    """Tell whether two sources have a file in common, by name, by link or by pattern."""
+    return not _files(one).isdisjoint(_files(other))
 
 
 def ledger_url(text: str, folder: Path) -> str:
@@ -61,6 +60,13 @@ def ledger_url(text: str, folder: Path) -> str:
     if "?" in path:
         raise InvalidSource(f"the ledger's path {path!r} has a question mark in it: write the path of another file.")
     return f"{_SQLITE}{path}{question}{options}"
+
+
+def _files(text: str) -> set[str]:
+    """Return the files that a source reads, without links."""
+    path = (database_table(text) or (text,))[0]
+    matching = glob(path, recursive=True) if has_magic(path) and not os.path.exists(path) else []
+    return set(map(os.path.realpath, [path, *matching]))
 
 
 def _seen_from(folder: Path, file: str) -> str:

@@ -1,0 +1,57 @@
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.workflow.wrong_policies import with_protect
+
+import distpriv as dp
+from distpriv.workflow.policy import policy_of, read_policy
+from distpriv.workflow.policy_shape import PolicyShape
+from distpriv.workflow.policy_text import PolicyText
+from distpriv.workflow.statistics import parse_statistic, statistic_text
+
+PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+EXAMPLE, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.Table) -> None:
+    pq.write_table(adult, tmp_path / "adult.parquet")
+    (tmp_path / "policy.toml").write_text(EXAMPLE, encoding="utf-8")
+    model = read_policy(tmp_path / "policy.toml").model()
+    assert model.names == ("age", "never_married")
+    assert len(model.protected_pairs) == 2 + 2 * (20 + 19)  # neighbours one and two records apart, of 21 shares
+
+
+def test_the_scenarios_of_the_page_are_read() -> None:
+    text = with_protect(SCENARIOS.removeprefix("[[protect]]\n"))
+    (secret,) = policy_of(PolicyText.parse(text, name="policy.toml"), Path("/policies")).secrets()
+    assert isinstance(secret, dp.Scenarios)
+    assert secret.pairs == (("boom", "bust"), ("bust", "boom"))
+
+
+def test_every_key_is_on_the_page_in_its_table() -> None:
+    for name, table in PolicyShape.model_fields.items():
+        inner: Any = next(iter(get_args(table.annotation)), table.annotation)
+        heading = f"### `[[{name}]]`" if name == "protect" else f"### `[{name}]`"
+        section = PAGE.split(heading)[1].split("\n#")[0]
+        listed = [key for row in re.findall(r"^\| (`[^|]*) \|", section, flags=re.MULTILINE) for key in row.split(", ")]
+        assert {f"`{key}`" for key in inner.model_fields} <= set(listed), name
+
+
+def test_every_statistic_of_the_page_is_one() -> None:
+    shown = re.findall(r"^\| `((?:mean|total|count|proportion|variance|quantile)\(.*?\))` \|", PAGE, flags=re.MULTILINE)
+    assert len(shown) == 6
+    assert [statistic_text(parse_statistic(text)) for text in shown] == shown
+
+
+def test_every_default_on_the_page_is_the_default() -> None:
+    example = tomllib.loads(EXAMPLE)
+    del example["model"], example["ledger"], example["privacy"]["trust"]
+    policy = policy_of(PolicyText.parse(EXAMPLE, name="policy.toml"), Path("/policies"))
+    shape = PolicyShape.model_validate(example)
+    assert (shape.model.draws, shape.model.seed, shape.model.replacement) == (5000, 0, False)
+    assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")
+    assert shape.ledger.url == "sqlite:///ledger.db"
