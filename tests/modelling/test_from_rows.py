@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import distpriv as dp
-from distpriv.errors import InvalidInput
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.modelling.from_rows import remodelled
 
 REFERENCE = json.loads((Path(__file__).parent / "adult_reference.json").read_text(encoding="utf-8"))
 INCOME = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -268,3 +269,15 @@ def test_scenarios_of_their_own_may_have_functions_alone() -> None:
     query = dp.Query(largest=dp.function(lambda rows: rows["x"].max(), columns=["x"]))
     model = dp.model(None, query, dp.Scenarios(tables, pairs=[("low", "high")]), records=2, draws=20)
     assert model.distributions["low"].mean[0] < 3.1 < model.distributions["high"].mean[0]
+
+
+def test_a_model_of_other_statistics_is_the_one_made_from_the_same_rows(adult: pa.Table) -> None:
+    secret: list[dp.Share | dp.Scenarios]
+    secret = [dp.Share("income = '>50K'", values=(0.4, 0.6)), dp.Scenarios({"a": adult.slice(0, 900), "b": adult})]
+    query = dp.Query(age=dp.mean("age"), hours=dp.mean("hours_per_week"))
+    first = dp.model(adult, dp.Query(women=dp.count("sex = 'Female'")), secret, records=50)
+    assert remodelled(first, query) == dp.model(adult, query, secret, records=50)
+    sampled = dp.Query(middle=dp.quantile("age", 0.5))
+    assert remodelled(first, sampled) == dp.model(adult, sampled, secret, records=50)
+    with pytest.raises(InvalidModel, match="rows"):
+        remodelled(dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")]), query)

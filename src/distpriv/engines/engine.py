@@ -39,7 +39,7 @@ def engine_for(source: Any) -> Engine:
 
     Args:
         source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, a DuckDB relation, or a pandas,
-            polars or pyarrow table.
+            polars or pyarrow table; an engine is its own.
 
     >>> import pyarrow as pa
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names
@@ -47,6 +47,8 @@ def engine_for(source: Any) -> Engine:
     """
     from distpriv.engines.duckdb import DuckDBEngine, accepts
 
+    if isinstance(source, DuckDBEngine):
+        return source
     if not accepts(source):
         raise InvalidSource(
             f"a source of type {type(source).__name__} cannot be read: give a path or glob of CSV or Parquet files, "

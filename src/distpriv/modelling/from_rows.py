@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -19,7 +19,7 @@ from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
-__all__ = ["Method", "model"]
+__all__ = ["Method", "model", "remodelled"]
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -79,17 +79,62 @@ def model(
     seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
-    protected = protect(secret, records)
-    tables = _open_tables(source, query, protected, missing)
+    return _modelled(
+        source,
+        query,
+        protect(secret, records),
+        exact=method != "sampling" and query.has_exact_moments,
+        provenance=Provenance(
+            method="sampling", records=records, replacement=replacement, draws=draws, seed=seed, missing=missing
+        ),
+        processes=processes,
+        progress=progress or silent,
+    )
+
+
+def remodelled(model: QueryModel, query: Query) -> QueryModel:
+    """Return a model of other statistics in the same scenarios, drawn from the same tables.
+
+    Raises:
+        InvalidModel: the model was not made from rows.
+    """
+    simulator = model.simulator
+    if not isinstance(simulator, RowSimulator):
+        raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
+    shares = [name for name, scenario in model.scenarios.items() if isinstance(scenario, ShareScenario)]
+    provenance = evolve(model.provenance, draws=model.provenance.draws or 5000, seed=model.provenance.seed or 0)
+    return _modelled(
+        simulator.tables[shares[0]].engine if shares else None,
+        query,
+        ProtectedScenarios(scenarios=model.scenarios, pairs=model.protected_pairs),
+        exact=query.has_exact_moments,
+        provenance=provenance,
+        processes=simulator.processes,
+        progress=simulator.progress,
+    )
+
+
+def _modelled(
+    source: Any,
+    query: Query,
+    protected: ProtectedScenarios,
+    *,
+    exact: bool,
+    provenance: Provenance,
+    processes: int | None,
+    progress: Progress,
+) -> QueryModel:
+    """Model a query in given scenarios; the provenance says how to sample, where that is needed."""
+    records, replacement, draws, seed = _sampling_of(provenance)
+    tables = _open_tables(source, query, protected, cast(Missing, provenance.missing))
     simulator = RowSimulator(
         query=query,
         scenarios=protected.scenarios,
         tables=tables,
         replacement=replacement,
         processes=processes,
-        progress=progress or silent,
+        progress=progress,
     )
-    exact = method != "sampling" and query.has_exact_moments
     distributions = (
         _exact_distributions(query, protected, tables, replacement)
         if exact
@@ -106,19 +151,24 @@ def model(
         protected_pairs=protected.pairs,
         steps=steps,
         record_sensitivities=_record_sensitivities(query, tables, records),
-        provenance=Provenance(
+        provenance=evolve(
+            provenance,
             method="exact moments" if exact else "sampling",
-            records=records,
-            replacement=replacement,
             draws=None if exact else draws,
             seed=None if exact else seed,
             sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
-            missing=missing,
         ),
         query=query,
         scenarios=protected.scenarios,
         simulator=simulator,
     )
+
+
+def _sampling_of(provenance: Provenance) -> tuple[int, bool, int, int]:
+    assert provenance.records is not None
+    assert provenance.draws is not None
+    assert provenance.seed is not None
+    return provenance.records, provenance.replacement, provenance.draws, provenance.seed
 
 
 def _open_tables(
