@@ -6,19 +6,18 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.workflow.shared import policy_from
 
 import distpriv as dp
 from distpriv.errors import InvalidPolicy, InvalidSource
 from distpriv.workflow.initial import MOST_STATISTICS, initial_policy
-from distpriv.workflow.policy import policy_of
-from distpriv.workflow.policy_text import PolicyText
 
 OFFERED = re.compile(r"^# (?=\S+ = \"(?:mean|count|proportion|quantile)\()", re.MULTILINE)
 
 
 def model_of(text: str, reference: object) -> dp.QueryModel:
     """Model a policy on a table in memory, as if it were the file it names."""
-    policy = policy_of(PolicyText.parse(text, name="policy.toml"), Path("/policies"))
+    policy = policy_from(text)
     return dp.model(reference, policy.query(), policy.secrets(), records=policy.records)
 
 
@@ -31,7 +30,7 @@ def adult_file(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Pat
 
 
 def test_the_example_is_a_policy_on_adult(adult_file: Path) -> None:
-    policy = policy_of(PolicyText.parse(initial_policy(), name="policy.toml"), adult_file.parent)
+    policy = policy_from(initial_policy(), adult_file.parent)
     assert policy.reference == str(adult_file)
     assert policy.model().names == ("age", "hours", "never_married")
     assert policy.target == dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -56,7 +55,7 @@ def test_both_ways_to_write_a_share_are_explained_in_the_example() -> None:
     text = (
         initial_policy().replace("# between", "between").replace("# within", "within").replace("values =", "# values =")
     )
-    secret = policy_of(PolicyText.parse(text, name="policy.toml"), Path()).secrets()[0]
+    secret = policy_from(text).secrets()[0]
     assert secret == dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
 
 

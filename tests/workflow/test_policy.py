@@ -10,13 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.workflow.shared import policy_from
 from tests.workflow.wrong_policies import RIGHT, changed, with_protect
 
 import distpriv as dp
 from distpriv.errors import InvalidPolicy
-from distpriv.workflow.policy import Policy, policy_of, read_policy
+from distpriv.workflow.policy import policy_of, read_policy
 from distpriv.workflow.policy_shape import PolicyShape
 from distpriv.workflow.policy_text import PolicyText
+from distpriv.workflow.toml_places import Places
 from distpriv.workflow.toml_writing import toml_string
 
 TABLE = pa.table({"age": [20, 30, 40, 50, 60, 70] * 4, "rich": [True, False] * 12})
@@ -27,10 +29,6 @@ SMALL = changed(
     ("income = '>50K'", "rich"),
     ("[0.45, 0.55]", "[0.4, 0.6]"),
 )
-
-
-def policy_from(text: str, folder: Path = Path("/policies")) -> Policy:
-    return policy_of(PolicyText.parse(text, name="policy.toml"), folder)
 
 
 def test_a_policy_is_the_librarys_own_values() -> None:
@@ -45,8 +43,7 @@ def test_a_policy_is_the_librarys_own_values() -> None:
     assert policy.ledger_url() == "sqlite:////policies/ledger.db"
 
 
-def test_a_model_by_policy_is_the_model_by_hand(adult: pa.Table, tmp_path: Path, paper_query: dp.Query) -> None:
-    assert paper_query
+def test_a_model_by_policy_is_the_model_by_hand(adult: pa.Table, tmp_path: Path) -> None:
     pq.write_table(adult, tmp_path / "adult.parquet")
     (tmp_path / "policy.toml").write_text(RIGHT, encoding="utf-8")
     policy = read_policy(tmp_path / "policy.toml")
@@ -226,13 +223,7 @@ def test_the_dictionary_of_a_policy_says_nothing_of_where_private_things_are() -
 def test_the_dictionary_of_a_policy_is_a_policy_again() -> None:
     """Nothing that a release depends on is lost: read back, it asks for and hides the same."""
     policy = policy_from(changed(("trust =", 'weights = "relative"\ntrust =')))
-    shape = {
-        table: {key: value for key, value in content.items() if value is not None}
-        if isinstance(content, dict)
-        else content
-        for table, content in policy.to_dict().items()
-    }
-    file = PolicyText(name="policy.json", text="", document=shape, places=PolicyText.parse("", name="").places)
+    file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
     again = policy_of(file, Path("/policies"))
     for part in ("released", "protected", "target", "trust", "weights", "options", "records", "dataset", "reference"):
         assert getattr(again, part) == getattr(policy, part), part

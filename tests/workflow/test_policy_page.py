@@ -5,12 +5,12 @@ from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.workflow.shared import policy_from
 from tests.workflow.wrong_policies import with_protect
 
 import distpriv as dp
-from distpriv.workflow.policy import policy_of, read_policy
+from distpriv.workflow.policy import read_policy
 from distpriv.workflow.policy_shape import PolicyShape
-from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.statistics import parse_statistic, statistic_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.
 
 def test_the_scenarios_of_the_page_are_read() -> None:
     text = with_protect(SCENARIOS.removeprefix("[[protect]]\n"))
-    (secret,) = policy_of(PolicyText.parse(text, name="policy.toml"), Path("/policies")).secrets()
+    (secret,) = policy_from(text).secrets()
     assert isinstance(secret, dp.Scenarios)
     assert secret.pairs == (("boom", "bust"), ("bust", "boom"))
 
@@ -50,7 +50,7 @@ def test_every_statistic_of_the_page_is_one() -> None:
 def test_every_default_on_the_page_is_the_default() -> None:
     example = tomllib.loads(EXAMPLE)
     del example["model"], example["ledger"], example["privacy"]["trust"]
-    policy = policy_of(PolicyText.parse(EXAMPLE, name="policy.toml"), Path("/policies"))
+    policy = policy_from(EXAMPLE)
     shape = PolicyShape.model_validate(example)
     assert (shape.model.draws, shape.model.seed, shape.model.replacement) == (5000, 0, False)
     assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")

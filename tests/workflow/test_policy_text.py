@@ -2,8 +2,7 @@ import codecs
 from pathlib import Path
 
 import pytest
-from tests.workflow.test_policy import policy_from
-from tests.workflow.test_wrong_policies import is_one_sentence
+from tests.workflow.shared import is_one_sentence, policy_from
 from tests.workflow.wrong_policies import RIGHT
 
 from distpriv.errors import InvalidPolicy

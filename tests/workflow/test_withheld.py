@@ -1,14 +1,12 @@
 import tomllib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.workflow.shared import policy_from
 from tests.workflow.wrong_policies import RIGHT, changed
 
 from distpriv.errors import InvalidPolicy
-from distpriv.workflow.policy import policy_of
-from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.toml_writing import toml_string
 from distpriv.workflow.withheld import WITHHELD, policy_without_private
 
@@ -75,8 +73,8 @@ def test_a_hash_inside_text_is_no_comment() -> None:
 
 
 def test_a_policy_of_a_bundle_can_be_planned_again_and_not_released() -> None:
-    public = policy_of(PolicyText.parse(policy_without_private(RIGHT), name="policy.toml"), Path("/bundle"))
-    original = policy_of(PolicyText.parse(RIGHT, name="policy.toml"), Path("/bundle"))
+    public = policy_from(policy_without_private(RIGHT))
+    original = policy_from(RIGHT)
     assert public.to_dict() == original.to_dict()
     with pytest.raises(InvalidPolicy, match=r"data.private: this is missing or withheld"):
         public.private_source()

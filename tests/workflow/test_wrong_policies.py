@@ -4,6 +4,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.workflow.shared import is_one_sentence
 from tests.workflow.wrong_policies import RIGHT, SAID, SAID_OF_ADULT, WRONG, WRONG_FOR_ADULT
 
 from distpriv.errors import InvalidPolicy
@@ -24,11 +25,6 @@ def message_of(folder: Path, text: str, *, modelled: bool) -> str:
     with pytest.raises(InvalidPolicy) as refused:
         read_policy(folder / "policy.toml").model() if modelled else read_policy(folder / "policy.toml")
     return str(refused.value).replace(str(folder / "policy.toml"), "policy.toml")
-
-
-def is_one_sentence(message: str) -> bool:
-    unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", message)
-    return "\n" not in message and message[-1] in ".?" and not re.search(r"[.!?] +\S", unquoted)
 
 
 @pytest.mark.parametrize("name", WRONG)

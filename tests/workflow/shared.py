@@ -1,0 +1,15 @@
+import re
+from pathlib import Path
+
+from distpriv.workflow.policy import Policy, policy_of
+from distpriv.workflow.policy_text import PolicyText
+
+
+def policy_from(text: str, folder: Path = Path("/policies")) -> Policy:
+    """Read a policy as if it were a file in a folder."""
+    return policy_of(PolicyText.parse(text, name="policy.toml"), folder)
+
+
+def is_one_sentence(message: str) -> bool:
+    unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", message)
+    return "\n" not in message and message[-1] in ".?" and not re.search(r"[.!?] +\S", unquoted)
