@@ -5,7 +5,20 @@ import pytest
 
 import distpriv as dp
 
-HEAVY = ("duckdb", "sklearn", "matplotlib", "opendp", "pyspark", "scipy", "pyarrow", "sqlglot", "joblib", "pandas")
+HEAVY = (
+    "duckdb",
+    "sklearn",
+    "matplotlib",
+    "opendp",
+    "pyspark",
+    "scipy",
+    "pyarrow",
+    "sqlglot",
+    "joblib",
+    "pandas",
+    "pydantic",
+    "sqlalchemy",
+)
 
 
 def test_every_public_name_is_there_and_documented() -> None:
