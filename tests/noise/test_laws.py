@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 
 def axes(size: int, count: int, seed: int = 0) -> Floats:
@@ -22,6 +22,7 @@ LAWS: dict[str, NoiseLaw] = {
     "isotropic Laplace": LaplaceNoise.isotropic(3, 2.0),
     "directional Laplace": LaplaceNoise(axes=axes(5, 1), scales=np.array([3.0])),
     "uneven Laplace": LaplaceNoise(axes=axes(4, 3), scales=np.array([0.1, 1.0, 30.0])),
+    "unimodal": UnimodalNoise(axes=axes(3, 1), edges=np.array([0, 0.5, 2, 9]), masses=np.array([0.5, 0.25, 0.25])),
     "none": NoNoise(dimension=3),
     "sum": SumNoise(parts=(GaussianNoise.isotropic(3, 2.0), LaplaceNoise(axes=axes(3, 1), scales=np.array([5.0])))),
     "sum of Laplace": SumNoise(parts=(LaplaceNoise.isotropic(2, 1.0), LaplaceNoise.isotropic(2, 4.0))),

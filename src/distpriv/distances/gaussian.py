@@ -12,8 +12,9 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
 
-__all__ = ["analytic_radius", "classic_radius", "gaussian_delta"]
+__all__ = ["analytic_radius", "classic_radius", "gaussian_delta", "mahalanobis"]
 
 # gaussian_delta is within 1e-12 (1 + √ε) of the truth, relatively: the √ε is the rounding of ε/r - r/2.
 _DELTA_ACCURACY: Final = 1e-12
@@ -110,6 +111,22 @@ def classic_radius(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     return epsilon / math.sqrt(2 * (math.log(1.25) - math.log(delta))) * (1.0 - 1e-15)
+
+
+def mahalanobis(shift: Floats, covariance: Floats) -> float:
+    """Return √(dᵀΣ⁻¹d), infinite if d is outside the range of Σ.
+
+    >>> mahalanobis(np.array([2.0, 0.0]), np.diag([4.0, 0.0])), mahalanobis(np.array([0.0, 1.0]), np.diag([4.0, 0.0]))
+    (1.0, inf)
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    units = np.where(deviations > 0, deviations, 1.0)
+    variances, axes = np.linalg.eigh(covariance / np.outer(units, units))
+    inside = variances > 1e-12 * max(float(variances.max(initial=0.0)), 1e-300)
+    parts = axes.T @ (shift / units)
+    if (np.abs(parts[~inside]) > 1e-9 * np.abs(parts).max(initial=0.0)).any():
+        return float("inf")
+    return float(np.sqrt((parts[inside] ** 2 / variances[inside]).sum()))
 
 
 def _mills_drop(x: float, distance: float) -> float:

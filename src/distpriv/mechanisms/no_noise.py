@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from distpriv.distances.gaussian import mahalanobis
 from distpriv.errors import AssumptionViolated
-from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
@@ -47,19 +47,3 @@ def no_noise(
     )
     noise = NoNoise(dimension=model.dimension)
     return certified(model, target, noise, name="no_noise", theorem=theorem, assumptions=[distances])
-
-
-def mahalanobis(shift: Floats, covariance: Floats) -> float:
-    """Return √(dᵀΣ⁻¹d), infinite if d is outside the range of Σ.
-
-    >>> mahalanobis(np.array([2.0, 0.0]), np.diag([4.0, 0.0])), mahalanobis(np.array([0.0, 1.0]), np.diag([4.0, 0.0]))
-    (1.0, inf)
-    """
-    deviations = np.sqrt(np.diag(covariance))
-    units = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh(covariance / np.outer(units, units))
-    inside = variances > 1e-12 * max(float(variances.max(initial=0.0)), 1e-300)
-    parts = axes.T @ (shift / units)
-    if (np.abs(parts[~inside]) > 1e-9 * np.abs(parts).max(initial=0.0)).any():
-        return float("inf")
-    return float(np.sqrt((parts[inside] ** 2 / variances[inside]).sum()))

@@ -15,8 +15,9 @@ from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
+from distpriv.noise.unimodal import UnimodalNoise
 
-__all__ = ["GaussianNoise", "LaplaceNoise", "NoNoise", "NoiseLaw", "SumNoise"]
+__all__ = ["GaussianNoise", "LaplaceNoise", "NoNoise", "NoiseLaw", "SumNoise", "UnimodalNoise"]
 
 NORMAL_95 = 1.959963984540054
 """Φ⁻¹(0.975)."""
@@ -242,7 +243,7 @@ class SumNoise:
         return np.asarray(np.sum(drawn, axis=0))
 
 
-NoiseLaw = GaussianNoise | LaplaceNoise | NoNoise | SumNoise
+NoiseLaw = GaussianNoise | LaplaceNoise | NoNoise | SumNoise | UnimodalNoise
 """Any law of noise."""
 
 

@@ -1,0 +1,94 @@
+r"""Noise along one axis whose density is a symmetric staircase, as a linear program chooses it."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats, array_field
+
+__all__ = ["UnimodalNoise"]
+
+
+@frozen(kw_only=True)
+class UnimodalNoise:
+    """Z = Y v, v the one column of `axes`; |Y| has constant density between neighbouring edges, and Y is symmetric.
+
+    `masses` says how likely |Y| is between two edges. As floating-point numbers they are fractions with a power of two
+    below, and they must sum to 1 exactly, so that a release can draw a cell by whole numbers alone. The densities do
+    not increase, exactly either: every guarantee for smaller shifts rests on that.
+    """
+
+    axes: Floats = array_field()
+    edges: Floats = array_field()
+    masses: Floats = array_field()
+
+    def __attrs_post_init__(self) -> None:
+        _require_axis(self.axes)
+        _require_cells(self.edges, self.masses)
+
+    @property
+    def dimension(self) -> int:
+        """How many statistics the noise is added to."""
+        return int(self.axes.shape[0])
+
+    @property
+    def densities(self) -> Floats:
+        """The density of Y in every cell, on either side of 0."""
+        return np.asarray(self.masses / np.diff(self.edges) / 2)
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance of Z, which has rank 1."""
+        return np.asarray(self.expected_rms**2 * (self.axes @ self.axes.T))
+
+    @property
+    def expected_l2(self) -> float:
+        """E‖Z‖₂ = E|Y|, the middles of the cells weighed by their masses.
+
+        >>> UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5]).expected_l2
+        2.5
+        """
+        return float(self.masses @ (self.edges[:-1] + self.edges[1:])) / 2
+
+    @property
+    def expected_rms(self) -> float:
+        """√(E‖Z‖²)."""
+        low, high = self.edges[:-1], self.edges[1:]
+        return math.sqrt(float(self.masses @ (low**2 + low * high + high**2)) / 3)
+
+    @property
+    def half_widths(self) -> Floats:
+        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
+        quantile = np.interp(0.95, np.concatenate([[0.0], np.cumsum(self.masses)]), self.edges)
+        return np.asarray(np.abs(self.axes[:, 0]) * quantile)
+
+    def simulate(self, draws: int, seed: int) -> Floats:
+        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        rng = np.random.default_rng(seed)
+        cells = rng.choice(len(self.masses), size=draws, p=self.masses)
+        along = rng.uniform(self.edges[cells], self.edges[cells + 1]) * rng.choice([-1.0, 1.0], size=draws)
+        return np.asarray(np.multiply.outer(along, self.axes[:, 0]))
+
+
+def _require_axis(axes: Floats) -> None:
+    if axes.ndim != 2 or axes.shape[1] != 1 or not abs(float((axes**2).sum()) - 1) <= 1e-9:
+        raise InvalidInput(f"unimodal noise needs one axis, a column of length 1: got axes of shape {axes.shape}.")
+
+
+def _require_cells(edges: Floats, masses: Floats) -> None:
+    if masses.ndim != 1 or len(masses) == 0 or edges.shape != (len(masses) + 1,):
+        raise InvalidInput(
+            f"unimodal noise needs one more edge than masses: got {edges.shape} edges and {masses.shape} masses."
+        )
+    if edges[0] != 0 or not (np.diff(edges) > 0).all() or not np.isfinite(edges[-1]):
+        raise InvalidInput("the edges of unimodal noise must start at 0 and increase.")
+    if not (np.isfinite(masses).all() and (masses >= 0).all() and sum(map(Fraction, masses.tolist())) == 1):
+        raise InvalidInput("the masses of unimodal noise must be at least 0 and sum to 1 exactly: round them to 2⁻⁵².")
+    exact_edges, exact = [Fraction(e) for e in edges.tolist()], [Fraction(m) for m in masses.tolist()]
+    heights = [m / (b - a) for m, a, b in zip(exact, exact_edges[:-1], exact_edges[1:], strict=True)]
+    if any(after > before for before, after in pairwise(heights)):
+        raise InvalidInput("the densities of unimodal noise must not increase away from 0: sort them.")
