@@ -8,7 +8,7 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, und
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import diagnose
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise
+from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = ["paper_query", "show_demo"]
 
@@ -104,9 +104,10 @@ def _show_mechanisms(console: Console, title: str, model: QueryModel) -> None:
 def _row(model: QueryModel, mechanism: AdditiveMechanism) -> list[str]:
     noise, certificate = mechanism.noise, mechanism.certificate
     laplace, sampling = isinstance(noise, LaplaceNoise), certificate.trust == "sampling"
+    bounded = isinstance(noise, LaplaceNoise | UnimodalNoise)
     axes = 0 if isinstance(noise, NoNoise | SumNoise) else noise.axes.shape[1]
     exact, least = f"{certificate.delta:.1e}", f"{certificate.epsilon:.2f}"
-    if laplace and not sampling:
+    if bounded and not sampling:
         exact, least = f"≤{dp.delta_upper_bound(model, noise, epsilon=TARGET.epsilon):.1e}", ""
     elif not sampling:
         exact = f"{dp.exact_delta(model, noise, epsilon=TARGET.epsilon):.1e}"
@@ -121,6 +122,6 @@ def _row(model: QueryModel, mechanism: AdditiveMechanism) -> list[str]:
         exact.replace("e-0", "e-").replace("0.0e+00", "0"),
         least,
         certificate.trust + ("" if certificate.holds else star),
-        f"{'≤' if laplace or sampling else ''}{attack_accuracy_upper_bound(model, mechanism):.1%}"
+        f"{'≤' if bounded or sampling else ''}{attack_accuracy_upper_bound(model, mechanism):.1%}"
         + (star if 0 < axes < noise.dimension else ""),
     ]

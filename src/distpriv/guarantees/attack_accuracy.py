@@ -4,7 +4,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoNoise
+from distpriv.noise.laws import GaussianNoise, NoNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -38,6 +38,6 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     ceiling = 1.0
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
-    if certificate.trust == "sampling" or isinstance(mechanism.noise, LaplaceNoise):
+    if certificate.trust == "sampling" or not isinstance(mechanism.noise, GaussianNoise | NoNoise):
         return ceiling
     return min(ceiling, (1 + exact_delta(model, mechanism.noise, epsilon=0.0)) / 2)

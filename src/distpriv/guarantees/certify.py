@@ -14,9 +14,9 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, UnimodalNoise
 
-__all__ = ["certified", "certified_laplace_theorem"]
+__all__ = ["certified", "certified_laplace_theorem", "certified_unimodal"]
 
 LARGEST_SMOOTHING = 1e-3
 """A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
@@ -129,6 +129,51 @@ def certified_laplace_theorem(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
+def certified_unimodal(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: UnimodalNoise,
+    *,
+    shared_delta: float,
+    pooled: bool,
+    name: str,
+    theorem: str,
+) -> AdditiveMechanism:
+    """Return the mechanism with unimodal noise, certified by the δ that is proven for a shared covariance.
+
+    Where covariances were pooled, the certificate has the δ that is proven for them as they are, if that is larger:
+    what is proven for an average that no scenario has would hold on paper only.
+    """
+    least, most = 0.0, shared_delta
+    if pooled:
+        least = delta_lower_bound(model, noise, epsilon=target.epsilon)
+        most = max(shared_delta, delta_upper_bound(model, noise, epsilon=target.epsilon))
+    between = f"; with them as they are, δ is between {least:.3g} and {most:.3g}" if pooled else ""
+    certificate = Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=most,
+        trust="assumed",
+        theorem=theorem,
+        assumptions=(
+            Assumption(
+                statement="the statistics are Gaussian with the modelled means and covariances, or translations of "
+                "each other by the mean shifts with at least that uncertainty along them",
+                status="assumed",
+                evidence=model.provenance.method,
+            ),
+            Assumption(
+                statement="the covariances of a protected pair are equal",
+                status="assumed" if pooled else "checked",
+                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; with one covariance, δ is at "
+                f"most {shared_delta:.3g}{between}",
+            ),
+            _uncovered_assumption(noise),
+        ),
+    )
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
 def _smoothed_deltas(model: QueryModel, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]) -> Floats:
     """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair.
 
@@ -170,7 +215,7 @@ def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tu
     )
 
 
-def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise) -> Assumption:
+def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise | UnimodalNoise) -> Assumption:
     axes = 0 if isinstance(noise, NoNoise) else noise.axes.shape[1]
     attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
     if axes < noise.dimension:
@@ -178,7 +223,8 @@ def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise) -> Assu
     elif isinstance(noise, GaussianNoise):
         evidence = f"the noise is finer than the lattice in some direction: {attack}"
     else:
-        evidence = "Laplace noise covers every direction, but no proof says that it smooths a lattice"
+        kind = "Laplace" if isinstance(noise, LaplaceNoise) else "unimodal"
+        evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 
 

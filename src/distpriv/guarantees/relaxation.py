@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import real
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise
+from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = ["relaxed", "relaxed_by_divergence"]
 
@@ -76,6 +76,8 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     weaker = _weaker(certificate, loss, math.exp(loss) * certificate.delta, "Theorem 4.7", close)
     noise = mechanism.noise
     if reach > 0:
+        if isinstance(noise, UnimodalNoise):
+            raise InvalidInput("unimodal noise has no sum with other noise: relax directional_laplace instead.")
         extra = LaplaceNoise.isotropic(noise.dimension, reach / loss)
         parts = () if isinstance(noise, NoNoise) else noise.parts if isinstance(noise, SumNoise) else (noise,)
         noise = SumNoise(parts=(*parts, extra)) if parts else extra

@@ -19,8 +19,9 @@ from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw, UnimodalNoise
 
 __all__ = ["delta_lower_bound", "delta_upper_bound"]
 
@@ -40,18 +41,20 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     0.0
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, LaplaceNoise):
+    if not isinstance(noise, LaplaceNoise | UnimodalNoise):
         return exact_delta(model, noise, epsilon=epsilon)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
+    if isinstance(noise, UnimodalNoise):
+        return max(unimodal_pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs)
     return max(_two_steps(model, pair, noise, epsilon) for pair in model.protected_pairs)
 
 
-def delta_lower_bound(model: QueryModel, noise: LaplaceNoise, *, epsilon: float) -> float:
+def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *, epsilon: float) -> float:
     """Return a lower bound on δ with f_θ Gaussian: the exact δ of what the noise leaves bare.
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    bare = _complement(noise.axes[:, noise.scales > 0])
+    bare = _complement(noise.axes[:, noise.scales > 0] if isinstance(noise, LaplaceNoise) else noise.axes)
     if bare.shape[1] == 0:
         return 0.0
     found = []
