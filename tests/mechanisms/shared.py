@@ -1,6 +1,7 @@
 """What the tests of several mechanisms share."""
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import strategies as st
 
 import distpriv as dp
@@ -18,3 +19,21 @@ def transformed(model: dp.QueryModel, matrix: np.ndarray) -> dp.QueryModel:
         covariances={name: matrix @ law.covariance @ matrix.T for name, law in model.distributions.items()},
         pairs=model.protected_pairs,
     )
+
+
+def income(adult: pa.Table, query: dp.Query, difference: float) -> dp.QueryModel:
+    share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
+    return dp.model(adult, query, share, records=100)
+
+
+def decode(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
+    """Find the one point of the lattice on the line that the noise moved the statistics along.
+
+    Every value of the third statistic, a count of 0 … 100, gives a point on the line; only the true one has all
+    the other statistics on their lattices as well.
+    """
+    moved = (released[2] - np.arange(101)) / direction[2]
+    candidates = released - np.outer(moved, direction)
+    units = candidates / steps
+    on_lattice = np.abs(units - np.round(units)).max(axis=1) < 1e-5
+    return np.round(units[on_lattice][0]) * steps if on_lattice.sum() == 1 else None

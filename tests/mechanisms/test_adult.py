@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.mechanisms.shared import decode, income
 
 import distpriv as dp
 from distpriv.guarantees.certify import certified
@@ -29,11 +30,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     "directional_uncertainty": {"covariance": "pooled"},
     "group_privacy_gaussian": {"group": "records"},
 }
-
-
-def income(adult: pa.Table, query: dp.Query, difference: float) -> dp.QueryModel:
-    share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
-    return dp.model(adult, query, share, records=100)
 
 
 @pytest.mark.parametrize(("name", "epsilon"), EXPECTED_L2)
@@ -83,19 +79,6 @@ def test_the_papers_directional_mechanism_misses_its_delta_sixtyfold_and_its_cer
     assert mechanism.certificate.delta == pytest.approx(0.0597, rel=0.01)
     assert not mechanism.certificate.holds
     assert mechanism.certificate.trust == "assumed"
-
-
-def decode(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
-    """Find the one point of the lattice on the line that the noise moved the statistics along.
-
-    Every value of the third statistic, a count of 0 … 100, gives a point on the line; only the true one has all
-    the other statistics on their lattices as well.
-    """
-    moved = (released[2] - np.arange(101)) / direction[2]
-    candidates = released - np.outer(moved, direction)
-    units = candidates / steps
-    on_lattice = np.abs(units - np.round(units)).max(axis=1) < 1e-5
-    return np.round(units[on_lattice][0]) * steps if on_lattice.sum() == 1 else None
 
 
 def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_it(

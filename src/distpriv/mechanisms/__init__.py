@@ -11,6 +11,7 @@ from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
 from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
 from distpriv.mechanisms.no_noise import no_noise
+from distpriv.mechanisms.optimal_unimodal import optimal_unimodal
 from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "group_privacy_gaussian",
     "group_privacy_laplace",
     "no_noise",
+    "optimal_unimodal",
     "wasserstein",
 ]
