@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from distpriv.errors import InvalidInput
 from distpriv.noise.description import noise_from_dict, noise_to_dict
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 
 def laws(seed: int, size: int) -> list[NoiseLaw]:
@@ -15,7 +15,8 @@ def laws(seed: int, size: int) -> list[NoiseLaw]:
     axes = np.linalg.qr(rng.normal(size=(size, size)))[0]
     gaussian = GaussianNoise(axes=axes[:, :1], variances=rng.exponential(size=1))
     laplace = LaplaceNoise(axes=axes, scales=rng.exponential(size=size))
-    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), NoNoise(dimension=size)]
+    stairs = UnimodalNoise(axes=axes[:, :1], edges=[0.0, rng.uniform(0.1, 1.0), 2.5], masses=[0.75, 0.25])
+    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from distpriv.errors import InvalidInput
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = ["noise_from_dict", "noise_to_dict"]
 
@@ -22,6 +22,9 @@ def noise_to_dict(noise: NoiseLaw) -> dict[str, Any]:
         return {"law": "laplace", "axes": noise.axes.tolist(), "scales": noise.scales.tolist()}
     if isinstance(noise, SumNoise):
         return {"law": "sum", "parts": [noise_to_dict(part) for part in noise.parts]}
+    if isinstance(noise, UnimodalNoise):
+        cells = {"edges": noise.edges.tolist(), "masses": noise.masses.tolist()}
+        return {"law": "unimodal", "axes": noise.axes.tolist(), **cells}
     return {"law": "none", "dimension": noise.dimension}
 
 
@@ -37,6 +40,8 @@ def noise_from_dict(values: Any) -> NoiseLaw:
                 return GaussianNoise(axes=_axes(values), variances=values["variances"])
             case "laplace":
                 return LaplaceNoise(axes=_axes(values), scales=values["scales"])
+            case "unimodal":
+                return UnimodalNoise(axes=_axes(values), edges=values["edges"], masses=values["masses"])
             case "none":
                 return NoNoise(dimension=int(values["dimension"]))
             case "sum":
@@ -44,7 +49,7 @@ def noise_from_dict(values: Any) -> NoiseLaw:
                 return SumNoise(parts=parts)  # type: ignore[arg-type]
     except (TypeError, KeyError, ValueError, AttributeError) as failure:
         raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
-    raise InvalidInput(f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, sum or none.")
+    raise InvalidInput(f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none.")
 
 
 def _axes(values: Any) -> Any:
