@@ -15,7 +15,9 @@ def laws(seed: int, size: int) -> list[NoiseLaw]:
     axes = np.linalg.qr(rng.normal(size=(size, size)))[0]
     gaussian = GaussianNoise(axes=axes[:, :1], variances=rng.exponential(size=1))
     laplace = LaplaceNoise(axes=axes, scales=rng.exponential(size=size))
-    stairs = UnimodalNoise(axes=axes[:, :1], edges=[0.0, rng.uniform(0.1, 1.0), 2.5], masses=[0.75, 0.25])
+    stairs = UnimodalNoise(
+        axes=axes[:, :1], edges=np.array([0.0, rng.uniform(0.1, 1.0), 2.5]), masses=np.array([0.75, 0.25])
+    )
     return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
 
 

@@ -49,7 +49,9 @@ def noise_from_dict(values: Any) -> NoiseLaw:
                 return SumNoise(parts=parts)  # type: ignore[arg-type]
     except (TypeError, KeyError, ValueError, AttributeError) as failure:
         raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
-    raise InvalidInput(f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none.")
+    raise InvalidInput(
+        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
+    )
 
 
 def _axes(values: Any) -> Any:
