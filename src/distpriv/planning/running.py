@@ -9,6 +9,7 @@ from joblib.externals.loky import ProcessPoolExecutor, as_completed
 from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.discretised import calibration_target, discretised
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 from distpriv.planning.option import Option, Refusal, option
@@ -23,9 +24,13 @@ MANY_STATISTICS = 8
 def attempt(
     candidate: Candidate, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int | None
 ) -> Option | Refusal:
-    """Run one mechanism; what it refuses is the reason why it does not apply."""
+    """Run one mechanism; what it refuses is the reason why it does not apply.
+
+    Noise is made for a target that is a millionth smaller, and the certificate is that of noise drawn on its lattice.
+    """
     try:
-        return option(model, candidate.make(model, target, weights=weights.tolist(), seed=seed), weights)
+        made = candidate.make(model, calibration_target(target), weights=weights.tolist(), seed=seed)
+        return option(model, discretised(made, target), weights)
     except DistprivError as refusal:
         return Refusal(name=candidate.name, reason=str(refusal))
 
