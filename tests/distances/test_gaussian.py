@@ -4,11 +4,13 @@ import math
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
-from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
+from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta, gaussian_deltas_upper_bound
 from distpriv.errors import InvalidInput
 
 epsilons = st.one_of(st.just(0.0), st.floats(1e-6, 20.0))
@@ -99,3 +101,16 @@ class TestRefusals:
     def test_a_distance_must_not_be_negative(self, distance: float) -> None:
         with pytest.raises(InvalidInput, match="distance must be at least 0"):
             gaussian_delta(1.0, distance)
+
+
+@given(st.floats(0, 60), st.lists(st.floats(1e-9, 1e6), min_size=1, max_size=20))
+def test_many_deltas_at_once_are_never_below_the_exact_ones_and_hardly_above(
+    epsilon: float, distances: list[float]
+) -> None:
+    found = gaussian_deltas_upper_bound(epsilon, np.array([0.0, *distances, np.inf]))
+    exact = np.array([gaussian_delta(epsilon, r) for r in (0.0, *distances, math.inf)])
+    error = 1e-12 * (1 + math.sqrt(epsilon))
+    room = np.array([0.0, *(ndtr(r / 2 - epsilon / r) for r in distances), 0.0])
+    assert (found >= exact * (1 - error)).all()
+    assert (found <= exact * (1 + 4 * error) + 4 * error * room).all()
+    assert (found[0], found[-1]) == (0.0, 1.0)

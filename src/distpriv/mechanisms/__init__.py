@@ -2,6 +2,8 @@
 
 from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded
+from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
+from distpriv.mechanisms.coupled_laplace import coupled_laplace
 from distpriv.mechanisms.directional_gaussian import directional_gaussian
 from distpriv.mechanisms.directional_laplace import directional_laplace
 from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
@@ -17,6 +19,8 @@ from distpriv.mechanisms.wasserstein import wasserstein
 __all__ = [
     "approximate_wasserstein",
     "bounded",
+    "coupled_gaussian",
+    "coupled_laplace",
     "directional_gaussian",
     "directional_laplace",
     "directional_uncertainty",

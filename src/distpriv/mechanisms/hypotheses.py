@@ -21,6 +21,7 @@ __all__ = [
     "gaussian_radius",
     "laplace_epsilon",
     "pair_covariance",
+    "require_target",
     "shared_eigenbasis",
 ]
 
@@ -36,7 +37,7 @@ SAME = 1e-9
 
 def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     """Return the Mahalanobis distance that the target can bear."""
-    _require_target(target)
+    require_target(target)
     one_of("radius", radius, ("analytic", "classic"), InvalidInput)
     if target.delta == 0:
         raise InvalidTarget("Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.")
@@ -50,7 +51,7 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
 
 def laplace_epsilon(target: PrivacyTarget) -> float:
     """Return ε, which Laplace noise needs to be above 0."""
-    _require_target(target)
+    require_target(target)
     if target.epsilon == 0:
         raise InvalidTarget("Laplace noise cannot reach epsilon = 0: give an epsilon above 0, or use Gaussian noise.")
     return target.epsilon
@@ -94,7 +95,8 @@ def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -
     return variances, axes
 
 
-def _require_target(target: object) -> None:
+def require_target(target: object) -> None:
+    """Refuse what is no target."""
     if not isinstance(target, PrivacyTarget):
         raise InvalidTarget(
             f"a target is a PrivacyTarget, got {target!r}: write PrivacyTarget(epsilon=1, delta=0.001)."

@@ -19,7 +19,16 @@ from distpriv.modelling.sampling import Stratum, block_size, distinct, draw_rows
 from distpriv.modelling.transport import RowPairing
 from distpriv.progress import Progress, silent
 
-__all__ = ["CoupledRows", "Pairing", "Swap", "draw_coupled_rows", "sample_coupled"]
+__all__ = [
+    "CoupledRows",
+    "Pairing",
+    "Swap",
+    "coupled_block",
+    "draw_coupled_rows",
+    "row_features",
+    "sample_coupled",
+    "unpaired_column",
+]
 
 Pairing = Literal["independent", "transport"]
 """How the swapped rows of the two datasets go together."""
@@ -101,16 +110,17 @@ def sample_coupled(
     progress: Progress = silent,
 ) -> tuple[Floats, Floats]:
     """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
-    task = partial(_coupled_block, query, pool, swap, replacement)
+    task = partial(coupled_block, query, pool, swap, replacement)
     records = swap.common_out + swap.common_into + swap.swapped
     size = block_size(query, records)
     blocks = in_blocks(task, draws, size, seed=seed, stream=stream, processes=processes, progress=progress)
     return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
 
-def _coupled_block(
+def coupled_block(
     query: Query, pool: RowPool, swap: Swap, replacement: bool, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
+    """Draw one block of coupled datasets and evaluate the query on both."""
     rows = draw_coupled_rows(rng, swap, draws, replacement=replacement)
     first, second = rows.first, rows.second
     if reads_order(query):
@@ -127,12 +137,19 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     if query.has_exact_moments:
         factors = [statistic.factor(records) / records for _, statistic in query.statistics]  # type: ignore[union-attr]
         return np.asarray(pool.numbers.T * factors)
-    numeric = {name: column for name, column in pool.columns.items() if np.issubdtype(column.dtype, np.number)}
-    if len(numeric) < len(pool.columns):
-        text = sorted(set(pool.columns) - set(numeric))
+    text = unpaired_column(query, pool)
+    if text is not None:
         raise InvalidModel(
-            f"rows cannot be paired by transport over {text[0]!r}, which is not a number: use pairing='independent'."
+            f"rows cannot be paired by transport over {text!r}, which is not a number: use pairing='independent'."
         )
-    features = np.array([*pool.numbers, *numeric.values()], dtype=np.float64)
+    features = np.array([*pool.numbers, *pool.columns.values()], dtype=np.float64)
     spread = features.std(axis=1)[:, np.newaxis]
     return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)
+
+
+def unpaired_column(query: Query, pool: RowPool) -> str | None:
+    """Return a column in which rows cannot be near to each other, for it has no numbers; None if there is none."""
+    if query.has_exact_moments:
+        return None
+    text = sorted(name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number))
+    return text[0] if text else None

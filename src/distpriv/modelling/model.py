@@ -13,7 +13,9 @@ from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario, checked_pairs
 from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.differences import Measure
 from distpriv.modelling.lattice import floor_of
+from distpriv.progress import Progress
 
 __all__ = [
     "Provenance",
@@ -73,6 +75,23 @@ class Simulator(Protocol):
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw from a coupling of two scenarios' laws."""
+
+    def measured_differences(
+        self,
+        pairs: Sequence[Pair],
+        draws: int,
+        seed: int,
+        pairing: Pairing,
+        measure: Measure,
+        progress: Progress | None = None,
+    ) -> list[Floats]:
+        """Draw differences of coupled statistics and measure them, for each number of rows that the pairs differ in."""
+
+    def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+        """Group pairs, one order of each, whose differences come from one set of draws."""
+
+    def best_pairing(self, pair: Pair) -> Pairing:
+        """Return the pairing that brings coupled statistics closest."""
 
 
 @frozen(kw_only=True, repr=False)
@@ -143,10 +162,33 @@ class QueryModel:
         """
         pair = self._pair(pair)
         draws, seed = _draws(draws), _seed(seed)
+        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
+        return self.rows().coupled_samples(pair, draws, seed, pairing)
+
+    def coupled_differences(self, pair: Pair, draws: int, seed: int = 0, *, pairing: Pairing = "independent") -> Floats:
+        """Draw F(D_i) − F(D_j) of coupled datasets, as `coupled_samples` has them but without their common rows.
+
+        For means only the swapped rows are drawn, so the law is the same, the numbers of a seed are others.
+
+        Args:
+            pair: the names of two scenarios of one Share.
+            draws: how many pairs of datasets to draw.
+            seed: the same seed gives the same numbers.
+            pairing: whether swapped rows are drawn independently or paired by optimal transport.
+
+        Returns:
+            An array of shape (draws, m).
+        """
+        pair = self._pair(pair)
+        draws, seed = _draws(draws), _seed(seed)
+        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
+        return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
+
+    def rows(self) -> Simulator:
+        """Return the closure over the reference rows, or say that there are none."""
         if self.simulator is None:
             raise InvalidModel("coupled samples need rows, and this model has none: make it with distpriv.model(…).")
-        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
-        return self.simulator.coupled_samples(pair, draws, seed, pairing)
+        return self.simulator
 
     def _pair(self, pair: Pair) -> Pair:
         names = items(pair)
@@ -166,6 +208,11 @@ class QueryModel:
             f"<QueryModel of {self.dimension} statistics in {len(self.distributions)} scenarios with "
             f"{len(self.protected_pairs)} protected pairs, by {self.provenance.method}>"
         )
+
+
+def as_they_are(differences: Floats) -> Floats:
+    """Keep all of the differences."""
+    return differences
 
 
 def require_model(model: object) -> None:

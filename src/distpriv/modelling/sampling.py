@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 from attrs import frozen
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
@@ -72,14 +73,23 @@ def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
         repeated = np.zeros(some.shape, dtype=bool)
         np.put_along_axis(repeated, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
         if 4 * picks.shape[1] >= population:
-            for dataset, again in zip(some, repeated, strict=True):
-                unused = np.setdiff1d(np.arange(population), dataset[~again])
-                dataset[again] = rng.choice(unused, size=int(again.sum()), replace=False)
+            some[repeated] = _unused(rng, population, some, repeated)
         else:
             some[repeated] = rng.integers(population, size=int(repeated.sum()))
         picks[affected] = some
         affected = affected[repeated.any(axis=1)]
     return picks
+
+
+def _unused(rng: np.random.Generator, population: int, picks: Rows, repeated: NDArray[np.bool_]) -> Rows:
+    """Draw rows for the repeated picks, dataset by dataset, without replacement from those that are not picked."""
+    picked = np.zeros((len(picks), population), dtype=bool)
+    np.put_along_axis(picked, picks, True, axis=1)
+    shuffled = rng.permuted(np.broadcast_to(np.arange(population), picked.shape), axis=1)
+    unpicked_first = np.argsort(np.take_along_axis(picked, shuffled, axis=1), axis=1, kind="stable")
+    drawn = np.take_along_axis(shuffled, unpicked_first, axis=1)
+    dataset, _ = np.nonzero(repeated)
+    return np.asarray(drawn[dataset, (np.cumsum(repeated, axis=1) - 1)[repeated]])
 
 
 def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:

@@ -1,6 +1,6 @@
 """Datasets drawn from the reference rows behind a model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -8,10 +8,11 @@ from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
-from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled
+from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled, unpaired_column
+from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.sampling import Stratum, sample_query
-from distpriv.modelling.transport import RowPairing
+from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
 __all__ = ["RowSimulator", "refuse_too_few_rows"]
@@ -58,6 +59,59 @@ class RowSimulator:
             progress=self.progress,
         )
 
+    def measured_differences(
+        self,
+        pairs: Sequence[Pair],
+        draws: int,
+        seed: int,
+        pairing: Pairing,
+        measure: Measure,
+        progress: Progress | None = None,
+    ) -> list[Floats]:
+        """Draw differences of coupled statistics and measure them, for every number of rows that the pairs differ in.
+
+        Numbers ascend; the sign of a difference is that of the first pair.
+        """
+        swaps = [self.swap(pair, pairing) for pair in pairs]
+        return measure_differences(
+            self.query,
+            self.tables[pairs[0][0]].pool,
+            widest(swaps),
+            draws,
+            records=self.scenarios[pairs[0][0]].records,
+            measure=measure,
+            swapped=sorted({swap.swapped for swap in swaps}),
+            seed=seed,
+            stream=f"{pairs[0][0]} | {pairs[0][1]}",
+            replacement=self.replacement,
+            processes=self.processes,
+            progress=progress or self.progress,
+        )
+
+    def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+        """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
+        groups: dict[object, list[Pair]] = {}
+        for one, other in dict.fromkeys(tuple(sorted(pair, key=self._positives)) for pair in pairs):
+            predicate = getattr(self.scenarios[one], "predicate", None)
+            together = moved_by_swapped_rows(self.query)
+            groups.setdefault(predicate if together else (one, other), []).append((one, other))
+        return [part for group in groups.values() for part in self._feasible(group)]
+
+    def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
+        """Return the group as one, or pair by pair where the strata have too few rows for the widest swap of all."""
+        wide = widest([self.swap(pair, "independent") for pair in group])
+        room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
+        return [tuple(group)] if self.replacement or wide.swapped <= room else [(pair,) for pair in group]
+
+    def _positives(self, name: str) -> int:
+        scenario = self.scenarios[name]
+        return scenario.positives if isinstance(scenario, ShareScenario) else 0
+
+    def best_pairing(self, pair: Pair) -> Pairing:
+        """Return by transport where rows can be near to each other, and independent elsewhere."""
+        pool = self.tables[pair[0]].pool
+        return "transport" if unpaired_column(self.query, pool) is None else "independent"
+
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
         first, second = (self.scenarios[name] for name in pair)
@@ -89,11 +143,16 @@ class RowSimulator:
         pool = self.tables[scenario.name].pool
         if scenario.predicate not in self._pairings:
             features = row_features(self.query, pool, scenario.records)
-            self._pairings[scenario.predicate] = RowPairing.between(
-                features[pool.positions(scenario.predicate)], features[pool.positions(scenario.predicate, False)]
-            )
+            sides = features[pool.positions(scenario.predicate)], features[pool.positions(scenario.predicate, False)]
+            if moved_by_swapped_rows(self.query):
+                sides = in_units_of_noise(*sides, self._largest_swap(scenario.predicate))
+            self._pairings[scenario.predicate] = RowPairing.between(*sides)
         found = self._pairings[scenario.predicate]
         return found if positives_first else RowPairing(first=found.second, second=found.first, units=found.units)
+
+    def _largest_swap(self, predicate: str) -> int:
+        shares = [s for s in self.scenarios.values() if isinstance(s, ShareScenario) and s.predicate == predicate]
+        return max(s.positives for s in shares) - min(s.positives for s in shares)
 
     def _strata(self, name: str) -> list[Stratum]:
         scenario, pool = self.scenarios[name], self.tables[name].pool

@@ -1,0 +1,55 @@
+r"""Whether a mean is below a limit, told from independent draws in [0, 1] with a stated chance of being wrong.
+
+A bet of λ ≤ 1/(1 − c) on "the mean is below c" turns a stake of 1 into :math:`\prod_i (1 + λ (c - x_i))`. If the mean
+is c or more, no factor gains on average, so the stake grows by 1/β with probability at most β (Markov). The bet must be
+chosen without the draws. It is sharper than an empirical Bernstein bound, and falls in every x_i, so that draws which
+show a mean to be below c still do when any of them is replaced by less.
+"""
+
+import math
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats, Rows
+
+__all__ = ["best_bet", "least_draws", "log_evidence"]
+
+NEAR = 1 - 1e-9
+"""How near a bet may come to the largest, at which a single 1 loses everything."""
+
+
+def log_evidence(values: Floats, counts: Rows, limit: float, bet: float) -> float:
+    """Return the logarithm of what the bet has won; ln(1/β) or more shows a mean below the limit, but for chance β.
+
+    >>> evidence = log_evidence(np.array([0.0, 0.5]), np.array([990, 10]), limit=0.02, bet=0.5)
+    >>> evidence > math.log(1 / 0.05), evidence > math.log(1 / 0.0005)
+    (True, False)
+    """
+    return float(counts @ np.log1p(bet * (limit - values)))
+
+
+def best_bet(values: Floats, counts: Rows, limit: float, *, draws: int, failure: float) -> float:
+    """Return the bet that would win most on these values, which are not those to bet on.
+
+    Evidence is concave in the bet, so bisection on its slope finds it. It is at least so large that as many draws
+    of 0 as there will be are evidence enough.
+    """
+    gain = limit - values
+    low = min(math.expm1(-math.log(failure) / draws) / limit * (1 + 1e-9), NEAR / (1 - limit))
+    high = NEAR / (1 - limit)
+    for _ in range(50):
+        middle = (low + high) / 2
+        if counts @ (gain / (1 + middle * gain)) > 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def least_draws(limit: float, failure: float) -> int:
+    r"""Return how many draws it takes at least to show a mean below the limit: :math:`\ln(1/β) / -\ln(1 - c)`.
+
+    >>> least_draws(0.001, 1e-5)
+    11508
+    """
+    return math.ceil(math.log(failure) / math.log1p(-limit) * (1 + 1e-6))

@@ -1,0 +1,228 @@
+"""Noise from coupled draws: how many are drawn, which of them choose what, and how much noise they show to be enough.
+
+Some draws choose the shape of the noise. Others, which have no part in that, find its scale: the least at which they
+are evidence that δ is below its limit. `docs/proofs/coupled_gaussian.md` says why this needs no correction for the
+search.
+"""
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import one_of, whole
+from distpriv.framework.queries import FunctionOfRows
+from distpriv.framework.secrets import Pair, ShareScenario
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.mean_bound import best_bet, least_draws, log_evidence
+from distpriv.mechanisms.hypotheses import require_target
+from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
+from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.differences import moved_by_swapped_rows
+from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
+from distpriv.progress import Progress
+
+__all__ = ["Calibration", "calibration"]
+
+FAILURE = 0.01
+"""Which share of δ pays for the chance that the draws mislead."""
+
+SHAPE_DRAWS = 100_000
+"""How many draws at most choose the shape, of one law."""
+
+MOST_SHAPE_DRAWS = 1_000_000
+"""The same, of all laws together."""
+
+MOST_ROWS = 200_000_000
+"""How many rows are read for a query that has to be evaluated on whole datasets, unless δ needs more."""
+
+MOST_CALLS = 200_000
+"""How often a function is called, unless δ needs more."""
+
+
+@frozen(kw_only=True)
+class Calibration:
+    """How noise is calibrated on coupled draws of a model."""
+
+    rows: Simulator
+    groups: tuple[tuple[Pair, ...], ...]
+    """Pairs whose differences come from one set of draws."""
+    laws: int
+    """How many laws of differences there are, each of which has to be below the limit."""
+    pairing: Pairing
+    draws: int
+    fewer: bool
+    """Whether there are fewer draws than a query of means would get."""
+    seed: int
+    seed_given: bool
+    failure: float
+    """The chance that the draws mislead, all laws together; it counts into δ."""
+    limit: float
+    """What is left of δ."""
+    progress: Progress
+
+    def shape_differences(self) -> list[Floats]:
+        """Draw the differences of every law that choose the shape of the noise."""
+        draws = min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws))
+        return self._measured(draws, 0, as_they_are)
+
+    def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> float:
+        """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
+
+        A scale of 0 says that the statistics move so seldom that no noise is needed.
+        """
+        pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
+        bets, start = self._bets(pilot, curve)
+        measure = partial(length, whitening, order)
+        drawn = [Lengths.rounded_up(lengths) for lengths in self._measured(self.draws, 1, measure)]
+        wanted = math.log(self.laws / self.failure)
+        found = 0.0
+        for lengths, bet in zip(drawn, bets, strict=True):
+
+            def passes(scale: float, lengths: Lengths = lengths, bet: float = bet) -> bool:
+                return log_evidence(lengths.deltas(curve, scale), lengths.counts, self.limit, bet) >= wanted
+
+            if not passes(math.inf):
+                raise InvalidModel(
+                    f"some statistics stay the same in {len(shape[0]):,} draws and move in others, too often to be "
+                    "left without noise: give more draws."
+                )
+            if not passes(found):
+                found = least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
+        return found
+
+    def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
+        """Return a bet for every law, and about the scale at which they will win."""
+        failure = self.failure / self.laws
+        start = pilot_scale(pilot, curve, self.limit)
+        bets: list[float] = []
+        for _ in range(4):
+            values = [curve(lengths.values / start) for lengths in pilot]
+            bets = [
+                best_bet(v, lengths.counts, self.limit, draws=self.draws, failure=failure)
+                for v, lengths in zip(values, pilot, strict=True)
+            ]
+
+            def passes(scale: float, bets: list[float] = bets) -> bool:
+                return all(
+                    log_evidence(curve(lengths.values / scale), lengths.counts, self.limit, bet)
+                    * (self.draws / lengths.counts.sum())
+                    >= -math.log(failure)
+                    for lengths, bet in zip(pilot, bets, strict=True)
+                )
+
+            start = least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
+        return bets, start
+
+    def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
+        seed = int(np.random.SeedSequence(self.seed).generate_state(2, np.uint64)[stream])
+        found = []
+        for group in self.groups:
+            found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
+        return found
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the guarantee rests on."""
+        swapped = "in pairs that optimal transport brings together" if self.pairing == "transport" else "independently"
+        source = "chosen by the caller, who must not have tried others" if self.seed_given else "by the system"
+        fewer = "; the query is slow, and more draws would need less noise" if self.fewer else ""
+        return (
+            Assumption(
+                statement="the data are drawn from the reference rows as the scenarios say",
+                status="assumed",
+                evidence="nothing is assumed of the statistics: not a law, a density or a lattice",
+            ),
+            Assumption(
+                statement="both datasets of a coupled draw have the laws of their scenarios",
+                status="proved",
+                evidence=f"swapped rows are drawn {swapped}",
+            ),
+            Assumption(
+                statement=f"δ is below {self.limit:.6g}, but for a chance of {self.failure:.3g} that is added to it",
+                status="checked",
+                evidence=f"{self.draws:,} coupled draws of each of {self.laws} laws of differences, other than those "
+                f"that chose the shape of the noise{fewer}",
+            ),
+            Assumption(
+                statement="these draws are independent of the data",
+                status="assumed",
+                evidence=f"seed {self.seed}, {source}",
+            ),
+        )
+
+
+def calibration(
+    model: QueryModel,
+    target: PrivacyTarget,
+    *,
+    name: str,
+    pairing: Pairing | None,
+    draws: int | None,
+    seed: int | None,
+    progress: Progress,
+) -> Calibration:
+    """Return how to calibrate the noise of a mechanism, or say why it cannot be done."""
+    require_model(model)
+    require_target(target)
+    if target.delta == 0:
+        raise InvalidTarget(
+            f"{name} cannot reach delta = 0, since draws never show what cannot happen: give a delta above 0, or use "
+            "wasserstein or group_privacy_laplace."
+        )
+    rows = model.rows()
+    groups = tuple(rows.difference_groups(model.protected_pairs))
+    if pairing is not None:
+        one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
+    laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
+    failure = FAILURE * target.delta
+    limit = (target.delta - failure) * (1 - 1e-12)
+    drawn, fewer = _draws(model, laws, limit, failure / laws, draws)
+    if seed is not None:
+        seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
+    return Calibration(
+        rows=rows,
+        groups=groups,
+        laws=laws,
+        pairing=rows.best_pairing(groups[0][0]) if pairing is None else pairing,
+        draws=drawn,
+        fewer=fewer,
+        seed=secrets.randbits(63) if seed is None else seed,
+        seed_given=seed is not None,
+        failure=failure,
+        limit=limit,
+        progress=progress,
+    )
+
+
+def _swapped(model: QueryModel, pair: Pair) -> int:
+    one, other = (model.scenarios[name] for name in pair)
+    assert isinstance(one, ShareScenario)
+    assert isinstance(other, ShareScenario)
+    return abs(one.positives - other.positives)
+
+
+def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
+    """Return how many coupled datasets to draw, and whether that is fewer than means would get."""
+    assert model.query is not None
+    least = least_draws(limit, failure)
+    many = int(min(max(1000 / limit, 200_000), 4_000_000))
+    cure = f"at least {least:,} draws can show it, and {max(many, 4 * least):,} do so with little noise"
+    if given is not None:
+        given = whole("draws", given, InvalidInput, at_least=1, cure=cure)
+        if given < least:
+            raise InvalidInput(f"draws = {given:,} cannot show that delta is below {limit:.3g}: {cure}.")
+        return given, given < many
+    if moved_by_swapped_rows(model.query):
+        if many < least:
+            raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
+        return many, False
+    functions = any(isinstance(statistic, FunctionOfRows) for _, statistic in model.query.statistics)
+    datasets = MOST_CALLS if functions else MOST_ROWS // (model.provenance.records or 1)
+    affordable = max(datasets // (2 * laws), 2 * least)
+    return min(many, affordable), affordable < many

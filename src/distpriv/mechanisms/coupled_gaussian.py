@@ -1,0 +1,138 @@
+"""Gaussian noise for any query, from coupled draws: nothing is assumed but how the data are drawn."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from distpriv.distances.gaussian import gaussian_deltas_upper_bound
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.calibration import calibration
+from distpriv.mechanisms.couplings import by_coupling
+from distpriv.mechanisms.lengths import ROUGH, Lengths, length, pilot_scale, require_square, standard
+from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.progress import Progress, silent
+
+__all__ = ["coupled_gaussian"]
+
+ROUNDS = 10
+"""How often the shape is improved; each round gains less than the one before."""
+
+THINNEST = 1e-8
+"""The least variance in a direction that moves, as a share of the largest, statistics in units of their moves."""
+
+
+def coupled_gaussian(
+    model: QueryModel,
+    target: PrivacyTarget,
+    *,
+    pairing: Pairing | None = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    weights: Weights = None,
+    progress: Progress = silent,
+) -> AdditiveMechanism:
+    r"""Add Gaussian noise of the least scale at which coupled datasets show δ to be small enough.
+
+    For every coupling of two scenarios :math:`δ ≤ E[δ_G(ε; \|S^{-1/2} (F(D_i) - F(D_j))\|)]`, whatever the laws of
+    the statistics. The mean is bounded from draws of datasets that share all rows but those that must differ; the
+    chance that the draws mislead counts into δ. Trust `sampling`.
+
+    Args:
+        model: the model of a Share, made from rows.
+        target: what is asked for; δ must be above 0.
+        pairing: whether swapped rows are independent or paired by optimal transport; by default the latter, where all
+            that the query reads are numbers.
+        draws: how many coupled datasets to draw; by default 1000/δ for means, and fewer for slow queries.
+        seed: the same seed gives the same noise; by default one that nobody chose.
+        weights: what an error in each statistic costs, as for `utility_weights`.
+        progress: told as drawing goes on.
+
+    >>> import distpriv as dp
+    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
+    ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    >>> mechanism = coupled_gaussian(model, PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
+    >>> mechanism.certificate.trust, mechanism.certificate.holds, 2.0 < mechanism.noise.expected_rms < 3.5
+    ('sampling', True, True)
+    """
+    plan = calibration(
+        model, target, name="coupled_gaussian", pairing=pairing, draws=draws, seed=seed, progress=progress
+    )
+    differences = plan.shape_differences()
+    shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    whitening = shape.axes / np.sqrt(shape.variances)
+    scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
+    noise: NoiseLaw = NoNoise(dimension=model.dimension)
+    if scale > 0:
+        noise = GaussianNoise(axes=shape.axes, variances=require_square(scale**2 * shape.variances))
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name="coupled_gaussian",
+        theorem="coupled draws",
+        delta=plan.limit + plan.failure,
+        trust="sampling",
+        assumptions=plan.assumptions(),
+    )
+
+
+def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> GaussianNoise:
+    r"""Return noise of little weighted variance for its privacy, up to its scale.
+
+    At the least :math:`\operatorname{tr}(QS)` with :math:`E φ(Δ^⊤ S^{-1} Δ) ≤ δ`, φ(t) = δ_G(ε; √t), the derivative
+    in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the right,
+    again and again, from φ' = 1. Several laws share the right side by how near to δ they come.
+    """
+    units, moved = standard(differences)
+    moving = units > 0
+    root = np.sqrt(weights[moving]) * units[moving]
+    curve = partial(gaussian_deltas_upper_bound, epsilon)
+    importance, shares = [np.ones(len(law)) for law in moved], np.ones(len(moved))
+    best, least = np.eye(len(root)), np.inf
+    for _ in range(ROUNDS if len(root) else 0):
+        moments = [(law.T * w) @ law / len(law) for law, w in zip(moved, importance, strict=True)]
+        covariance = _solution(np.tensordot(shares, moments, axes=1), root)
+        lengths = [length(_whitening(covariance), 2, law) for law in moved]
+        rough = [Lengths.rounded_up(law, ROUGH) for law in lengths]
+        scale = pilot_scale(rough, curve, limit)
+        cost = scale**2 * float(root**2 @ np.diag(covariance))
+        if cost < least:
+            best, least = covariance, cost
+        importance = [_slope(epsilon, law / scale) for law in lengths]
+        shares = shares * [(law.mean(curve, scale) / limit) ** 2 for law in rough]
+    return _embedded(best, units / units.max(initial=1e-300))
+
+
+def _solution(moment: Floats, root: Floats) -> Floats:
+    """Return S with S Q S = M, Q the diagonal of the squares of `root`, no direction of it too thin."""
+    values, vectors = np.linalg.eigh(moment * np.outer(root, root))
+    inside = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T / np.outer(root, root)
+    values, vectors = np.linalg.eigh(inside / np.abs(inside).max())
+    return np.asarray((vectors * np.maximum(values, THINNEST * values.max())) @ vectors.T)
+
+
+def _whitening(covariance: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors / np.sqrt(values))
+
+
+def _slope(epsilon: float, distances: Floats) -> Floats:
+    """Return φ' up to a factor, φ(t) = δ_G(ε; √t): the normal density at r/2 − ε/r, over r."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope = np.exp(-((distances / 2 - epsilon / distances) ** 2) / 2) / distances
+    return np.where(distances > 0, slope, 0.0)
+
+
+def _embedded(covariance: Floats, units: Floats) -> GaussianNoise:
+    """Return the noise in the statistics' own units, none in those that never move."""
+    moving = units > 0
+    values, vectors = np.linalg.eigh(covariance * np.outer(units[moving], units[moving]))
+    axes = np.zeros((len(units), len(values)))
+    axes[moving] = vectors
+    return GaussianNoise(axes=axes, variances=np.maximum(values, 1e-15 * values.max(initial=0.0)))
