@@ -86,8 +86,8 @@ def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit
     r"""Return noise of little weighted variance for its privacy, up to its scale.
 
     At the least :math:`\operatorname{tr}(QS)` with :math:`E φ(Δ^⊤ S^{-1} Δ) ≤ δ`, φ(t) = δ_G(ε; √t), the derivative
-    in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the right,
-    again and again, from φ' = 1. Several laws share the right side by how near to δ they come.
+    in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the
+    right, again and again, from φ' = 1. Several laws share the right side by how near to δ they come.
     """
     units, moved = standard(differences)
     moving = units > 0
@@ -106,6 +106,8 @@ def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit
             best, least = covariance, cost
         importance = [_slope(epsilon, law / scale) for law in lengths]
         shares = shares * [(law.mean(curve, scale) / limit) ** 2 for law in rough]
+        if not any(w.any() for w in importance):  # they move so seldom that hardly any noise is needed
+            break
     return _embedded(best, units / units.max(initial=1e-300))
 
 

@@ -70,15 +70,15 @@ def length(whitening: Floats, order: int, differences: Floats) -> Floats:
 
 
 def least_scale(passes: Callable[[float], bool], start: float, accuracy: float) -> float:
-    """Return a scale that passes, at most so much above one that does not; what passes still does when enlarged."""
+    """Return a scale that passes and is little above one that does not, or small; what passes still does enlarged."""
     step = 1.02
     low = high = start
     if passes(start):
-        while passes(low := low / step):
-            high, step = low, step**2
+        while low > 1e-12 * start and passes(low := low / step):
+            high, step = low, min(step**2, 100.0)
     else:
         while not passes(high := high * step):
-            low, step = high, step**2
+            low, step = high, min(step**2, 100.0)
     while high > low * (1 + accuracy):
         middle = math.sqrt(low * high)
         if passes(middle):

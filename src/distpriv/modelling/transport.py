@@ -75,7 +75,8 @@ def in_units_of_noise(first: Floats, second: Floats, swapped: int) -> tuple[Floa
     r"""Return both tables of features in the metric in which near pairs need the least noise.
 
     Noise of covariance :math:`S ∝ M^{1/2}`, M = E[ΔΔᵀ] over differences Δ of so many swapped pairs, has nearly the
-    least trace that hides them, and what it must hide are lengths of :math:`S^{-1/2} Δ`. M is that of independent pairs.
+    least trace that hides them, and what it must hide are lengths of :math:`S^{-1/2} Δ`. M is that of independent
+    pairs.
 
     >>> first, second = np.diag([1.0, 16.0])[[0, 0, 1, 1]], -np.diag([1.0, 16.0])[[0, 0, 1, 1]]
     >>> bool(np.ptp(in_units_of_noise(first, second, 1)[0][:, 1]) < 16)
