@@ -37,7 +37,7 @@ EVALUATE: dict[str, Callable[[list[float]], float]] = {"mean": np.mean, "median"
 
 def small_model(query: dp.Query) -> dp.QueryModel:
     table = pl.DataFrame({"x": X, "s": [k < POSITIVE for k in range(len(X))]})
-    return dp.model(table, query, dp.Share("s", values=(0.25, 0.5, 0.75)), records=4, draws=20)
+    return dp.model(table, query, dp.Share("s", values=(0.25, 0.5, 0.75)), records=4, draws=20, processes=1)
 
 
 def exact_delta(name: str, noise: NoiseLaw, epsilon: float) -> float:
