@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mechanisms.test_adult import decode
+from tests.mechanisms.shared import decode
 
 import distpriv as dp
 from distpriv.distances.gaussian import analytic_radius

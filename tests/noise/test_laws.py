@@ -73,6 +73,21 @@ def test_quadrature_agrees_with_closed_forms_and_with_integration_in_two_dimensi
     assert uneven.expected_l2 == pytest.approx(math.sqrt(math.pi / 2) * elliptic, rel=1e-10)
 
 
+def test_with_one_axis_of_laplace_noise_the_length_is_a_mean_over_its_size() -> None:
+    gaussian = GaussianNoise(axes=axes(3, 3), variances=np.array([1.0, 4.0, 0.01]))
+    direction = axes(3, 1, seed=4)
+    law = SumNoise(parts=(gaussian, LaplaceNoise(axes=direction, scales=np.array([2.5]))))
+
+    def at(e: float) -> float:
+        widened = gaussian.covariance + 2 * 2.5**2 * e * direction @ direction.T
+        return math.exp(-e) * GaussianNoise.of(widened).expected_l2
+
+    assert law.expected_l2 == pytest.approx(integrate.quad(at, 0, 60, limit=200)[0], rel=1e-7)
+    assert SumNoise(parts=(gaussian,)).expected_l2 == gaussian.expected_l2
+    alone = SumNoise(parts=(LaplaceNoise(axes=direction, scales=np.array([2.5])),))
+    assert alone.expected_l2 == pytest.approx(2.5, rel=1e-9)
+
+
 def test_noise_of_no_size_has_no_length() -> None:
     assert LaplaceNoise.isotropic(3, 0.0).expected_l2 == 0.0
     assert GaussianNoise.isotropic(3, 0.0).expected_l2 == 0.0

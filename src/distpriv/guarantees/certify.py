@@ -1,22 +1,24 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from attrs import evolve
 
 from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.exact_delta import pair_deltas, worst_pair
 from distpriv.guarantees.lattice_floor import Smoothing, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
+from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 
-__all__ = ["certified", "certified_laplace_theorem", "certified_unimodal"]
+__all__ = ["certified", "certified_laplace_theorem", "certified_sum", "certified_unimodal", "smoothed_target"]
 
 LARGEST_SMOOTHING = 1e-3
 """A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
@@ -68,7 +70,6 @@ def _check(
     assumptions: Sequence[Assumption],
 ) -> Certificate:
     lattice, smoothed = _lattice_assumption(model, noise)
-    estimated = model.provenance.method not in EXACT_MOMENTS
     if lattice.status == "checked" and isinstance(noise, GaussianNoise):
         found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
         pair, delta = model.protected_pairs[int(found.argmax())], float(found.max())
@@ -78,17 +79,11 @@ def _check(
         target=target,
         epsilon=target.epsilon,
         delta=delta,
-        trust="gaussian" if lattice.status == "checked" and not estimated else "assumed",
+        trust="gaussian" if lattice.status == "checked" and not _estimated(model) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
-            Assumption(
-                statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
-                status="assumed",
-                evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
-                if estimated
-                else model.provenance.method,
-            ),
+            _gaussian_assumption(model),
             Assumption(
                 statement="δ is exact for the covariances as they are",
                 status="checked",
@@ -98,6 +93,49 @@ def _check(
             lattice,
         ),
     )
+
+
+def certified_sum(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: SumNoise,
+    *,
+    name: str,
+    theorem: str,
+    assumptions: Sequence[Assumption] = (),
+) -> AdditiveMechanism:
+    """Return the mechanism with Laplace and Gaussian noise, certified by the bound of `upper_bound` on the model.
+
+    Given its variances the Laplace part only widens the Gaussian part, so the Gaussian part alone tells how well the
+    lattice is smoothed.
+    """
+    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    checked = lattice.status == "checked"
+    factors = {
+        p: _smoothed_factor(p, target.epsilon, smoothed) if checked else (target.epsilon, 1.0)
+        for p in model.protected_pairs
+    }
+    pair, delta = worst_pair_upper_bound(model, noise, lambda p: (max(0.0, factors[p][0]), factors[p][1]))
+    delta = min(1.0, delta + max(-most * math.expm1(min(0.0, reduced)) for reduced, most in factors.values()))
+    certificate = Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=delta,
+        trust="gaussian" if checked and not _estimated(model) else "assumed",
+        theorem=theorem,
+        assumptions=(
+            *assumptions,
+            _gaussian_assumption(model),
+            Assumption(
+                statement="δ is a proven bound for the covariances as they are",
+                status="checked",
+                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ ≤ {delta:.3g} at "
+                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
+            ),
+            lattice,
+        ),
+    )
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def certified_laplace_theorem(
@@ -188,6 +226,21 @@ def _smoothed_deltas(model: QueryModel, noise: GaussianNoise, epsilon: float, sm
     return np.asarray(np.minimum(1.0, most * deltas))
 
 
+def _smoothed_factor(pair: Pair, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[float, float]:
+    """Return ε′ and b."""
+    most, least = smoothed[pair[0]].most, smoothed[pair[1]].least
+    return epsilon + math.log(least) - math.log(most), most
+
+
+def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:
+    """Return the ε and δ that must hold for continuous statistics, or None if noise does not smooth their lattice."""
+    lattice, smoothed = _lattice_assumption(model, noise)
+    if lattice.status != "checked":
+        return None
+    factors = [_smoothed_factor(pair, target.epsilon, smoothed) for pair in model.protected_pairs]
+    return min(reduced for reduced, _ in factors), target.delta / max(most for _, most in factors)
+
+
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
     if isinstance(noise, NoNoise) or not covers_floor(model, noise):
@@ -226,6 +279,19 @@ def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise | Unimod
         kind = "Laplace" if isinstance(noise, LaplaceNoise) else "unimodal"
         evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
+
+
+def _estimated(model: QueryModel) -> bool:
+    return model.provenance.method not in EXACT_MOMENTS
+
+
+def _gaussian_assumption(model: QueryModel) -> Assumption:
+    method = model.provenance.method
+    return Assumption(
+        statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
+        status="assumed",
+        evidence=f"moments estimated from {model.provenance.draws or 'given'} points" if _estimated(model) else method,
+    )
 
 
 def _largest_ratio(model: QueryModel) -> float:

@@ -1,14 +1,17 @@
-r"""Bounds on δ for noise that is not Gaussian.
+r"""Bounds on δ for Laplace noise, alone or with Gaussian noise.
 
-Laplace noise along axes v_k hides a shift inside their span at ε₁ = Σ_k |v_kᵀd| / b_k, and the rest of the way from
-θ_i to θ_j is a change of covariance (and a shift off the axes):
+Laplace noise along axes v_k hides the part t of a shift inside their span at t ε₁, ε₁ = Σ_k |c_k| / b_k for a shift
+d = Σ_k c_k v_k, and the rest of the way from θ_i to θ_j is a change of covariance and of what is left of the mean:
 
-.. math:: H_{ε₁+ε₂}(P \| R) ≤ H_{ε₂}(P \| M) + e^{ε₂} H_{ε₁}(M \| R), \qquad H_{ε₁}(M \| R) = 0.
+.. math:: H_ε(P \| R) ≤ H_{ε - tε₁}(P \| M_t) + e^{ε - tε₁} H_{tε₁}(M_t \| R), \qquad H_{tε₁}(M_t \| R) = 0.
 
-Lap(b) is a Gaussian whose variance τ is exponential with mean 2b², so by joint convexity the first term is at most the
-mean over τ of a divergence of Gaussians. That one decreases in every τ_k, and all τ_k are at least T · 2b_k², with
-T the least of r standard exponentials: a left Riemann sum over T is a bound.
+Lap(b) is a Gaussian whose variance is exponential with mean 2b², so by joint convexity the first term is at most the
+mean of a divergence of Gaussians, which decreases in every variance (`box_sums`). On one axis that carries the whole
+shift, log M/R attains ε₁ on one side only of a plane about which both Gaussians are symmetric: that halves the bound.
 """
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,19 +20,21 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
+from distpriv.guarantees.box_sums import mean_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
 from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
-from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, UnimodalNoise
+from distpriv.modelling.model import QueryModel, require_model
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
 
-__all__ = ["delta_lower_bound", "delta_upper_bound"]
+__all__ = ["delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
-ROUNDING = 1e-14
-"""A part of a shift that is smaller than this share of what it was computed from is rounding."""
+EVALUATIONS = 80
+"""How many points the mean over the Laplace noise's variances may take for one pair."""
 
-LEVELS = 40
-"""How many pieces the law of T is cut into, all equally likely."""
+CLOSE = 0.7
+"""A pair whose estimate is beyond this share of the worst so far is worth a look at all ways to bound it."""
 
 
 def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw, *, epsilon: float) -> float:
@@ -41,12 +46,34 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     0.0
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, LaplaceNoise | UnimodalNoise):
+    if not isinstance(noise, LaplaceNoise | SumNoise | UnimodalNoise):
         return exact_delta(model, noise, epsilon=epsilon)
+    require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
     if isinstance(noise, UnimodalNoise):
         return max(unimodal_pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs)
-    return max(_two_steps(model, pair, noise, epsilon) for pair in model.protected_pairs)
+    return worst_pair_upper_bound(model, noise, lambda _: (epsilon, 1.0))[1]
+
+
+def worst_pair_upper_bound(
+    model: QueryModel, noise: LaplaceNoise | SumNoise, at: Callable[[Pair], tuple[float, float]]
+) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest bound, and that bound.
+
+    Every pair has an ε of its own and a factor for its divergence, by `at`. They are taken worst first, by an estimate,
+    and a bound is not made finer than it takes to show that a pair is no worse than one before.
+    """
+    steps = {pair: TwoSteps.of(model, pair, noise) for pair in model.protected_pairs}
+    ways = {pair: step.ways(at(pair)[0]) for pair, step in steps.items()}
+    roughly = estimates(list(steps.values()), [several[0] for several in ways.values()])
+    by = {pair: at(pair)[1] * float(value) for pair, value in zip(steps, roughly, strict=True)}
+    worst, most = model.protected_pairs[0], -1.0
+    for pair in sorted(steps, key=lambda p: -by[p]):
+        factor, step = at(pair)[1], steps[pair]
+        way = min(ways[pair], key=step.estimate) if by[pair] > CLOSE * most else ways[pair][0]
+        found = min(1.0, factor * _bound(step, way, most / factor))
+        worst, most = (pair, found) if found > most else (worst, most)
+    return worst, most
 
 
 def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *, epsilon: float) -> float:
@@ -67,26 +94,21 @@ def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *,
     return max(found)
 
 
-def _two_steps(model: QueryModel, pair: Pair, noise: LaplaceNoise, epsilon: float) -> float:
-    shift = model.mean_shift(pair)
-    axes, scales = noise.axes[:, noise.scales > 0], noise.scales[noise.scales > 0]
-    along = axes.T @ shift
-    left = epsilon - float(np.abs(along / scales).sum())
-    if left < -1e-12 * epsilon:
-        return 1.0
-    left = max(0.0, left)
-    off = shift - axes @ along
-    off = np.where(np.abs(off) <= ROUNDING * (np.abs(shift) + np.abs(axes) @ np.abs(along)), 0.0, off)
-    first, second = (model.distributions[name].covariance for name in pair)
-    if not off.any() and np.array_equal(first, second):
+def _bound(steps: TwoSteps, way: Way, enough: float) -> float:
+    """Return the bound by one way; with `enough` a number that it need not be lower than.
+
+    With more than two exponentials the divergence is taken where all of them equal the least, which is an exponential
+    too, of a mean as many times smaller.
+    """
+    if way.nothing:
         return 0.0
-    unit = (axes * (2 * scales**2)) @ axes.T
-    least = -np.log1p(-np.arange(LEVELS) / LEVELS) / max(len(scales), 1)
-    return float(np.mean([_gaussian_delta_at(left, off, first + t * unit, second + t * unit) for t in least]))
+    least = steps.count > 2
 
+    def at(exponentials: Floats) -> float:
+        everywhere = np.full(steps.count, exponentials[0] / steps.count) if least else exponentials
+        return math.fsum(w * steps.divergence(left, way.rest, everywhere).upper_bound for w, left in way.terms)
 
-def _gaussian_delta_at(epsilon: float, shift: Floats, first: Floats, second: Floats) -> float:
-    return gaussian_hockey_stick(epsilon, shift, first, second).upper_bound
+    return min(1.0, mean_upper_bound(at, 1 if least else steps.count, evaluations=EVALUATIONS, enough=enough))
 
 
 def _complement(axes: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded
+from distpriv.mechanisms.certified_laplace import certified_laplace
 from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
 from distpriv.mechanisms.coupled_laplace import coupled_laplace
 from distpriv.mechanisms.directional_gaussian import directional_gaussian
@@ -19,6 +20,7 @@ from distpriv.mechanisms.wasserstein import wasserstein
 __all__ = [
     "approximate_wasserstein",
     "bounded",
+    "certified_laplace",
     "coupled_gaussian",
     "coupled_laplace",
     "directional_gaussian",
