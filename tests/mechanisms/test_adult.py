@@ -7,6 +7,7 @@ from tests.mechanisms.shared import decode, income
 
 import distpriv as dp
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.noise.laws import GaussianNoise, NoiseLaw
 
 M = dp.mechanisms
@@ -99,6 +100,81 @@ def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_
     assert mechanism.certificate.trust == "assumed"
     assert "noise covers 1 of 5 directions" in str(mechanism.certificate)
     assert "the lattice attack reads them off" in str(mechanism.certificate)
+
+
+def nearest(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Find the point on the line of the strongest noise that is nearest to the lattice, and round it."""
+    moved = (released[2] - np.arange(101)) / direction[2]
+    units = (released - np.outer(moved, direction)) / steps
+    off = np.abs(units - np.round(units)).max(axis=1)
+    return np.asarray(np.round(units[off.argmin()]) * steps)
+
+
+def test_a_decoder_strips_the_least_noise_off_and_not_the_certified_one(adult: pa.Table, paper_query: dp.Query) -> None:
+    model = income(adult, paper_query, 0.1)
+    target = dp.PrivacyTarget(epsilon=0.2, delta=1e-3)
+    clean = model.samples("income = '>50K' @ 0.45", 500, seed=1)
+
+    def recovered(mechanism: AdditiveMechanism) -> int:
+        noise = mechanism.noise
+        assert isinstance(noise, GaussianNoise)
+        direction = noise.axes[:, int(noise.variances.argmax())]
+        found = np.array([nearest(row, direction, model.steps) for row in clean + noise.simulate(500, seed=2)])
+        return int(np.isclose(found, clean, atol=1e-6).all(axis=1).sum())
+
+    bare = M.optimal_gaussian(model, target, covariance="pooled")
+    covered = M.certified_gaussian(model, target)
+    assert recovered(bare) >= 495
+    assert bare.certificate.trust == "assumed"
+    assert recovered(covered) <= 5
+    assert covered.certificate.trust == "gaussian"
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(0.2, 33.8), (1, 8.16), (5, 0.0)])
+def test_the_least_noise_for_equal_covariances_is_as_small_as_known(
+    adult: pa.Table, paper_query: dp.Query, epsilon: float, expected: float
+) -> None:
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
+    noise = M.optimal_gaussian(income(adult, paper_query, 0.1), target, covariance="pooled").noise
+    assert noise.expected_l2 <= expected
+
+
+CERTIFIED = {
+    (0.1, 0.2): 43.86,
+    (0.1, 1): 11.001,
+    (0.1, 5): 1.4232,
+    (0.4, 0.2): 172.39,
+    (0.4, 1): 45.76,
+    (0.4, 5): 12.105,
+}
+
+
+@pytest.mark.parametrize(
+    ("difference", "epsilon"),
+    [
+        pytest.param(*key, marks=[] if key in ((0.1, 0.2), (0.1, 5), (0.4, 1)) else pytest.mark.slow)
+        for key in CERTIFIED
+    ],
+)
+def test_the_certified_noise_is_as_small_as_known(
+    adult: pa.Table, paper_query: dp.Query, difference: float, epsilon: float
+) -> None:
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
+    mechanism = M.certified_gaussian(income(adult, paper_query, difference), target)
+    assert mechanism.certificate.holds
+    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.noise.expected_rms <= CERTIFIED[difference, epsilon] * (1 + 1e-4)
+
+
+@pytest.mark.slow
+def test_hundreds_of_pairs_are_certified_together(adult: pa.Table, paper_query: dp.Query) -> None:
+    share = dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
+    model = dp.model(adult, paper_query, share, records=100)
+    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    mechanism = M.certified_gaussian(model, target)
+    assert mechanism.certificate.holds
+    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.noise.expected_rms < M.expected_value_gaussian(model, target).noise.expected_rms
 
 
 def test_rounding_to_the_lattice_strips_fine_noise_off_and_nothing_that_is_trusted(

@@ -70,7 +70,7 @@ def _check(
     assumptions: Sequence[Assumption],
 ) -> Certificate:
     lattice, smoothed = _lattice_assumption(model, noise)
-    if lattice.status == "checked" and isinstance(noise, GaussianNoise):
+    if lattice.status == "checked":
         found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
         pair, delta = model.protected_pairs[int(found.argmax())], float(found.max())
     else:
@@ -212,7 +212,9 @@ def certified_unimodal(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
-def _smoothed_deltas(model: QueryModel, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]) -> Floats:
+def _smoothed_deltas(
+    model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float, smoothed: dict[str, Smoothing]
+) -> Floats:
     """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair.
 
     With p̃_i ≤ b p_i and p̃_j ≥ a p_j, ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ (b p_i − e^ε a p_j)₊ = b H_{ε′}, e^{ε′} = e^ε a / b; and
@@ -243,9 +245,14 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
-    if isinstance(noise, NoNoise) or not covers_floor(model, noise):
+    law = (
+        GaussianNoise(axes=np.zeros((noise.dimension, 0)), variances=np.zeros(0))
+        if isinstance(noise, NoNoise)
+        else noise
+    )
+    if not covers_floor(model, law):
         return _uncovered_assumption(noise), {}
-    smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
+    smoothed = {name: smoothing(model, of, law) for name, of in model.distributions.items()}
     worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return (

@@ -2,6 +2,7 @@
 
 from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded
+from distpriv.mechanisms.certified_gaussian import certified_gaussian
 from distpriv.mechanisms.certified_laplace import certified_laplace
 from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
 from distpriv.mechanisms.coupled_laplace import coupled_laplace
@@ -14,12 +15,14 @@ from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
 from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
 from distpriv.mechanisms.no_noise import no_noise
+from distpriv.mechanisms.optimal_gaussian import optimal_gaussian
 from distpriv.mechanisms.optimal_unimodal import optimal_unimodal
 from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
     "approximate_wasserstein",
     "bounded",
+    "certified_gaussian",
     "certified_laplace",
     "coupled_gaussian",
     "coupled_laplace",
@@ -32,6 +35,7 @@ __all__ = [
     "group_privacy_gaussian",
     "group_privacy_laplace",
     "no_noise",
+    "optimal_gaussian",
     "optimal_unimodal",
     "wasserstein",
 ]

@@ -1,0 +1,186 @@
+"""CertM: the least Gaussian noise that the exact check finds private, covariances and lattice as they are."""
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
+from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import gaussian_radius, shared_eigenbasis
+from distpriv.mechanisms.noise_search import Search
+from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
+from distpriv.mechanisms.smooth_floor import (
+    SmoothFloor,
+    measured,
+    natural_units,
+    plain_floor,
+    smooth_floor,
+    uncounted,
+)
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import mean_sensitivity, shift_basis
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.progress import Progress, silent
+
+__all__ = ["certified_gaussian"]
+
+NAME, THEOREM = "certified_gaussian", "the exact check"
+
+SLACK = 2e-7
+"""The share of δ left for the errors of computing it."""
+TINY = 1e-300
+LARGEST_SCALE = 1e9
+STARTS = 2
+"""How many of the scaled shapes are descended from."""
+WIDER = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+"""By which share the noise is widened, in turn, until the exact check passes; the first nearly always does."""
+
+
+def certified_gaussian(
+    model: QueryModel, target: PrivacyTarget, *, weights: Weights = None, progress: Progress = silent
+) -> AdditiveMechanism:
+    r"""Add N(0, S) of a small weighted mean square with S ⪰ floor and an exact δ that meets the target.
+
+    Nothing is assumed of the covariances, and the lattice is covered and counted. If noise at the floor is enough, that
+    is it. Otherwise the shapes of the other mechanisms are scaled until they are feasible, and a search descends
+    from the best of them; the result is never worse than any of these. No convexity is known, so it is a local minimum.
+
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        weights: what an error of each statistic costs.
+        progress: told of every start of the search.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(
+    ...     means={"a": [0, 0], "b": [1, 1]},
+    ...     covariances={"a": [[4, 0], [0, 1]], "b": [[5, 0], [0, 1]]},
+    ...     pairs=[("a", "b")],
+    ...     steps=[1, 0],
+    ... )
+    >>> mechanism = certified_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism.certificate.holds, mechanism.certificate.trust, round(mechanism.noise.expected_rms, 2)
+    (True, 'gaussian', 3.99)
+    """
+    costs = utility_weights(model, weights)
+    radius = gaussian_radius(target, "analytic")
+    if not model.floor.any():
+        bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
+        if bare.certificate.holds:
+            return bare
+    plain = plain_floor(model)
+    if plain.error <= LARGEST_SMOOTHING and _search(model, target, costs, plain).satisfied:
+        return _widened(model, target, noise_of(plain.covariance))
+    shapes = _shapes(model, radius, costs)
+    searches = [_search(model, target, costs, floor) for floor in _floors(model, target, costs)]
+    found = [_least(search, model, shapes, progress) for search in searches]
+    felt = [plain.covariance + shape for shape in shapes] if len(searches) > 1 else []
+    settled = [law for law in (_settled(model, target, costs, law) for law in found + felt) if law is not None]
+    best = min(settled or found, key=lambda covariance: float(costs @ np.diag(covariance)))
+    return _widened(model, target, noise_of(best))
+
+
+def _floors(model: QueryModel, target: PrivacyTarget, costs: Floats) -> list[SmoothFloor]:
+    """Return the model's floor, and one that smooths the lattice so well that it is not felt, if that is another.
+
+    An error of η takes up to 2η off ε, or adds as much to δ where ε is 0 already. What the lattice costs at the model's
+    floor is not counted where it is felt: there is more noise in the end, which costs less, and is settled then.
+    """
+    plain = plain_floor(model)
+    smooth = smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
+    if np.array_equal(plain.covariance, smooth.covariance):
+        return [smooth]
+    return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
+
+
+def _settled(model: QueryModel, target: PrivacyTarget, costs: Floats, covariance: Floats) -> Floats | None:
+    """Return a covariance scaled until it is private with what the lattice costs; None if it never is."""
+
+    def settles(scale: float) -> bool:
+        floor = measured(model, scale * covariance)
+        return floor.error <= LARGEST_SMOOTHING and _search(model, target, costs, floor).satisfied
+
+    low = high = 1.0
+    while not settles(high):
+        low, high = high, 2 * high
+        if high > LARGEST_SCALE:
+            return None
+    while high - low > 1e-5 * high:
+        low, high = (low, (low + high) / 2) if settles((low + high) / 2) else ((low + high) / 2, high)
+    return high * covariance
+
+
+def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Progress) -> Floats:
+    """Return the floor if it is enough, else the best of all shapes and of what is found from the best of them."""
+    units = np.outer(*[natural_units(model)] * 2)
+    if search.satisfied:
+        return np.asarray(search.lowest * units)
+    found = search.cheapest(_candidates(search, [shape / units for shape in shapes]))
+    descended = []
+    for k, start in enumerate(found[:STARTS]):
+        progress("descending", k, STARTS)
+        descended.append(search.descended(start))
+    progress("descending", STARTS, STARTS)
+    last = search.lowest + shapes[-1] / units  # where nothing is feasible the certificate will say so
+    return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
+
+
+def _search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
+    """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it."""
+    pairs, units = model.protected_pairs, natural_units(model)
+    most = np.array([floor.smoothed[first].most for first, _ in pairs])
+    least = np.array([floor.smoothed[second].least for _, second in pairs])
+    reduced = target.epsilon + np.log(least) - np.log(most)
+    left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
+    scale = np.outer(units, units)
+    covariances = {name: law.covariance / scale for name, law in model.distributions.items()}
+    return Search(
+        costs=costs * units**2 / (costs * units**2).max(),
+        lowest=floor.covariance / scale,
+        epsilons=np.maximum(0.0, reduced),
+        deltas=np.maximum(left, TINY) * (1 - SLACK),
+        shifts=np.array([model.mean_shift(pair) / units for pair in pairs]),
+        firsts=np.array([covariances[first] for first, _ in pairs]),
+        seconds=np.array([covariances[second] for _, second in pairs]),
+    )
+
+
+def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:
+    """Return the noise of mechanisms that assume equal covariances: along the shifts, topped up, least; and in all."""
+    required = (mean_sensitivity(model, order=2) / radius) ** 2
+    variances, axes = shared_eigenbasis(model, "pooled", THEOREM)
+    basis = shift_basis(model)
+    topped = (axes * np.maximum(0.0, required - variances[0])) @ axes.T
+    least = least_noise(model, radius, "pooled", costs, floor=True).covariance - np.diag(model.floor**2)
+    alike = required if required > 0 else float(natural_units(model).max() ** 2)
+    return [required * basis @ basis.T, topped, least, alike * np.eye(model.dimension)]
+
+
+def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
+    """Return every shape above the floor, scaled alone and together with the floor until it is feasible."""
+    *others, isotropic = shapes
+    turned = np.sqrt(np.diag(isotropic))
+    highest = float(np.linalg.eigvalsh(search.lowest / np.outer(turned, turned))[-1])
+    found = [search.scaled(highest * isotropic, isotropic), search.scaled(search.lowest, isotropic)]
+    for shape in (shape for shape in others if np.trace(shape) > 0):
+        found += [search.scaled(search.lowest, shape), search.scaled(search.lowest + shape, search.lowest + shape)]
+    return found
+
+
+def _widened(model: QueryModel, target: PrivacyTarget, noise: GaussianNoise) -> AdditiveMechanism:
+    """Return the mechanism, with noise wider by as little as the exact check on the model as it is asks for."""
+    # Very strong noise along some axes may cost the floor its digits along the others: these get them back, and a hair.
+    axes = np.linalg.qr(noise.axes, mode="complete")[0]
+    axes[:, : noise.axes.shape[1]] = noise.axes
+    least = model.floor**2 @ axes**2
+    variances = np.append(noise.variances, least[len(noise.variances) :])
+    hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in WIDER)
+    noise = next((law for law in hairs if covers_floor(model, law)), noise)
+    for more in WIDER:
+        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
+        mechanism = certified(model, target, wider, name=NAME, theorem=THEOREM)
+        if mechanism.certificate.holds:
+            return mechanism
+    return certified(model, target, noise, name=NAME, theorem=THEOREM)

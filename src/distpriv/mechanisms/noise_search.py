@@ -1,0 +1,165 @@
+r"""The search for the least Gaussian noise whose divergences are small enough, covariances as they are.
+
+Minimise tr(QS) subject to S ⪰ F and :math:`H_ε(N(μ_i, Σ_i + S) ‖ N(μ_j, Σ_j + S)) ≤ δ` for every ordered pair. By data
+processing the divergence falls as S grows, so any S becomes feasible by scaling, if scaling can do it at all, and how
+far is found by a root search. No convexity is known: the search starts from several shapes and finds a local minimum.
+It uses estimates, and only the pairs that matter; what comes out is for the exact check to judge.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize
+
+from distpriv.distances.gaussian_gradient import hockey_stick_estimates
+from distpriv.framework.arrays import Floats
+
+__all__ = ["Search"]
+
+Indices = NDArray[np.intp]
+
+ADDED: Final = 6
+"""Violated pairs that are added at a time."""
+ROUNDS: Final = 8
+"""How often pairs are added before the noise is scaled instead."""
+VARIABLES: Final = 200
+"""With more than so many unknowns the noise above the floor is sought with fewer axes than there are statistics."""
+STEPS: Final = 12_000
+"""How many steps a minimisation may take, times the number of unknowns: a step costs more the more there are."""
+LARGEST: Final = 25.0
+"""The logarithm of the largest scaling that is tried, from where base and shape are alike."""
+TINY: Final = 1e-290
+
+
+@frozen(kw_only=True, eq=False)
+class Search:
+    """A problem in the statistics' natural units; ε, δ, shift and covariances have an entry for every ordered pair."""
+
+    costs: Floats
+    lowest: Floats
+    epsilons: Floats
+    deltas: Floats
+    shifts: Floats
+    firsts: Floats
+    seconds: Floats
+    everything: Indices = field(init=False)
+
+    @everything.default
+    def _everything(self) -> Indices:
+        return np.arange(len(self.deltas))
+
+    def cost(self, covariance: Floats) -> float:
+        """The weighted trace."""
+        return float(self.costs @ np.diag(covariance))
+
+    def excess(self, covariance: Floats, pairs: Indices) -> tuple[Floats, Floats]:
+        """Return log H − log δ of some pairs, and its gradients in S."""
+        firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
+        try:
+            found = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+        except np.linalg.LinAlgError:  # too uneven to be computed with: not to be taken
+            return -np.log(self.deltas[pairs]), np.zeros_like(firsts)
+        values = np.maximum(found.values, TINY)
+        gradients = np.where(np.isfinite(found.gradients), found.gradients, 0.0) / values[:, np.newaxis, np.newaxis]
+        return np.log(values) - np.log(self.deltas[pairs]), gradients
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether noise at the floor is enough."""
+        return not len(self.worst(self.lowest))
+
+    def worst(self, covariance: Floats, beside: Indices | None = None) -> Indices:
+        """Return the pairs that are violated most, a few of them, beside those known already."""
+        excess = self.excess(covariance, self.everything)[0]
+        violated = np.flatnonzero(excess > 1e-9)
+        violated = np.setdiff1d(violated, [] if beside is None else beside)
+        return violated[np.argsort(-excess[violated], kind="stable")][:ADDED]
+
+    def scaled(self, base: Floats, shape: Floats) -> Floats | None:
+        """Return base + c · shape with the least c ≥ 0 that is feasible; None if there is none."""
+        hot, scale = self.worst(base), 0.0
+        while len(hot):
+            found = self._scale(base, shape, hot)
+            if found is None:
+                return None
+            scale = max(scale, found)
+            more = self.worst(base + scale * shape, hot)
+            if not len(more):
+                break
+            hot = np.append(hot, more)
+        return np.asarray(base + scale * shape)
+
+    def _scale(self, base: Floats, shape: Floats, pairs: Indices) -> float | None:
+        def above(logarithm: float) -> float:
+            return float(self.excess(base + np.exp(logarithm) * shape, pairs)[0].max())
+
+        alike = low = high = float(np.log(np.trace(base) / np.trace(shape)))
+        while above(high) > 0:
+            low, high = high, high + 3.0
+            if high > alike + LARGEST:
+                return None
+        while above(low) <= 0:
+            low, high = low - 3.0, low
+            if low < alike - LARGEST:
+                return float(np.exp(high))
+        root = float(brentq(above, low, high, xtol=1e-11, rtol=1e-11))
+        return float(np.exp(root) * (1 + 1e-10))
+
+    def descended(self, start: Floats) -> Floats | None:
+        """Return a local minimum near a start, found on a factor of S − F, and made feasible by scaling."""
+        count = min(len(self.costs), max(2, VARIABLES // len(self.costs)))
+        factor = _factor(start - self.lowest, count)
+        excess = self.excess(start, self.everything)[0]
+        hot = np.argsort(-excess, kind="stable")[:ADDED]
+        for _ in range(ROUNDS):
+            factor = self._minimum(_factor(factor @ factor.T, count), np.eye(count), hot)
+            factor = self._minimum(np.eye(len(factor)), factor, hot)
+            more = self.worst(self.lowest + factor @ factor.T, hot)
+            if not len(more):
+                break
+            hot = np.append(hot, more)
+        return self.scaled(self.lowest, factor @ factor.T)
+
+    def _minimum(self, frame: Floats, start: Floats, pairs: Indices) -> Floats:
+        """Minimise over S = F + LLᵀ, L = BX with a fixed B, some pairs in view, by sequential quadratic programming.
+
+        B a factor of the noise and X = I takes long steps along strong and weak axes alike; B = I and X the factor is
+        for axes that shrink to nothing.
+        """
+        pulled = (frame.T * self.costs) @ frame / self.cost(frame @ start @ start.T @ frame.T)
+        known: dict[bytes, tuple[Floats, Floats]] = {}
+
+        def constraint(x: Floats) -> tuple[Floats, Floats]:
+            if x.tobytes() not in known:
+                known.clear()
+                factor = frame @ x.reshape(start.shape)
+                excess, gradients = self.excess(self.lowest + factor @ factor.T, pairs)
+                known[x.tobytes()] = -excess, -2 * (frame.T @ gradients @ factor).reshape(len(pairs), -1)
+            return known[x.tobytes()]
+
+        programming: Any = minimize  # its stubs know no constraints without arguments
+        found = programming(
+            lambda x: float(x @ (pulled @ x.reshape(start.shape)).ravel()),
+            start.ravel(),
+            jac=lambda x: 2 * (pulled @ x.reshape(start.shape)).ravel(),
+            constraints={"type": "ineq", "fun": lambda x: constraint(x)[0], "jac": lambda x: constraint(x)[1]},
+            method="SLSQP",
+            options={"maxiter": min(200, STEPS // start.size), "ftol": 1e-8},
+        )
+        moved = found.x if np.isfinite(found.x).all() else start.ravel()
+        return np.asarray(frame @ moved.reshape(start.shape))
+
+    def cheapest(self, candidates: Iterable[Floats | None]) -> list[Floats]:
+        """Return those candidates that could be made feasible, the cheapest first."""
+        feasible = [c for c in candidates if c is not None and np.isfinite(c).all()]
+        return sorted(feasible, key=self.cost)
+
+
+def _factor(covariance: Floats, count: int) -> Floats:
+    """Return L with so many columns and LLᵀ near the covariance; no column is zero, where no search could leave it."""
+    variances, axes = np.linalg.eigh(covariance)
+    deviations = np.sqrt(np.maximum(variances, 1e-3 * variances.max()))
+    return np.asarray((axes * deviations)[:, ::-1][:, :count])

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.guarantees.random_models import random_covariance
+
+from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
+from distpriv.distances.gaussian_gradient import hockey_stick_estimates
+from distpriv.framework.arrays import Floats
+
+seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
+epsilons, distances, spreads = (
+    st.sampled_from([0.0, 0.2, 1.0, 5.0]),
+    st.sampled_from([0.0, 0.1, 1.0, 3.0]),
+    st.floats(0, 1),
+)
+
+
+def pair(seed: int, size: int, distance: float, spread: float) -> tuple[Floats, Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    second = random_covariance(rng, size)
+    factor = np.linalg.cholesky(second)
+    first = factor @ random_covariance(rng, size, spread) @ factor.T
+    return distance * factor @ rng.normal(size=size), (first + first.T) / 2, second
+
+
+@settings(max_examples=100)
+@given(seeds, sizes, epsilons, distances, spreads)
+def test_estimates_are_those_of_the_exact_divergence(
+    seed: int, size: int, epsilon: float, distance: float, spread: float
+) -> None:
+    shift, first, second = pair(seed, size, distance, spread)
+    exact = gaussian_hockey_stick(epsilon, shift, first, second)
+    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
+    assert found.values[0] == pytest.approx(exact.value, rel=1e-6, abs=exact.error + 1e-12)
+
+
+@settings(max_examples=100)
+@given(seeds, sizes, epsilons, distances, spreads)
+def test_gradients_are_those_of_finite_differences_and_negative(
+    seed: int, size: int, epsilon: float, distance: float, spread: float
+) -> None:
+    shift, first, second = pair(seed, size, distance, spread)
+    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
+    step = 1e-4 * random_covariance(np.random.default_rng(seed + 1), size, 0.5) * np.linalg.eigvalsh(second)[0]
+    after, before = (
+        gaussian_hockey_stick(epsilon, shift, first + sign * step, second + sign * step) for sign in (1, -1)
+    )
+    slope = float((found.gradients[0] * step).sum())
+    assert slope == pytest.approx((after.value - before.value) / 2, rel=1e-4, abs=after.error + 1e-13)
+    largest = np.abs(found.gradients[0]).max()
+    assert np.linalg.eigvalsh(found.gradients[0])[-1] <= 1e-7 * largest + 1e-12
+
+
+def test_many_pairs_at_once_are_the_same_as_one_by_one() -> None:
+    made = [pair(seed, 3, 1.0, 0.3) for seed in range(300)]
+    shifts, firsts, seconds = (np.array(column) for column in zip(*made, strict=True))
+    epsilon = np.linspace(0, 3, 300)
+    together = hockey_stick_estimates(epsilon, shifts, firsts, seconds)
+    for k in range(0, 300, 37):
+        alone = hockey_stick_estimates(epsilon[[k]], shifts[[k]], firsts[[k]], seconds[[k]])
+        assert together.values[k] == pytest.approx(alone.values[0], rel=1e-12)
+        np.testing.assert_allclose(together.gradients[k], alone.gradients[0], rtol=1e-9, atol=1e-12)
