@@ -3,9 +3,9 @@
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.upper_bound import delta_upper_bound
+from distpriv.guarantees.total_variation import total_variation_upper_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -27,7 +27,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     """Return how often the best attacker is right at most, by what the certificate rests on.
 
     With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics with a density; elsewhere
-    it is the ceiling of the certified (ε, δ), or a bound on :math:`(1 + H_0)/2` where Gaussian noise is mixed in.
+    it is the ceiling of the certified (ε, δ), or a bound on :math:`(1 + H_0)/2` for Laplace noise if that is less.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -39,6 +39,9 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     ceiling = 1.0
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
-    if certificate.trust == "sampling" or not isinstance(mechanism.noise, GaussianNoise | NoNoise):
+    noise = mechanism.noise
+    if certificate.trust == "sampling" or isinstance(noise, UnimodalNoise):
         return ceiling
-    return min(ceiling, (1 + delta_upper_bound(model, mechanism.noise, epsilon=0.0)) / 2)
+    if isinstance(noise, LaplaceNoise | SumNoise):
+        return min(ceiling, (1 + total_variation_upper_bound(model, noise)) / 2)
+    return min(ceiling, (1 + exact_delta(model, noise, epsilon=0.0)) / 2)

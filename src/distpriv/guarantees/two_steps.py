@@ -108,11 +108,21 @@ class TwoSteps:
             return Way(rest=rest, terms=((0.5, left), (0.5, max(0.0, epsilon - self.middle))), nothing=nothing)
         return Way(rest=rest, terms=((1.0, left),), nothing=nothing)
 
+    def change_of_covariance(self) -> Way:
+        """Return the way that carries all it can and counts only what is left, at ε = 0."""
+        way = self._way(0.0, 1.0)
+        return Way(rest=way.rest, terms=((1.0, 0.0),), nothing=way.nothing)
+
+    @cached_property
+    def own(self) -> float:
+        """The deviation of what the attacker does not know along the first axis, rounded down; 0 if unknown."""
+        return _own_deviation(self.second)
+
     @cached_property
     def middle(self) -> float:
         """A bound on log M/R on the side of the mean of M where R's mean is, one axis carrying the whole shift."""
         scale = float(np.linalg.norm(self.loadings)) / math.sqrt(2)
-        own = _own_deviation(self.second)
+        own = self.own
         distance = self.cost * scale
         if own == 0 or distance > 1e3 * own:
             return self.cost

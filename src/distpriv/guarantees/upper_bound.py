@@ -28,7 +28,7 @@ from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
 
-__all__ = ["delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
+__all__ = ["bound_by", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
 EVALUATIONS = 80
 """How many points the mean over the Laplace noise's variances may take for one pair."""
@@ -71,7 +71,7 @@ def worst_pair_upper_bound(
     for pair in sorted(steps, key=lambda p: -by[p]):
         factor, step = at(pair)[1], steps[pair]
         way = min(ways[pair], key=step.estimate) if by[pair] > CLOSE * most else ways[pair][0]
-        found = min(1.0, factor * _bound(step, way, most / factor))
+        found = min(1.0, factor * bound_by(step, way, most / factor))
         worst, most = (pair, found) if found > most else (worst, most)
     return worst, most
 
@@ -94,7 +94,7 @@ def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *,
     return max(found)
 
 
-def _bound(steps: TwoSteps, way: Way, enough: float) -> float:
+def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
     """Return the bound by one way; with `enough` a number that it need not be lower than.
 
     With more than two exponentials the divergence is taken where all of them equal the least, which is an exponential
