@@ -5,7 +5,7 @@ nothing in them refused or dropped. After that there are two ways to look at it:
 one pass inside the engine, and the rows themselves, in memory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -45,11 +45,28 @@ class RowPool:
     columns: Mapping[str, NDArray[Any]]
     strata: Mapping[str, NDArray[np.bool_]]
 
-    def positions(self, predicate: str | None, satisfied: bool = True) -> Rows:
-        """Return where the rows of a stratum are; with no predicate, all of them."""
-        if predicate is None:
-            return np.arange(self.size)
-        return np.flatnonzero(self.strata[predicate] == satisfied)
+    def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
+        """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
+        if among is None:
+            return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
+        return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
+
+    def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
+        """Return shares of the rows, chosen at random, no row in two of them.
+
+        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
+        one row.
+        """
+        alike = [np.arange(self.size)]
+        for predicate in self.strata:
+            alike = [self.positions(predicate, side, rows) for rows in alike for side in (True, False)]
+            alike = [rows for rows in alike if len(rows)]
+        rng = np.random.default_rng(seed)
+        split = []
+        for rows in alike:
+            ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
+            split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
+        return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
 
 
 @frozen(kw_only=True, slots=False, eq=False)

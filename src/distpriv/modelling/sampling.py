@@ -100,7 +100,7 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
         if isinstance(statistic, FunctionOfRows):
             released.append(np.stack([_call(name, statistic, pool, dataset) for dataset in rows]))
         else:
-            released.append(statistic.evaluate(next(numbers)[rows])[:, np.newaxis])
+            released.append(statistic.evaluate(next(numbers).take(rows))[:, np.newaxis])
     return np.concatenate(released, axis=1)
 
 

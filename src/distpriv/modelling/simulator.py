@@ -1,21 +1,37 @@
 """Datasets drawn from the reference rows behind a model."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
 from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled, unpaired_column
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
-from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
-__all__ = ["RowSimulator", "refuse_too_few_rows"]
+__all__ = ["RowSimulator", "Split", "refuse_too_few_rows"]
+
+
+@frozen(kw_only=True)
+class Split:
+    """The rows of every table, split at random into shares."""
+
+    shares: tuple[float, ...]
+    seed: int
+    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
+
+    def rows(self, table: ReferenceTable, number: int) -> Rows:
+        """Return the rows of a table that are in a part."""
+        if id(table) not in self._parts:
+            self._parts[id(table)] = table.pool.parts(self.shares, self.seed)
+        return self._parts[id(table)][number]
 
 
 @frozen(kw_only=True)
@@ -29,7 +45,39 @@ class RowSimulator:
     replacement: bool = False
     processes: int | None = None
     progress: Progress = silent
+    part: tuple[Split, int] | None = None
+    """Which rows to draw from, a split and a number of a part; all of them when there is none."""
     _pairings: dict[str, RowPairing] = field(factory=dict, init=False, repr=False)
+    _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
+
+    def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
+        """Return simulators that draw from shares of the rows, no row in two of them.
+
+        Every part has its share of each stratum. The law of a part's datasets is close to that of all rows, and not the
+        same: its rows are another finite population.
+        """
+        split = Split(shares=tuple(shares), seed=seed)
+        return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
+
+    def over(self, source: Any, missing: Missing) -> Self:
+        """Return a simulator of the same scenarios over other tables.
+
+        Args:
+            source: a table for the shares, or tables by the name of their scenario.
+            missing: "refuse" or "drop" rows with nothing in a used column.
+        """
+        shares = dict.fromkeys(s.predicate for s in self.scenarios.values() if isinstance(s, ShareScenario))
+        opened: dict[tuple[int, bool], ReferenceTable] = {}
+        tables = {}
+        for name, scenario in self.scenarios.items():
+            given = source[name] if isinstance(source, Mapping) and name in source else source
+            own = isinstance(scenario, TableScenario)
+            if isinstance(given, Mapping) or (own and given is source):
+                raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
+            if (id(given), own) not in opened:
+                opened[id(given), own] = ReferenceTable.open(given, self.query, () if own else shares, missing)
+            tables[name] = opened[id(given), own]
+        return evolve(self, tables=tables, part=None)
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
@@ -124,10 +172,9 @@ class RowSimulator:
         assert isinstance(second, ShareScenario)
         for name in pair:
             self._strata(name)
-        pool = self.tables[pair[0]].pool
         fewer, more = sorted((first.positives, second.positives))
         first_has_more = first.positives > second.positives
-        positives, negatives = pool.positions(first.predicate), pool.positions(first.predicate, satisfied=False)
+        positives, negatives = (self._positions(pair[0], first.predicate, side) for side in (True, False))
         common_positives, common_negatives = fewer, first.records - more
         return Swap(
             common_out=common_positives if first_has_more else common_negatives,
@@ -143,7 +190,8 @@ class RowSimulator:
         pool = self.tables[scenario.name].pool
         if scenario.predicate not in self._pairings:
             features = row_features(self.query, pool, scenario.records)
-            sides = features[pool.positions(scenario.predicate)], features[pool.positions(scenario.predicate, False)]
+            rows = [self._positions(scenario.name, scenario.predicate, side) for side in (True, False)]
+            sides = features[rows[0]], features[rows[1]]
             if moved_by_swapped_rows(self.query):
                 sides = in_units_of_noise(*sides, self._largest_swap(scenario.predicate))
             self._pairings[scenario.predicate] = RowPairing.between(*sides)
@@ -155,25 +203,37 @@ class RowSimulator:
         return max(s.positives for s in shares) - min(s.positives for s in shares)
 
     def _strata(self, name: str) -> list[Stratum]:
-        scenario, pool = self.scenarios[name], self.tables[name].pool
+        scenario = self.scenarios[name]
         if isinstance(scenario, TableScenario):
-            strata = [Stratum(rows=pool.positions(None), size=scenario.records)]
+            strata = [Stratum(rows=self._positions(name, None, True), size=scenario.records)]
         else:
+            sizes = {True: scenario.positives, False: scenario.records - scenario.positives}
             strata = [
-                Stratum(rows=pool.positions(scenario.predicate, True), size=scenario.positives),
-                Stratum(rows=pool.positions(scenario.predicate, False), size=scenario.records - scenario.positives),
+                Stratum(rows=self._positions(name, scenario.predicate, side), size=size) for side, size in sizes.items()
             ]
         if not self.replacement:
+            place = "the reference table" if self.part is None else "a part of the table"
             for stratum, label in zip(strata, ("satisfied", "not satisfied"), strict=False):
-                refuse_too_few_rows(scenario, label, stratum.size, len(stratum.rows))
+                refuse_too_few_rows(scenario, label, stratum.size, len(stratum.rows), place)
         return strata
 
+    def _positions(self, name: str, predicate: str | None, satisfied: bool) -> Rows:
+        """Return where the rows of a stratum are, those of this part only."""
+        table = self.tables[name]
+        key = (id(table), predicate, satisfied)
+        if key not in self._rows:
+            among = None if self.part is None else self.part[0].rows(table, self.part[1])
+            self._rows[key] = table.pool.positions(predicate, satisfied, among)
+        return self._rows[key]
 
-def refuse_too_few_rows(scenario: ShareScenario | TableScenario, stratum: str, wanted: int, rows: int) -> None:
+
+def refuse_too_few_rows(
+    scenario: ShareScenario | TableScenario, stratum: str, wanted: int, rows: int, place: str = "the reference table"
+) -> None:
     """Refuse to draw more rows without replacement than there are."""
     if wanted > rows:
         of = f"rows where {scenario.predicate} is {stratum}" if isinstance(scenario, ShareScenario) else "rows"
         raise InvalidSecret(
-            f"scenario {scenario.name!r} needs {wanted:,} {of} and the reference table has {rows:,}: give a larger "
+            f"scenario {scenario.name!r} needs {wanted:,} {of} and {place} has {rows:,}: give a larger "
             "table, fewer records, or replacement=True."
         )

@@ -1,0 +1,1 @@
+"""Attacks on releases, and what their success proves about the noise."""

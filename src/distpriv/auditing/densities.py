@@ -1,0 +1,129 @@
+"""The density of a release in one scenario, f_θ taken as Gaussian, and of noise around a point."""
+
+import math
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import qmc
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
+
+__all__ = ["gaussian_log_density", "log_density", "mixture_log_density", "refuse_without_density", "regular"]
+
+REGULAR = 1e-9
+"""The share of each statistic's variance that is added, so that a law without variance somewhere has a density."""
+
+MIXED = 6
+"""2 to this power Gaussians stand for Laplace noise along several axes."""
+
+CELLS = 200_000
+"""Differences computed at once."""
+
+
+def regular(covariance: Floats) -> Floats:
+    """Return a covariance of full rank next to the given one."""
+    spread = np.diag(covariance)
+    return np.asarray(covariance + REGULAR * np.diag(np.where(spread > 0, spread, 1.0)))
+
+
+def gaussian_log_density(values: Floats, mean: Floats, covariance: Floats) -> Floats:
+    """Return the log density of N(mean, covariance), a covariance without full rank made regular first.
+
+    >>> gaussian_log_density(np.array([[0.0], [1.0]]), np.zeros(1), np.eye(1)).round(4)
+    array([-0.9189, -1.4189])
+    """
+    factor = np.linalg.cholesky(regular(covariance))
+    white = (values - mean) @ np.linalg.inv(factor).T
+    constant = np.log(np.diag(factor)).sum() + len(mean) / 2 * math.log(2 * np.pi)
+    return np.asarray(-np.einsum("ij,ij->i", white, white) / 2 - constant)
+
+
+def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLaw) -> Floats:
+    r"""Return the log density of N(mean, covariance) + Z.
+
+    Gaussian noise only widens the covariance. Lap(b) along one axis v is integrated in closed form: along v the
+    Gaussian has deviation :math:`s = (v^\top C^{-1} v)^{-1/2}`, and N(0, s²) + Lap(b) has the normal-Laplace density.
+    Several axes are a mixture: Lap(b) is a Gaussian whose variance is exponential with mean 2b². The mixture has
+    64 members, and noise of any other law counts as Gaussian: good enough for an attack, which may use any function.
+
+    >>> noise = LaplaceNoise(axes=[[1.0]], scales=[2.0])
+    >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
+    array([-1.39])
+    """
+    parts = noise.parts if isinstance(noise, SumNoise) else (noise,)
+    laplace = [part for part in parts if isinstance(part, LaplaceNoise)]
+    widened = covariance + sum(part.covariance for part in parts if not isinstance(part, LaplaceNoise))
+    axes = np.concatenate([np.zeros((len(mean), 0)), *(part.axes for part in laplace)], axis=1)
+    scales = np.concatenate([np.zeros(0), *(part.scales for part in laplace)])
+    axes, scales = axes[:, scales > 0], scales[scales > 0]
+    if len(scales) == 0:
+        return gaussian_log_density(values, mean, widened)
+    if len(scales) == 1:
+        return _one_laplace_axis(values - mean, widened, axes[:, 0], float(scales[0]))
+    fill = qmc.Sobol(len(scales), scramble=False).random_base2(MIXED) + 2.0 ** -(MIXED + 1)
+    members = [
+        gaussian_log_density(values, mean, widened + (axes * (-2 * scales**2 * np.log1p(-quantiles))) @ axes.T)
+        for quantiles in fill
+    ]
+    return np.asarray(logsumexp(members, axis=0) - math.log(len(fill)))
+
+
+def _one_laplace_axis(centred: Floats, covariance: Floats, axis: Floats, scale: float) -> Floats:
+    towards = np.linalg.solve(regular(covariance), axis)
+    deviation = 1 / math.sqrt(axis @ towards)
+    along = centred @ towards * deviation**2
+    across = gaussian_log_density(centred - np.outer(along, axis), np.zeros(len(axis)), covariance)
+    ratio = deviation / scale
+    sides = np.logaddexp(
+        -along / scale + log_ndtr(along / deviation - ratio), along / scale + log_ndtr(-along / deviation - ratio)
+    )
+    return np.asarray(across + math.log(deviation * math.sqrt(2 * np.pi) / (2 * scale)) + ratio**2 / 2 + sides)
+
+
+def mixture_log_density(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
+    """Return the log density of noise around points drawn evenly from `centres`; it must have a density.
+
+    >>> mixture_log_density(np.zeros((1, 1)), np.array([[-1.0], [1.0]]), GaussianNoise.isotropic(1, 1.0)).round(4)
+    array([-1.4189])
+    """
+    refuse_without_density(noise)
+    block = max(1, CELLS // len(centres))
+    found = np.empty(len(values))
+    for start in range(0, len(values), block):
+        kernel = _log_kernel(values[start : start + block], centres, noise)
+        top = kernel.max(axis=1)
+        kernel -= top[:, np.newaxis]
+        found[start : start + block] = top + np.log(np.exp(kernel, out=kernel).mean(axis=1))
+    return found
+
+
+def refuse_without_density(noise: NoiseLaw) -> None:
+    """Refuse noise that leaves a direction bare."""
+    full = [p for p in (noise.parts if isinstance(noise, SumNoise) else (noise,)) if _is_full(p)]
+    if not full:
+        raise InvalidInput(
+            "the noise leaves a direction without noise, so the release has no density: give a mechanism with noise in "
+            "every direction."
+        )
+
+
+def _is_full(part: NoiseLaw) -> bool:
+    sizes = part.variances if isinstance(part, GaussianNoise) else getattr(part, "scales", np.zeros(0))
+    return len(sizes) == part.dimension and bool((sizes > 0).all())
+
+
+def _log_kernel(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
+    if isinstance(noise, GaussianNoise):
+        to_white = noise.axes / np.sqrt(noise.variances)
+        constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.variances).sum()) / 2
+        return np.asarray(-cdist(values @ to_white, centres @ to_white, "sqeuclidean") / 2 - constant)
+    if isinstance(noise, LaplaceNoise):
+        to_unit = noise.axes / noise.scales
+        constant = np.log(2 * noise.scales).sum()
+        return np.asarray(-cdist(values @ to_unit, centres @ to_unit, "cityblock") - constant)
+    apart = (values[:, np.newaxis] - centres).reshape(-1, values.shape[1])
+    none = np.zeros((noise.dimension, noise.dimension))
+    return log_density(apart, np.zeros(noise.dimension), none, noise).reshape(len(values), len(centres))

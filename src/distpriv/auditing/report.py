@@ -1,0 +1,113 @@
+"""What an audit found, as a frozen value that prints as a table and a sentence."""
+
+import json
+from typing import Any
+
+from attrs import asdict, frozen
+
+from distpriv.auditing.measures import Measures
+from distpriv.framework.secrets import Pair
+
+__all__ = ["AttackResult", "AuditReport"]
+
+
+@frozen(kw_only=True)
+class AttackResult:
+    """One attack: what it achieves on unseen rows, defended and not, and what it proves about the modelled law."""
+
+    name: str
+    defended: Measures
+    undefended: Measures
+    accuracy_lower_bound: float
+    epsilon_lower_bound: float
+    """At the claim's δ. All bounds of a report hold together with its confidence."""
+
+    @property
+    def accuracy(self) -> float:
+        """How often it is right about a release."""
+        return self.defended.accuracy
+
+
+@frozen(kw_only=True)
+class AuditReport:
+    """All attacks, the strongest first, held against what the mechanism claims."""
+
+    mechanism: str
+    pair: Pair
+    epsilon: float
+    """What is claimed: the certificate's ε and δ if it holds, else the target's."""
+    delta: float
+    certificate_holds: bool
+    attack_accuracy_ceiling: float
+    """The most that the claimed (ε, δ) allows."""
+    modelled_accuracy: float | None
+    """The best attack on Gaussian statistics with this noise; none where that is not computed."""
+    attacks: tuple[AttackResult, ...]
+    confidence: float
+    shadows: int
+    releases: int
+    seed: int
+    populations: str
+
+    @property
+    def epsilon_lower_bound(self) -> float:
+        """The highest bound of all attacks, which they have together with the report's confidence."""
+        return max(attack.epsilon_lower_bound for attack in self.attacks)
+
+    @property
+    def accuracy_lower_bound(self) -> float:
+        """The highest bound of all attacks, which they have together with the report's confidence."""
+        return max(attack.accuracy_lower_bound for attack in self.attacks)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the claim is ruled out at the report's confidence."""
+        return self.epsilon_lower_bound > self.epsilon or self.accuracy_lower_bound > self.attack_accuracy_ceiling
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in one sentence."""
+        best = self.attacks[0]
+        low, high = best.defended.interval
+        claim = f"({self.epsilon:g}, {self.delta:.3g})" + ("" if self.certificate_holds else ", the target,")
+        count = f"the best of {len(self.attacks)} attacks" if len(self.attacks) > 1 else "the attack"
+        measured = (
+            f"{count}, {best.name}, was right {best.accuracy:.1%} ± {100 * (high - low) / 2:.1f} of the time, where "
+            f"{claim} allows {self.attack_accuracy_ceiling:.1%}{self._modelled()}"
+        )
+        if self.failed:
+            return (
+                f"FAILED: with {self.confidence:.0%} confidence the release is not what it claims: ε is at least "
+                f"{self.epsilon_lower_bound:.3g}, and {measured}."
+            )
+        return f"passed: no attack exceeded the claim; {measured}; ε is at least {self.epsilon_lower_bound:.3g}."
+
+    def _modelled(self) -> str:
+        if self.modelled_accuracy is None:
+            return ""
+        over = "; an attack does better, so the statistics are not as modelled (see diagnose)"
+        beaten = self.accuracy_lower_bound > self.modelled_accuracy
+        return f" and the Gaussian model {self.modelled_accuracy:.1%}{over if beaten else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        found = {"failed": self.failed, "verdict": self.verdict, "epsilon_lower_bound": self.epsilon_lower_bound}
+        return dict(json.loads(json.dumps(asdict(self) | found)))
+
+    def __str__(self) -> str:
+        head = f"{'attack':<12} {'accuracy':>15} {'undefended':>10} {'AUC':>6} {'TPR at 1 % FPR':>14} {'ε ≥':>7}"
+        rows = [
+            f"{attack.name:<12} {attack.accuracy:>6.1%} ± {50 * _width(attack):>4.1f} % "
+            f"{attack.undefended.accuracy:>10.1%} {attack.defended.auc:>6.3f} "
+            f"{attack.defended.tpr_at_1_percent_fpr:>14.1%} {attack.epsilon_lower_bound:>7.3f}"
+            for attack in self.attacks
+        ]
+        title = (
+            f"{self.mechanism}: {self.pair[0]} against {self.pair[1]}, {self.shadows:,} shadows and {self.releases:,} "
+            f"releases, bounds at {self.confidence:.0%} confidence"
+        )
+        return "\n".join([title, head, *rows, self.verdict, f"({self.populations})"])
+
+
+def _width(attack: AttackResult) -> float:
+    return attack.defended.interval[1] - attack.defended.interval[0]
