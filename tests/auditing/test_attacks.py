@@ -14,7 +14,7 @@ from distpriv.guarantees.exact_delta import pair_delta
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 
 NOISE = GaussianNoise.of(np.array([[2.0, 1.5], [1.5, 3.0]]))
-ALONG = LaplaceNoise(axes=[[0.6], [0.8]], scales=[2.0])
+ALONG = LaplaceNoise(axes=np.array([[0.6], [0.8]]), scales=np.array([2.0]))
 
 
 def best(noise: GaussianNoise | NoNoise) -> float:

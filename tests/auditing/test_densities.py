@@ -36,14 +36,14 @@ def test_gaussian_noise_widens_the_covariance() -> None:
 @settings(max_examples=15)
 @given(st.floats(0.2, 8))
 def test_laplace_noise_along_one_axis_is_integrated_exactly(scale: float) -> None:
-    noise = LaplaceNoise(axes=AXIS[:, np.newaxis], scales=[scale])
+    noise = LaplaceNoise(axes=AXIS[:, np.newaxis], scales=np.array([scale]))
     found = np.exp(log_density(VALUES, MEAN, COVARIANCE, noise))
     assert found == pytest.approx([integrated(value, COVARIANCE, scale) for value in VALUES], rel=1e-5)
 
 
 def test_and_beside_gaussian_noise() -> None:
     noise = SumNoise(
-        parts=(LaplaceNoise(axes=AXIS[:, np.newaxis], scales=[2.0]), GaussianNoise.of(np.diag([0.5, 0.1])))
+        parts=(LaplaceNoise(axes=AXIS[:, np.newaxis], scales=np.array([2.0])), GaussianNoise.of(np.diag([0.5, 0.1])))
     )
     wanted = [integrated(value, COVARIANCE + np.diag([0.5, 0.1]), 2.0) for value in VALUES]
     assert np.exp(log_density(VALUES, MEAN, COVARIANCE, noise)) == pytest.approx(wanted, rel=1e-5)
@@ -54,7 +54,7 @@ def test_several_laplace_axes_come_close() -> None:
     found = log_density(VALUES, np.zeros(2), np.eye(2), noise)
     one = [
         [
-            math.log(quad(lambda t, x=x: norm.pdf(x - t) * laplace.pdf(t, scale=1.5), -40, 40, points=[0.0])[0])  # type: ignore[misc]
+            math.log(quad(lambda t, x=x: norm.pdf(x - t) * laplace.pdf(t, scale=1.5), -40, 40, points=[0.0])[0])
             for x in value
         ]
         for value in VALUES
@@ -70,8 +70,8 @@ def test_a_law_without_variance_somewhere_has_a_density_all_the_same() -> None:
 
 LAWS: list[NoiseLaw] = [
     GaussianNoise.of(np.array([[2.0, 0.3], [0.3, 1.0]])),
-    LaplaceNoise(axes=[[0.6, -0.8], [0.8, 0.6]], scales=[1.0, 2.0]),
-    SumNoise(parts=(LaplaceNoise(axes=[[0.6], [0.8]], scales=[1.0]), GaussianNoise.isotropic(2, 1.0))),
+    LaplaceNoise(axes=np.array([[0.6, -0.8], [0.8, 0.6]]), scales=np.array([1.0, 2.0])),
+    SumNoise(parts=(LaplaceNoise(axes=AXIS[:, np.newaxis], scales=np.array([1.0])), GaussianNoise.isotropic(2, 1.0))),
 ]
 
 

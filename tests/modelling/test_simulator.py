@@ -1,9 +1,12 @@
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.errors import InvalidSecret
+from distpriv.errors import InvalidModel, InvalidSecret
+from distpriv.modelling.reference import RowPool
 from distpriv.modelling.simulator import RowSimulator
 
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
@@ -41,3 +44,57 @@ def test_with_replacement_a_stratum_may_be_smaller_than_its_share() -> None:
     assert simulator(0.8, 0.6, records=10, replacement=True).samples("s @ 0.8", 20, 0).shape == (20, 1)
     with pytest.raises(InvalidSecret, match="or replacement=True"):
         simulator(0.8, 0.6, records=10)
+
+
+@given(st.integers(20, 60), st.integers(0, 1000), st.floats(0.1, 0.5), st.floats(0.1, 0.5))
+def test_parts_have_no_row_in_common_and_their_share_of_every_stratum(
+    rows: int, seed: int, first: float, second: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    strata = {name: rng.random(rows) < 0.5 for name in ("s", "t")}
+    pool = RowPool(size=rows, numbers=np.zeros((0, rows)), columns={}, strata=strata)
+    parts = pool.parts((first, second), seed)
+    assert len(set(np.concatenate(parts).tolist())) == sum(map(len, parts))
+    for s in (True, False):
+        for t in (True, False):
+            alike = (strata["s"] == s) & (strata["t"] == t)
+            for part, share in zip(parts, (first, second), strict=True):
+                assert abs(alike[part].sum() - share * alike.sum()) <= 1
+
+
+def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike() -> None:
+    query, share = (
+        dp.Query(first=dp.function(lambda rows: rows["x"][0], columns=["x"])),
+        dp.Share("s", values=(0.2, 0.4)),
+    )
+    table = pl.DataFrame({"x": np.arange(60.0), "s": np.arange(60) < 30})
+    model = dp.model(table, query, share, records=5, draws=10)
+    assert isinstance(model.simulator, RowSimulator)
+
+    def seen(seed: int) -> list[set[float]]:
+        assert isinstance(model.simulator, RowSimulator)
+        return [set(part.samples("s @ 0.4", 2000, 1).ravel()) for part in model.simulator.split((0.5, 0.5), seed)]
+
+    one, other = seen(3)
+    assert not one & other
+    assert one | other == set(np.arange(60.0))
+    assert seen(3) == [one, other] != seen(4)
+
+
+def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired() -> None:
+    query, share = dp.Query(x=dp.total("x")), dp.Share("s", values=(0.0, 1.0))
+    table = pl.DataFrame({"x": np.arange(40.0), "s": np.arange(40) < 20})
+    model = dp.model(table, query, share, records=1)
+    assert isinstance(model.simulator, RowSimulator)
+    parts = model.simulator.split((0.5, 0.5), 0)
+    for pairing in ("independent", "transport"):
+        drawn = [np.concatenate(part.coupled_samples(("s @ 0", "s @ 1"), 500, 0, pairing)) for part in parts]
+        assert not set(drawn[0].ravel()) & set(drawn[1].ravel())
+
+
+def test_the_same_scenarios_can_be_drawn_from_another_table() -> None:
+    simulated = simulator(0.2, 0.6)
+    other = simulated.over(TABLE.with_columns(x=pl.col("x") + 100), "refuse")
+    assert np.array_equal(other.samples("s @ 0.2", 20, 0), simulated.samples("s @ 0.2", 20, 0) + 100)
+    with pytest.raises(InvalidModel, match=r"'s @ 0\.2' has no table among the sources"):
+        simulated.over({"boom": TABLE}, "refuse")

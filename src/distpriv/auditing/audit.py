@@ -63,7 +63,7 @@ def audit(
         pair: the protected pair to tell apart; the one that is easiest to tell apart with this noise when not given.
         attacks: names of the arsenal, attacks, or scikit-learn classifiers, which are trained on shadow releases.
         shadows: how many shadow datasets the attacks learn from, half of each scenario.
-        releases: how many releases they are tried on, half of each scenario.
+        releases: how many releases they are tried on, half of each scenario; fewer where the query is slow.
         confidence: the probability with which all bounds of the report hold together, at least.
         seed: the same seed gives the same report.
         progress: told as attacks are done.
@@ -86,7 +86,7 @@ def audit(
     confidence = real("confidence", confidence, InvalidInput, above=0, below=1, cure="0.95 is usual")
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="any whole number will do")
     chosen = easiest_pair(model, mechanism.noise) if pair is None else _protected(model, pair)
-    places = populations(model, source, seed, progress)
+    places = populations(model, chosen, source, seed, progress)
     claim = claim_of(mechanism.certificate)
     trial = _Trial.draw(model, chosen, mechanism.noise, places, shadows, releases, seed)
     results = []

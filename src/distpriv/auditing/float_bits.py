@@ -1,8 +1,8 @@
 r"""Tell values apart by the low-order bits that floating-point noise leaves behind.
 
 A floating-point number below 1/2 may have bits below 2⁻⁵³; one between 1/2 and 1 has none. Released from x = 0, noise
-keeps all bits of its own. Released from x = 1, a sum below 1/2 comes from noise below −1/2, which has no such bits, and a
-larger sum is rounded to numbers that have none either. So a release with finer bits than 2⁻⁵³ **cannot** come from 1, and
+keeps all its bits. Released from x = 1, a sum below 1/2 comes from noise below −1/2, which has no such bits, and a
+larger sum is rounded to numbers that have none either. So a release with bits below 2⁻⁵³ **cannot** come from 1, and
 often comes from 0, whatever the scale of the noise and whatever ε is claimed (Mironov 2012).
 """
 

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress
@@ -39,8 +40,8 @@ class Populations:
     description: str
 
 
-def populations(model: QueryModel, source: Any, seed: int, progress: Progress) -> Populations:
-    """Return where to draw from: a source, or the model's own rows, in two halves; or f_θ where there are no rows."""
+def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress: Progress) -> Populations:
+    """Return where to draw a pair from: a source or the model's own rows, in two halves; or f_θ if there are no rows."""
     simulator = model.simulator
     if not isinstance(simulator, RowSimulator):
         if source is not None:
@@ -51,7 +52,7 @@ def populations(model: QueryModel, source: Any, seed: int, progress: Progress) -
     rows = simulator if source is None else simulator.over(source, model.provenance.missing)  # type: ignore[arg-type]
     shadow, test = evolve(rows, progress=progress).split((0.5, 0.5), seed)
     for part in (shadow, test):
-        _refuse_too_few(part)
+        _refuse_too_few(part, pair)
     where = "the reference rows" if source is None else "the source"
     return Populations(
         shadow=shadow,
@@ -62,9 +63,9 @@ def populations(model: QueryModel, source: Any, seed: int, progress: Progress) -
     )
 
 
-def _refuse_too_few(part: RowSimulator) -> None:
+def _refuse_too_few(part: RowSimulator, pair: Pair) -> None:
     """Refuse when half of the rows is too few for a dataset."""
-    for name in part.scenarios:
+    for name in pair:
         try:
             part.samples(name, 1, 0)
         except InvalidSecret as failure:
