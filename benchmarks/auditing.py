@@ -9,7 +9,7 @@ from benchmarks.modelling import INCOME, QUERY, seconds
 from distpriv.auditing.experiment import attack_accuracies
 
 SHADOWS = TESTS = 200
-REPETITIONS = 20
+REPETITIONS = 50
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 SHARE = 10_000 / 45_222
 """What the paper allocates to shadows, and to tests."""

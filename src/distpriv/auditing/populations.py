@@ -41,7 +41,7 @@ class Populations:
 
 
 def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress: Progress) -> Populations:
-    """Return where to draw a pair from: a source or the model's own rows, in two halves; or f_θ if there are no rows."""
+    """Return where to draw a pair from: two halves of a source or of the model's rows; f_θ where there are none."""
     simulator = model.simulator
     if not isinstance(simulator, RowSimulator):
         if source is not None:

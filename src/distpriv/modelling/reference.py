@@ -59,8 +59,8 @@ class RowPool:
         """
         alike = [np.arange(self.size)]
         for predicate in self.strata:
-            alike = [self.positions(predicate, side, rows) for rows in alike for side in (True, False)]
-            alike = [rows for rows in alike if len(rows)]
+            sides = [(rows, self.strata[predicate][rows]) for rows in alike]
+            alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
         rng = np.random.default_rng(seed)
         split = []
         for rows in alike:
