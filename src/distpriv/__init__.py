@@ -22,6 +22,7 @@ from distpriv.framework.target import PrivacyTarget
 
 if TYPE_CHECKING:
     from distpriv import datasets, distances, mechanisms
+    from distpriv.auditing.audit import audit
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
     from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
     from distpriv.guarantees.upper_bound import delta_upper_bound
@@ -30,20 +31,26 @@ if TYPE_CHECKING:
     from distpriv.modelling.model import QueryModel, empirical_model, gaussian_model
     from distpriv.planning.least_epsilon import least_epsilon
     from distpriv.planning.plan import Plan, plan
+    from distpriv.releasing.ledger import Ledger
+    from distpriv.releasing.release import Release, earlier_releases, release
 
 __all__ = [
+    "Ledger",
     "Plan",
     "PrivacyTarget",
     "Query",
     "QueryModel",
+    "Release",
     "Scenarios",
     "Share",
     "__version__",
+    "audit",
     "count",
     "datasets",
     "delta_upper_bound",
     "diagnose",
     "distances",
+    "earlier_releases",
     "empirical_model",
     "errors",
     "exact_delta",
@@ -60,16 +67,21 @@ __all__ = [
     "quantile",
     "relaxed",
     "relaxed_by_divergence",
+    "release",
     "total",
     "variance",
 ]
 
 # What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
 _LAZY = {
+    "Ledger": "distpriv.releasing.ledger",
     "Plan": "distpriv.planning.plan",
     "QueryModel": "distpriv.modelling.model",
+    "Release": "distpriv.releasing.release",
+    "audit": "distpriv.auditing.audit",
     "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
+    "earlier_releases": "distpriv.releasing.release",
     "empirical_model": "distpriv.modelling.model",
     "exact_delta": "distpriv.guarantees.exact_delta",
     "exact_epsilon": "distpriv.guarantees.exact_delta",
@@ -80,6 +92,7 @@ _LAZY = {
     "privacy_profile": "distpriv.guarantees.exact_delta",
     "relaxed": "distpriv.guarantees.relaxation",
     "relaxed_by_divergence": "distpriv.guarantees.relaxation",
+    "release": "distpriv.releasing.release",
 }
 _PACKAGES = ("datasets", "distances", "mechanisms")
 

@@ -11,12 +11,12 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertified
+from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.noise.description import noise_from_dict
 from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.plan import TRUST, trusted
 
-TRUSTS = ("assumed", "gaussian", "sampling")
+TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,9 @@ def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
 
 
 def test_believing_less_costs_more_noise(adult_plan: dp.Plan) -> None:
-    errors = [min(each.error for each in adult_plan.options if trusted(each, trust)) for trust in TRUSTS]  # type: ignore[arg-type]
+    errors = [
+        min(each.error for each in adult_plan.options if each.mechanism.certificate.holds_at(trust)) for trust in TRUSTS
+    ]
     assert errors == sorted(errors)
     assert errors[0] < errors[1] < errors[2]
     assert adult_plan.chosen is not None

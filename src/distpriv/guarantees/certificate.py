@@ -1,12 +1,13 @@
 """A certificate: what is promised, whether the target is met, and what that rests on."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from attrs import asdict, frozen
 
 from distpriv.framework.target import PrivacyTarget
 
-__all__ = ["Assumption", "Certificate", "Status", "Trust"]
+__all__ = ["TRUST", "Assumption", "Certificate", "Status", "Trust"]
 
 Trust = Literal["sampling", "gaussian", "assumed"]
 """How much must be believed.
@@ -14,6 +15,9 @@ Trust = Literal["sampling", "gaussian", "assumed"]
 `sampling`: only how the data were drawn. `gaussian`: also that f_θ is Gaussian with the modelled moments, on its
 lattice. `assumed`: also what the theorem assumes beyond that, which the data may contradict.
 """
+
+TRUST: dict[Trust, int] = {"assumed": 0, "gaussian": 1, "sampling": 2}
+"""How little must be believed: a certificate is good for its own level and for those below."""
 
 Status = Literal["proved", "checked", "assumed"]
 """Whether an assumption follows, was found to hold on the model, or has to be believed."""
@@ -50,6 +54,10 @@ class Certificate:
         """Whether the target is met at this level of trust."""
         return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
 
+    def holds_at(self, trust: Trust) -> bool:
+        """Tell whether the target is met and no more must be believed than at this level."""
+        return self.holds and TRUST[self.trust] >= TRUST[trust]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text.
 
@@ -70,6 +78,19 @@ class Certificate:
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "contradicted": self.contradicted,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the certificate that `to_dict` wrote down."""
+        return cls(
+            target=PrivacyTarget(**values["target"]),
+            epsilon=values["epsilon"],
+            delta=values["delta"],
+            trust=values["trust"],
+            theorem=values["theorem"],
+            assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
+            contradicted=values["contradicted"],
+        )
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

@@ -18,7 +18,15 @@ from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 
-__all__ = ["certified", "certified_laplace_theorem", "certified_sum", "certified_unimodal", "smoothed_target"]
+__all__ = [
+    "certified",
+    "certified_laplace_theorem",
+    "certified_sum",
+    "certified_unimodal",
+    "gaussian_certificate",
+    "smoothed_target",
+    "sum_certificate",
+]
 
 LARGEST_SMOOTHING = 1e-3
 """A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
@@ -46,7 +54,7 @@ def certified(
     The check adds the error of its own computation to δ. Noise that misses the target by no more than that is widened
     by a few parts in a million, so that it does not.
     """
-    certificate = _check(model, target, noise, theorem, assumptions)
+    certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
     if isinstance(noise, GaussianNoise) and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
         for more in WIDER:
             wider = evolve(noise, variances=noise.variances * (1 + more))
@@ -55,20 +63,21 @@ def certified(
                 status="proved",
                 evidence="room for the error of computing δ",
             )
-            found = _check(model, target, wider, theorem, (*assumptions, said))
+            found = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
             if found.holds:
                 noise, certificate = wider, found
                 break
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
-def _check(
+def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
     noise: GaussianNoise | NoNoise,
     theorem: str,
-    assumptions: Sequence[Assumption],
+    assumptions: Sequence[Assumption] = (),
 ) -> Certificate:
+    """Return what Gaussian noise, or none, is worth on the model as it is, by the exact check."""
     lattice, smoothed = _lattice_assumption(model, noise)
     if lattice.status == "checked":
         found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
@@ -104,7 +113,19 @@ def certified_sum(
     theorem: str,
     assumptions: Sequence[Assumption] = (),
 ) -> AdditiveMechanism:
-    """Return the mechanism with Laplace and Gaussian noise, certified by the bound of `upper_bound` on the model.
+    """Return the mechanism with Laplace and Gaussian noise, certified by the bound of `upper_bound` on the model."""
+    certificate = sum_certificate(model, target, noise, theorem, assumptions)
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
+def sum_certificate(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: SumNoise,
+    theorem: str,
+    assumptions: Sequence[Assumption] = (),
+) -> Certificate:
+    """Return what Laplace and Gaussian noise together are worth on the model as it is, by a proven bound.
 
     Given its variances the Laplace part only widens the Gaussian part, so the Gaussian part alone tells how well the
     lattice is smoothed.
@@ -117,7 +138,7 @@ def certified_sum(
     }
     pair, delta = worst_pair_upper_bound(model, noise, lambda p: (max(0.0, factors[p][0]), factors[p][1]))
     delta = min(1.0, delta + max(-most * math.expm1(min(0.0, reduced)) for reduced, most in factors.values()))
-    certificate = Certificate(
+    return Certificate(
         target=target,
         epsilon=target.epsilon,
         delta=delta,
@@ -135,7 +156,6 @@ def certified_sum(
             lattice,
         ),
     )
-    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def certified_laplace_theorem(

@@ -70,7 +70,7 @@ class Calibration:
     def shape_differences(self) -> list[Floats]:
         """Draw the differences of every law that choose the shape of the noise."""
         draws = min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws))
-        return self._measured(draws, 0, as_they_are)
+        return self.measured(draws, 0, as_they_are)
 
     def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> float:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
@@ -80,7 +80,7 @@ class Calibration:
         pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
-        drawn = [Lengths.rounded_up(lengths) for lengths in self._measured(self.draws, 1, measure)]
+        drawn = [Lengths.rounded_up(lengths) for lengths in self.measured(self.draws, 1, measure)]
         wanted = math.log(self.laws / self.failure)
         found = 0.0
         for lengths, bet in zip(drawn, bets, strict=True):
@@ -120,7 +120,8 @@ class Calibration:
             start = least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
         return bets, start
 
-    def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
+    def measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
+        """Draw differences of every law and measure them; stream 0 chooses, and stream 1 tests what was chosen."""
         seed = int(np.random.SeedSequence(self.seed).generate_state(2, np.uint64)[stream])
         found = []
         for group in self.groups:

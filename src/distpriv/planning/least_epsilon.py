@@ -6,12 +6,11 @@ from collections.abc import Callable
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.domains import one_of, real
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.option import Option
-from distpriv.planning.plan import TRUST, trusted
 from distpriv.planning.running import attempt
 from distpriv.progress import Progress, silent
 
@@ -63,7 +62,9 @@ def least_epsilon(
         def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
             target = PrivacyTarget(epsilon=epsilon, delta=delta)
             found = attempt(candidate, model, target, costs, seed)
-            return found.error if isinstance(found, Option) and trusted(found, trust) else math.inf
+            return (
+                found.error if isinstance(found, Option) and found.mechanism.certificate.holds_at(trust) else math.inf
+            )
 
         start = min(LARGEST, best / CLOSE)
         reached = error_at(start)

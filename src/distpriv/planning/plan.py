@@ -1,35 +1,35 @@
 """A plan: every mechanism on one model, and the one with the least error whose certificate holds."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
 from distpriv._version import __version__
-from distpriv.errors import InvalidInput, InvalidTarget, NotCertified
+from distpriv.errors import DistprivError, InvalidInput, InvalidTarget, NotCertified
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import TRUST, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.option import Option, Refusal
+from distpriv.planning.option import Option, Refusal, option
 from distpriv.planning.running import run_all
 from distpriv.planning.table import plan_table
 from distpriv.progress import Progress, silent
 
-__all__ = ["Plan", "plan", "trusted"]
-
-TRUST: dict[Trust, int] = {"assumed": 0, "gaussian": 1, "sampling": 2}
-"""How little must be believed: a certificate is good for its own level and for those below."""
+__all__ = ["Earlier", "Plan", "plan"]
 
 
-def trusted(found: Option, trust: Trust) -> bool:
-    """Tell whether a mechanism's certificate holds at this level of trust or a better one."""
-    certificate = found.mechanism.certificate
-    return certificate.holds and TRUST[certificate.trust] >= TRUST[trust]
+class Earlier(Protocol):
+    """Earlier releases of a dataset, which a new one must be certified together with."""
+
+    def calibrated(
+        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+    ) -> tuple[AdditiveMechanism, Certificate]:
+        """Return the mechanism with noise so wide that all releases hold together, and their certificate."""
 
 
 @frozen(kw_only=True)
@@ -50,7 +50,7 @@ class Plan:
     @property
     def chosen(self) -> Option | None:
         """The least error among the certificates that hold at the trust asked for; None if none does."""
-        return next((found for found in self.options if trusted(found, self.trust)), None)
+        return next((found for found in self.options if found.mechanism.certificate.holds_at(self.trust)), None)
 
     @property
     def alternatives(self) -> tuple[Option, ...]:
@@ -101,6 +101,7 @@ def plan(
     trust: Trust = "gaussian",
     weights: Weights = None,
     *,
+    after: Earlier | None = None,
     seed: int | None = None,
     processes: int | None = None,
     progress: Progress = silent,
@@ -114,6 +115,8 @@ def plan(
         target: the (ε, δ) to meet.
         trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``: what may have to be believed.
         weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
+        after: earlier releases of the dataset, as `distpriv.earlier_releases` returns them: noise is then widened
+            until all releases hold together.
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
         processes: how many to use; as many as pay off when not given.
         progress: is told how far the work is.
@@ -138,6 +141,8 @@ def plan(
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
     results = run_all(CANDIDATES, model, target, costs, seed=seed, processes=processes, progress=progress)
+    if after is not None:
+        results = [_together(found, after, model, trust, costs) for found in results]
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
         model=model,
@@ -148,3 +153,15 @@ def plan(
         options=tuple(sorted(options, key=lambda o: (o.error, -TRUST[o.mechanism.certificate.trust]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
     )
+
+
+def _together(
+    found: Option | Refusal, after: Earlier, model: QueryModel, trust: Trust, weights: Floats
+) -> Option | Refusal:
+    """Return an option as it would be after earlier releases; what does not hold by itself stays as it is."""
+    if isinstance(found, Refusal) or not found.mechanism.certificate.holds_at(trust):
+        return found
+    try:
+        return option(model, after.calibrated(model, found.mechanism, trust)[0], weights)
+    except DistprivError as refusal:
+        return Refusal(name=found.name, reason=str(refusal))

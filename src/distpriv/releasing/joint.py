@@ -1,0 +1,176 @@
+r"""Several releases from one dataset, certified as one.
+
+Releases share their data, so their ε do not add up: two that say nothing alone can say everything together. What is
+certified is the stack :math:`(F_1 + Z_1, …, F_t + Z_t)` as one release, with the noise that earlier answers have had. A
+new release has its noise widened until the stack holds. Under the Gaussian model that is the exact check, or the proven
+bound where there is Laplace noise; for any other query it is a test on coupled draws (`joint_draws`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from attrs import evolve, field, frozen
+
+from distpriv.errors import BudgetSpent, InvalidInput
+from distpriv.framework.queries import Query
+from distpriv.framework.secrets import ShareScenario
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
+from distpriv.guarantees.discretised import calibration_target, discretised_certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.from_rows import remodelled
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.integers import Discrepancy
+from distpriv.noise.lattice import on_lattice
+from distpriv.noise.laws import NoiseLaw, SumNoise
+from distpriv.releasing.joint_draws import JointDraws
+from distpriv.releasing.stack import stacked, widened
+
+__all__ = ["PastRelease", "Together"]
+
+WIDEST = 1e4
+"""Noise that would have to be so many times wider is refused: nothing would be left to read."""
+
+CLOSE = 1.002
+"""Noise is at most so many times wider than it need be."""
+
+Certifier = Callable[[float], Certificate]
+"""From how much wider the new noise is to the certificate of the stack."""
+
+THEOREM = "all releases of the dataset certified as one"
+
+
+@frozen(kw_only=True)
+class PastRelease:
+    """A release that has been made: what was asked, and the noise its answer has."""
+
+    query: Query
+    noise: NoiseLaw
+
+
+@frozen(kw_only=True)
+class Together:
+    """What has been released of a dataset, and what all of it together may cost."""
+
+    past: tuple[PastRelease, ...]
+    total: PrivacyTarget
+    seed: int | None = None
+    """Of coupled draws, where they are needed; a fresh one when not given."""
+    _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)
+
+    def calibrated(
+        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+    ) -> tuple[AdditiveMechanism, Certificate]:
+        """Return the mechanism with its noise widened until the stack holds at this trust, and the stack's certificate.
+
+        Raises:
+            BudgetSpent: no noise makes the stack hold.
+        """
+        if not self.past and self._implied(mechanism.certificate, trust):
+            return mechanism, evolve(mechanism.certificate, target=self.total)
+        widest = None
+        for certify in self._certifiers(model, mechanism, trust):
+            factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(trust))  # type: ignore[misc]
+            if factor is not None:
+                return self._widened(mechanism, factor), certify(factor)
+            widest = certify(WIDEST)
+        raise BudgetSpent(self._no_room(model, widest))
+
+    def _implied(self, certificate: Certificate, trust: Trust) -> bool:
+        """Tell whether what holds for a first release is no more than the total."""
+        within = certificate.epsilon <= self.total.epsilon and certificate.delta <= self.total.delta
+        return within and certificate.holds_at(trust)
+
+    def _widened(self, mechanism: AdditiveMechanism, factor: float) -> AdditiveMechanism:
+        if factor == 1:
+            return mechanism
+        wider = Assumption(
+            statement=f"noise is {factor:.4g} times as wide as this release alone would need",
+            status="proved",
+            evidence=f"so that all releases, {len(self.past)} of them earlier, hold epsilon = {self.total.epsilon:g}, "
+            f"delta = {self.total.delta:g} together",
+        )
+        certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
+        return evolve(mechanism, noise=widened(mechanism.noise, factor), certificate=certificate)
+
+    def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
+        """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
+        laws = [release.noise for release in self.past]
+        within = calibration_target(self.total)
+        whole = self._stack(model)
+
+        def drawn(certificate: Certificate, factor: float) -> Certificate:
+            noises = [*laws, widened(mechanism.noise, factor)]
+            cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
+            return discretised_certificate(certificate, cost, self.total)
+
+        @cache
+        def gaussian(factor: float) -> Certificate:
+            noise = stacked([*laws, widened(mechanism.noise, factor)])
+            said = self._assumptions()
+            if isinstance(noise, SumNoise):
+                return drawn(sum_certificate(whole, within, noise, THEOREM, said), factor)
+            return drawn(gaussian_certificate(whole, within, noise, THEOREM, said), factor)
+
+        exact = whole.query is not None and whole.query.has_exact_moments
+        if trust == "assumed" or (trust == "gaussian" and exact):
+            yield gaussian
+        if all(isinstance(scenario, ShareScenario) for scenario in whole.scenarios.values()):
+            draws = JointDraws.of(whole, stacked(laws), mechanism.noise, within, self.seed)
+            yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
+
+    def _stack(self, model: QueryModel) -> QueryModel:
+        """Return the model of all statistics released and to be released."""
+        if model.query is None:
+            raise InvalidInput("a release needs a model that was made from rows: make it with distpriv.model(…).")
+        if model.query not in self._models:
+            queries = [*(release.query for release in self.past), model.query]
+            named = [
+                (f"{number}. {name}", statistic)
+                for number, query in enumerate(queries, start=1)
+                for name, statistic in query.statistics
+            ]
+            self._models[model.query] = remodelled(model, Query(named)) if self.past else model
+        return self._models[model.query]
+
+    def _assumptions(self) -> Sequence[Assumption]:
+        if not self.past:
+            return ()
+        return (
+            Assumption(
+                statement="what is asked does not depend on earlier answers",
+                status="assumed",
+                evidence=f"{len(self.past)} earlier releases; a question chosen by their answers is not covered",
+            ),
+        )
+
+    def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:
+        many = len(self.past) != 1
+        earlier = f"{len(self.past)} earlier release{'s' if many else ''}"
+        named = ", ".join(model.names)
+        if widest is None or (widest.trust == "sampling" and widest.delta == 1):
+            return (
+                f"the noise of {earlier} is too narrow to be certified together with {named}, for which there is no "
+                "Gaussian model: plan all statistics of a dataset at trust 'sampling', or at once."
+            )
+        return (
+            f"{earlier} leave{'' if many else 's'} no room for {named}: with {WIDEST:g} times the noise all releases "
+            f"would still have delta = {widest.delta:.3g} at epsilon = {self.total.epsilon:g}, and the total allows "
+            f"{self.total.delta:g}; release something else, or nothing more."
+        )
+
+
+def _least_factor(holds: Callable[[float], bool]) -> float | None:
+    """Return about the least factor from which on a test is passed; None if there is none."""
+    if holds(1.0):
+        return 1.0
+    low, high = 1.0, 2.0
+    while not holds(high):
+        if high >= WIDEST:
+            return None
+        low, high = high, high * 4
+    while high > low * CLOSE:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,132 @@
+r"""Whether several releases hold together, told from coupled draws: for queries of any law.
+
+For every coupling, joint convexity bounds the stack's divergence by the mean of that of the noise and the same noise
+moved by :math:`Δ = (F_1(D_i) - F_1(D_j), …)`. Of noise with independent Gaussian and Laplace parts, moved by r and s in
+their own units, :math:`H_ε ≤ (1 - e^{(ε' - s)/2})^+ + δ_G(ε - ε'; r)` for every ε' ≤ ε (basic composition); here ε' is
+the lesser of s and ε. The mean is tested as in `mechanisms/calibration.py`: a bet that is fixed on other draws,
+and whose evidence only grows when noise is widened, so that the least factor that passes may be searched for.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from attrs import field, frozen
+
+from distpriv.distances.gaussian import gaussian_deltas_upper_bound
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.mean_bound import best_bet, log_evidence
+from distpriv.mechanisms.calibration import Calibration, calibration
+from distpriv.mechanisms.lengths import length
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
+from distpriv.progress import silent
+from distpriv.releasing.stack import stacked
+
+__all__ = ["JointDraws"]
+
+LEVELS = 64
+"""Into how many values ε' is rounded down where Laplace noise spends part of it."""
+
+
+@frozen(kw_only=True)
+class JointDraws:
+    """Moves of all statistics in units of their noise: four lengths a draw, old and new, Gaussian and Laplace."""
+
+    plan: Calibration
+    target: PrivacyTarget
+    moves: tuple[Floats, ...]
+    bets: tuple[float, ...] = field()
+    ones: Rows = field()
+
+    @classmethod
+    def of(cls, model: QueryModel, old: NoiseLaw, new: NoiseLaw, target: PrivacyTarget, seed: int | None) -> Self:
+        """Draw, once to fix the bets and once to test."""
+        plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=seed, progress=silent)
+
+        def measure(differences: Floats) -> Floats:
+            return _lengths(old, new, differences)
+
+        pilot = plan.measured(min(plan.draws, 100_000), 0, measure)
+        moves = tuple(plan.measured(plan.draws, 1, measure))
+        bets = tuple(_bet(plan, target, law) for law in pilot)
+        return cls(plan=plan, target=target, moves=moves, bets=bets, ones=np.ones(plan.draws, dtype=np.int64))
+
+    def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
+        """Return what the draws show when the new noise is wider by a factor."""
+        wanted = math.log(self.plan.laws / self.plan.failure)
+        shown = all(
+            log_evidence(_deltas(self.target.epsilon, law, factor), self.ones, self.plan.limit, bet) >= wanted
+            for law, bet in zip(self.moves, self.bets, strict=True)
+        )
+        return Certificate(
+            target=self.target,
+            epsilon=self.target.epsilon,
+            delta=self.plan.limit + self.plan.failure if shown else 1.0,
+            trust="sampling",
+            theorem=theorem,
+            assumptions=(*assumptions, *self.plan.assumptions()),
+        )
+
+
+def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
+    """Return the bet that is best where the new noise is about as wide as it will have to be."""
+    factor = 1.0
+    while _deltas(target.epsilon, pilot, factor).mean() > 0.9 * plan.limit and factor < 1e5:
+        factor *= 1.1
+    values = _deltas(target.epsilon, pilot, factor)
+    return best_bet(
+        values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.failure / plan.laws
+    )
+
+
+def _lengths(old: NoiseLaw, new: NoiseLaw, differences: Floats) -> Floats:
+    """Return the lengths of moves of the old and the new statistics: Gaussian, Laplace, Gaussian, Laplace."""
+    split = old.dimension
+    columns = []
+    for law, moved in ((old, differences[:, :split]), (new, differences[:, split:])):
+        columns += _lengths_of(law, moved)
+    return np.stack(columns, axis=1)
+
+
+def _lengths_of(law: NoiseLaw, moved: Floats) -> list[Floats]:
+    """Return the Gaussian and the Laplace length of moves; what no noise covers is infinitely long.
+
+    A sum of both kinds is no easier to tell apart than both by themselves, however a move is shared between them: here
+    the Laplace part takes what leaves least to the Gaussian part.
+    """
+    whole = stacked([law])
+    parts = whole.parts if isinstance(whole, SumNoise) else (whole,)
+    gaussian = [part for part in parts if isinstance(part, GaussianNoise) and part.axes.shape[1]]
+    laplace = [part for part in parts if isinstance(part, LaplaceNoise)]
+    nothing = np.zeros(len(moved))
+    if not law.dimension:
+        return [nothing, nothing]
+    if laplace and not gaussian:
+        return [nothing, length(laplace[0].axes / laplace[0].scales, 1, moved)]
+    whitening = gaussian[0].axes / np.sqrt(gaussian[0].variances) if gaussian else np.zeros((law.dimension, 0))
+    if not laplace or whitening.shape[1] < law.dimension:
+        return [length(whitening, 2, moved), nothing]
+    shares = moved @ whitening @ np.linalg.pinv(whitening.T @ laplace[0].axes).T
+    rest = moved - shares @ laplace[0].axes.T
+    return [length(whitening, 2, rest), length(np.diag(1 / laplace[0].scales), 1, shares)]
+
+
+def _deltas(epsilon: float, moves: Floats, factor: float) -> Floats:
+    """Return a bound on the δ of every draw, rising with every length."""
+    with np.errstate(invalid="ignore"):
+        normal = np.hypot(moves[:, 0], moves[:, 2] / factor)
+        laplace = moves[:, 1] + moves[:, 3] / factor
+    if not laplace.any():
+        return gaussian_deltas_upper_bound(epsilon, normal)
+    # ε' is rounded up to one of few values, so that what is left for the Gaussian part is rounded down.
+    level = np.ceil(np.minimum(laplace, epsilon) / epsilon * LEVELS) if epsilon else np.zeros(len(moves))
+    spent = np.minimum(level / LEVELS * epsilon, epsilon)
+    bound = np.clip(-np.expm1((np.minimum(laplace, epsilon) - laplace) / 2), 0.0, 1.0)
+    for value in np.unique(spent):
+        chosen = spent == value
+        bound[chosen] += gaussian_deltas_upper_bound(epsilon - float(value), normal[chosen])
+    return np.asarray(np.minimum(bound, 1.0))
