@@ -1,7 +1,7 @@
 """Attack a mechanism, and hold what the attacks prove against what it claims."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
@@ -23,25 +23,14 @@ from distpriv.guarantees.exact_delta import pair_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
-__all__ = ["Planned", "audit"]
-
-
-class Planned(Protocol):
-    """A plan: a mechanism with the model it was made for."""
-
-    @property
-    def mechanism(self) -> AdditiveMechanism:
-        """What would be released with."""
-
-    @property
-    def model(self) -> QueryModel:
-        """What it was made for."""
+__all__ = ["audit", "claim_of", "easiest_pair"]
 
 
 def audit(
-    plan: Planned | AdditiveMechanism,
+    plan: Plan | AdditiveMechanism,
     *,
     model: QueryModel | None = None,
     source: Any = None,
@@ -191,14 +180,14 @@ def _modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float 
 
 
 def _mechanism_and_model(
-    plan: Planned | AdditiveMechanism, model: QueryModel | None
+    plan: Plan | AdditiveMechanism, model: QueryModel | None
 ) -> tuple[AdditiveMechanism, QueryModel]:
     if isinstance(plan, AdditiveMechanism):
         if model is None:
             raise InvalidInput("a mechanism does not know its model: give it as audit(mechanism, model=model).")
         mechanism = plan
     else:
-        if not isinstance(getattr(plan, "mechanism", None), AdditiveMechanism):
+        if not isinstance(plan, Plan):
             raise InvalidInput(f"an audit needs a plan or a mechanism, got {plan!r}.")
         if model is not None:
             raise InvalidInput("a plan has its own model: leave model out.")

@@ -53,11 +53,12 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
     array([-1.39])
     """
-    parts = noise.parts if isinstance(noise, SumNoise) else (noise,)
-    laplace = [part for part in parts if isinstance(part, LaplaceNoise)]
-    widened = covariance + sum(part.covariance for part in parts if not isinstance(part, LaplaceNoise))
-    axes = np.concatenate([np.zeros((len(mean), 0)), *(part.axes for part in laplace)], axis=1)
-    scales = np.concatenate([np.zeros(0), *(part.scales for part in laplace)])
+    if isinstance(noise, SumNoise):
+        widened, axes, scales = covariance + noise.gaussian.covariance, noise.laplace_axes, noise.laplace_scales
+    elif isinstance(noise, LaplaceNoise):
+        widened, axes, scales = covariance, noise.axes, noise.scales
+    else:
+        return gaussian_log_density(values, mean, covariance + noise.covariance)
     axes, scales = axes[:, scales > 0], scales[scales > 0]
     if len(scales) == 0:
         return gaussian_log_density(values, mean, widened)

@@ -26,9 +26,9 @@ class Releases:
 
     def with_noise(self, noise: NoiseLaw, seed: int) -> "Releases":
         """Release the same datasets with fresh noise."""
-        seeds = np.random.SeedSequence(seed).generate_state(2)
-        first, second = (c + noise.simulate(len(c), int(s)) for c, s in zip(self.clean, seeds, strict=True))
-        return Releases(clean=self.clean, released=(first, second))
+        first, second = self.clean
+        added = noise.simulate(len(first) + len(second), seed)
+        return Releases(clean=self.clean, released=(first + added[: len(first)], second + added[len(first) :]))
 
 
 def simulate_releases(population: Population, pair: Pair, noise: NoiseLaw, count: int, *, seed: int) -> Releases:

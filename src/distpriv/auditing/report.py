@@ -85,7 +85,7 @@ class AuditReport:
     def _modelled(self) -> str:
         if self.modelled_accuracy is None:
             return ""
-        over = "; an attack does better, so the statistics are not as modelled (see diagnose)"
+        over = "; an attack does better, so the statistics are not as modelled, but on a lattice, say"
         beaten = self.accuracy_lower_bound > self.modelled_accuracy
         return f" and the Gaussian model {self.modelled_accuracy:.1%}{over if beaten else ''}"
 

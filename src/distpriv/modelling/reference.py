@@ -44,6 +44,7 @@ class RowPool:
     numbers: Floats
     columns: Mapping[str, NDArray[Any]]
     strata: Mapping[str, NDArray[np.bool_]]
+    _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
         """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
@@ -57,16 +58,22 @@ class RowPool:
         Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
         one row.
         """
-        alike = [np.arange(self.size)]
-        for predicate in self.strata:
-            sides = [(rows, self.strata[predicate][rows]) for rows in alike]
-            alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
         rng = np.random.default_rng(seed)
         split = []
-        for rows in alike:
+        for rows in self._alike():
             ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
             split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
         return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
+
+    def _alike(self) -> list[Rows]:
+        """Return the rows in groups that are alike in every predicate."""
+        if not self._groups:
+            alike = [np.arange(self.size)]
+            for satisfied in self.strata.values():
+                sides = [(rows, satisfied[rows]) for rows in alike]
+                alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
+            self._groups.extend(alike)
+        return self._groups
 
 
 @frozen(kw_only=True, slots=False, eq=False)

@@ -69,9 +69,10 @@ def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
     while len(affected):
         some = picks[affected]
         order = np.argsort(some, axis=1, kind="stable")
-        ranked = np.take_along_axis(some, order, axis=1)
+        each = np.arange(len(some))[:, np.newaxis]
+        ranked = some[each, order]
         repeated = np.zeros(some.shape, dtype=bool)
-        np.put_along_axis(repeated, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
+        repeated[each, order[:, 1:]] = ranked[:, 1:] == ranked[:, :-1]
         if 4 * picks.shape[1] >= population:
             some[repeated] = _unused(rng, population, some, repeated)
         else:
