@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.auditing.arsenal import arsenal
 from distpriv.auditing.attacks import Attack, AttackerView, FittedAttack
@@ -21,8 +21,9 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.exact_delta import pair_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.total_variation import total_variation_upper_bound
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
@@ -174,9 +175,12 @@ def _scores(fitted: FittedAttack, released: tuple[Floats, Floats]) -> Scores:
 
 
 def _modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
-    if not isinstance(noise, GaussianNoise | NoNoise):
-        return None
-    return (1 + pair_delta(model, pair, noise, 0.0)) / 2
+    """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for Laplace noise."""
+    if isinstance(noise, GaussianNoise | NoNoise):
+        return (1 + pair_delta(model, pair, noise, 0.0)) / 2
+    if isinstance(noise, LaplaceNoise | SumNoise):
+        return (1 + total_variation_upper_bound(evolve(model, protected_pairs=(pair, pair[::-1])), noise)) / 2
+    return None
 
 
 def _mechanism_and_model(

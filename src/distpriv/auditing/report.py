@@ -41,7 +41,7 @@ class AuditReport:
     attack_accuracy_ceiling: float
     """The most that the claimed (ε, δ) allows."""
     modelled_accuracy: float | None
-    """The best attack on Gaussian statistics with this noise; none where that is not computed."""
+    """The most that Gaussian statistics with this noise allow; none for noise where no bound is known."""
     attacks: tuple[AttackResult, ...]
     confidence: float
     shadows: int
@@ -87,7 +87,7 @@ class AuditReport:
             return ""
         over = "; an attack does better, so the statistics are not as modelled, but on a lattice, say"
         beaten = self.accuracy_lower_bound > self.modelled_accuracy
-        return f" and the Gaussian model {self.modelled_accuracy:.1%}{over if beaten else ''}"
+        return f" and the Gaussian model at most {self.modelled_accuracy:.1%}{over if beaten else ''}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
