@@ -15,7 +15,7 @@ from distpriv.errors import BudgetSpent, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
 from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -75,6 +75,8 @@ class Together:
             if factor is not None:
                 return self._widened(mechanism, factor), certify(factor)
             widest = certify(WIDEST)
+            if TRUST[widest.trust] >= TRUST[trust] and widest.delta < 1:
+                break  # it is the total that is too small, not the way to certify
         raise BudgetSpent(self._no_room(model, widest))
 
     def _implied(self, certificate: Certificate, trust: Trust) -> bool:

@@ -1,0 +1,159 @@
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, planned, population, private
+
+import distpriv as dp
+from distpriv.errors import BudgetSpent, InvalidInput, InvalidModel, InvalidSource, LedgerUnavailable, NotCertified
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return population()
+
+
+@pytest.fixture(scope="module")
+def plan(table: pa.Table) -> dp.Plan:
+    return planned(table, {"age": dp.mean("age"), "city": dp.count("city")})
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'ledger.db'}"
+
+
+def test_a_release_is_the_truth_with_noise_as_wide_as_the_plan_says(plan: dp.Plan, table: pa.Table) -> None:
+    truth = np.array([np.mean(private(table)["age"].to_numpy()), np.sum(private(table)["city"].to_numpy())])
+    drawn = [dp.release(plan, private(table), ledger=None) for _ in range(80)]
+    errors = np.array([list(one.values.values()) for one in drawn]) - truth
+    expected = np.sqrt(np.diag(plan.mechanism.noise.covariance))
+    assert np.allclose(np.sqrt((errors**2).mean(axis=0)), expected, rtol=0.5)
+    assert (np.abs(errors.mean(axis=0)) < 6 * expected / 80**0.5).all()
+    inside = [one.intervals["age"][0] <= truth[0] <= one.intervals["age"][1] for one in drawn]
+    assert np.mean(inside) >= 0.82
+
+
+def test_without_a_ledger_it_says_what_that_risks(plan: dp.Plan, table: pa.Table) -> None:
+    made = dp.release(plan, private(table), ledger=None)
+    assert made.position is None
+    assert made.joint is None
+    assert "no ledger was given" in str(made.certificate)
+    with pytest.raises(TypeError):
+        dp.release(plan, private(table))  # type: ignore[call-arg]
+
+
+def test_the_same_question_gets_the_same_answer_even_when_a_row_was_edited(
+    plan: dp.Plan, table: pa.Table, url: str
+) -> None:
+    first = dp.release(plan, private(table), ledger=url, dataset="d", total=TOTAL)
+    edited = private(table).set_column(1, "age", pa.array([99.0] * RECORDS))
+    again = dp.release(plan, edited, ledger=url, dataset="d", total=TOTAL)
+    assert again.repeated
+    assert not first.repeated
+    assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
+    renamed = planned(table, {"citizens": dp.count("CITY"), "years": dp.mean('"age"')})
+    third = dp.release(renamed, private(table), ledger=url, dataset="d", total=TOTAL)
+    assert third.repeated
+    assert third.values == {"citizens": first.values["city"], "years": first.values["age"]}
+    assert third.intervals["years"] == first.intervals["age"]
+    assert third.mechanism.statistics == ("years", "citizens")
+
+
+def test_what_is_shown_is_in_the_ledger_and_nothing_private_is(plan: dp.Plan, table: pa.Table, url: str) -> None:
+    made = dp.release(plan, private(table), ledger=url, dataset="d", total=TOTAL)
+    (entry,) = dp.Ledger.open(url).history("d").entries
+    assert entry.content["values"] == dict(made.values)
+    assert entry.content["joint_certificate"]["holds"]
+    truth = float(np.mean(private(table)["age"].to_numpy()))
+    assert repr(truth) not in json.dumps(dict(entry.content))
+    assert made.to_dict()["position"] == 1
+
+
+def test_a_second_release_is_calibrated_and_a_larger_total_refused(table: pa.Table, url: str) -> None:
+    tight = dp.PrivacyTarget(epsilon=1.1, delta=1.1e-3)
+    plans = [planned(table, {"age": dp.mean(f"age + {k}")}) for k in range(3)]
+    first = dp.release(plans[0], private(table), ledger=url, dataset="d", total=tight)
+    second = dp.release(plans[1], private(table), ledger=url, dataset="d", total=tight)
+    assert second.mechanism.noise.expected_rms > 2 * first.mechanism.noise.expected_rms
+    assert second.joint is not None
+    assert second.joint.holds
+    with pytest.raises(BudgetSpent, match="to epsilon = "):
+        dp.release(plans[2], private(table), ledger=url, dataset="d", total=TOTAL)
+    assert all(entry.content["joint_certificate"]["holds"] for entry in dp.Ledger.open(url).history("d").entries)
+
+
+def test_a_plan_after_earlier_releases_shows_what_the_next_one_will_cost(table: pa.Table, url: str) -> None:
+    tight = dp.PrivacyTarget(epsilon=1.1, delta=1.1e-3)
+    dp.release(planned(table, {"age": dp.mean("age")}), private(table), ledger=url, dataset="d", total=tight)
+    statistics = {"age": dp.mean("age + 1")}
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
+    earlier = dp.earlier_releases(url, "d", model, total=tight)
+    alone, after = (dp.plan(model, TARGET, after=past, processes=1) for past in (None, earlier))
+    assert alone.chosen is not None
+    assert after.chosen is not None
+    assert after.chosen.error > alone.chosen.error
+    made = dp.release(after, private(table), ledger=url, dataset="d", total=tight)
+    assert made.mechanism.noise.expected_rms == pytest.approx(after.mechanism.noise.expected_rms, rel=0.01)
+
+
+def test_later_releases_must_protect_what_earlier_ones_do(plan: dp.Plan, table: pa.Table, url: str) -> None:
+    dp.release(plan, private(table), ledger=url, dataset="d", total=TOTAL)
+    other = dp.model(table, dp.Query(age=dp.mean("age")), dp.Share("rich", values=(0.4, 0.5)), records=RECORDS)
+    with pytest.raises(BudgetSpent, match="protect at least"):
+        dp.release(dp.plan(other, TARGET, processes=1), private(table), ledger=url, dataset="d", total=TOTAL)
+    fewer = dp.model(table, dp.Query(age=dp.mean("age")), SECRET, records=40)
+    with pytest.raises(InvalidInput, match="another number of records"):
+        dp.release(dp.plan(fewer, TARGET, processes=1), private(table), ledger=url, dataset="d", total=TOTAL)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"dataset": None}, InvalidInput),
+        ({"dataset": " "}, InvalidInput),
+        ({"ledger": "ledger.db"}, InvalidInput),
+        ({"ledger": "sqlite:////nowhere/at/all/ledger.db"}, LedgerUnavailable),
+        ({"private_source": "nowhere.parquet"}, InvalidSource),
+        ({"plan": "a plan"}, InvalidInput),
+    ],
+)
+def test_what_cannot_be_released_is_refused_and_leaves_no_entry(
+    change: dict[str, Any], error: type[Exception], plan: dp.Plan, table: pa.Table, url: str
+) -> None:
+    settings = {"plan": plan, "private_source": private(table), "ledger": url, "dataset": "d", **change}
+    first, second = settings.pop("plan"), settings.pop("private_source")
+    with pytest.raises(error):
+        dp.release(first, second, **settings)
+    assert dp.Ledger.open(url).history("d").entries == ()
+
+
+def test_a_plan_that_holds_nothing_and_one_without_rows_release_nothing(table: pa.Table) -> None:
+    query = dp.Query(spread=dp.function(_spread, columns=["age"]))
+    tables = dp.Scenarios({"a": table.slice(0, 500), "b": table.slice(500, 500)})
+    weak = dp.plan(dp.model(None, query, tables, records=RECORDS, draws=200, processes=1), TARGET, processes=1)
+    with pytest.raises(NotCertified):
+        dp.release(weak, private(table), ledger=None)
+    bare = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    with pytest.raises(InvalidModel, match="rows"):
+        dp.release(dp.plan(bare, TARGET), private(table), ledger=None)
+
+
+def test_functions_are_released_and_repeated_but_not_joined_by_others(table: pa.Table, url: str) -> None:
+    query = dp.Query(spread=dp.function(_spread, columns=["age"]))
+    model = dp.model(table, query, SECRET, records=RECORDS, draws=300, processes=1)
+    plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), trust="sampling", seed=1, processes=1)
+    total = dp.PrivacyTarget(epsilon=4, delta=0.1)
+    first = dp.release(plan, private(table), ledger=url, dataset="f", total=total)
+    assert dp.release(plan, private(table), ledger=url, dataset="f", total=total).values == first.values
+    other = planned(table, {"age": dp.mean("age")})
+    with pytest.raises(InvalidInput, match="at once"):
+        dp.release(other, private(table), ledger=url, dataset="f", total=total)
+
+
+def _spread(rows: Mapping[str, Any]) -> float:
+    return float(np.ptp(rows["age"]))

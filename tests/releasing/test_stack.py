@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.noise.test_description import laws
+
+from distpriv.errors import InvalidInput
+from distpriv.noise.laws import NoiseLaw, UnimodalNoise
+from distpriv.releasing.stack import stacked, widened
+
+
+def drawable(seed: int, size: int) -> list[NoiseLaw]:
+    return [law for law in laws(seed, size) if not isinstance(law, UnimodalNoise)]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 3))
+def test_a_stack_has_each_noise_on_its_own_statistics_and_none_in_common(seed: int, first: int, second: int) -> None:
+    for one in drawable(seed, first):
+        for other in drawable(seed + 1, second):
+            covariance = stacked([one, other]).covariance
+            assert np.allclose(covariance[:first, :first], one.covariance)
+            assert np.allclose(covariance[first:, first:], other.covariance)
+            assert not covariance[:first, first:].any()
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.floats(1, 100))
+def test_wider_noise_is_a_multiple(seed: int, size: int, factor: float) -> None:
+    for law in laws(seed, size):
+        assert np.allclose(widened(law, factor).covariance, factor**2 * law.covariance)
+        assert np.allclose(widened(law, factor).half_widths, factor * law.half_widths, rtol=1e-6)
+
+
+def test_unimodal_noise_is_not_stacked() -> None:
+    with pytest.raises(InvalidInput, match="together"):
+        stacked([law for law in laws(0, 2) if isinstance(law, UnimodalNoise)])
