@@ -18,6 +18,7 @@ HEAVY = (
     "pandas",
     "pydantic",
     "sqlalchemy",
+    "jinja2",
 )
 
 

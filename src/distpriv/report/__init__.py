@@ -1,0 +1,20 @@
+"""Results → tables, plots, one self-contained HTML page. A report only reads results and never recomputes."""
+
+from distpriv.report.page import Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
+from distpriv.report.rendering import render, save
+
+__all__ = [
+    "Bullets",
+    "Cell",
+    "Code",
+    "Fact",
+    "Figure",
+    "KeyFacts",
+    "Notice",
+    "Page",
+    "Prose",
+    "Section",
+    "Table",
+    "render",
+    "save",
+]

@@ -1,0 +1,74 @@
+"""One page as one file: no network, no scripts, everything in it escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from distpriv.report.canvas import printed
+from distpriv.report.drawing import NARROW, WIDE
+from distpriv.report.page import Block, Figure, Page, Section
+from distpriv.report.svg import inline_svg, standalone_svg
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
+__all__ = ["render", "save"]
+
+
+def render(page: Page) -> str:
+    """Return a page as one self-contained HTML document; the same page gives the same text.
+
+    >>> from distpriv.report.page import Prose
+    >>> html = render(Page(title="<b>", blocks=[Prose("1 < 2")]))
+    >>> "<b>" in html, "<p>1 &lt; 2</p>" in html
+    (False, True)
+    """
+    sections = [block for block in page.blocks if isinstance(block, Section)]
+    return _template().render(page=page, sections=sections)
+
+
+def save(figure: Figure, folder: str | Path) -> tuple[Path, Path]:
+    """Write a figure to `folder` as name.svg and name.png, and return where they are."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    vector, raster = place / f"{figure.name}.svg", place / f"{figure.name}.png"
+    drawn = printed(figure.drawing, WIDE, "svg")
+    vector.write_text(standalone_svg(drawn, alt=figure.alt) + "\n", encoding="utf-8", newline="\n")
+    raster.write_bytes(printed(figure.drawing, WIDE, "png"))
+    return vector, raster
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("distpriv.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["kind"] = _kind
+    environment.filters["pictures"] = _pictures
+    return environment.get_template("page.html")
+
+
+def _kind(block: Block) -> str:
+    return type(block).__name__
+
+
+def _pictures(figure: Figure, prefix: str) -> Markup:
+    """Return the figure for a wide and for a narrow screen, of which a page shows one."""
+    from markupsafe import Markup
+
+    papers = {"wide": WIDE, "narrow": NARROW}
+    # The only markup that is not the template's: serialised from a tree, whose text is escaped there.
+    return Markup("").join(
+        Markup(inline_svg(printed(figure.drawing, paper, "svg"), prefix=f"{prefix}-{css}", alt=figure.alt, css=css))
+        for css, paper in papers.items()
+    )

@@ -1,0 +1,70 @@
+"""How the tests read a page: its tags, its attributes and its text."""
+
+from html.parser import HTMLParser
+from typing import Any, get_args
+from xml.etree import ElementTree
+
+from distpriv.report import Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
+from distpriv.report.figures import Axis, Bar, Interval, Series, bars, histogram, intervals, lines, trade_off
+from distpriv.report.page import Block, Verdict
+
+SVG_TAGS = {"svg", "g", "path", "defs", "use", "text", "clipPath", "rect"}
+SVG_ATTRIBUTES = {"aria-label", "class", "clip-path", "d", "fill", "height", "href", "id", "role", "style", "transform"}
+SVG_ATTRIBUTES |= {"version", "viewBox", "width", "x", "xmlns", "y"}
+
+
+class Reader(HTMLParser):
+    """Collects the tags with the names of their attributes, and the text between them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.values: list[str] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        self.values += [value or "" for _, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def page_saying(text: str) -> Page:
+    """Return a page without pictures that says `text` wherever something can be said."""
+    blocks: list[Block] = [
+        Prose(text, text),
+        Bullets(text),
+        Code(text),
+        KeyFacts(Fact(text, text, text)),
+        *(Notice(verdict, text, text) for verdict in get_args(Verdict)),
+        Table(header=[text, text], rows=[[text, Cell(text, "fails")], [Cell(text, "good"), text]], caption=text),
+    ]
+    return Page(title=text, subtitle=text, blocks=[*blocks, Section(text, Section(text, *blocks))], footer=text)
+
+
+def figures_saying(text: str) -> list[Figure]:
+    """Return a picture of each kind that says `text` wherever something can be said."""
+    axis = Axis(text, unit=text)
+    words: dict[str, Any] = {"caption": text, "alt": text}
+    series = [Series(text, [1, 2], [3, 4], holds=[True, False])]
+    return [
+        lines("lines", series, x=axis, y=axis, hollow=text, **words),
+        trade_off("trade-off", [Series(text, [0, 1], [1, 0])], x=text, y=text, guess=text, **words),
+        histogram("histogram", {text: [1, 2, 3]}, curves=series, x=axis, y=axis, **words),
+        bars("bars", [Bar(text, 1, text, holds=False)], x=axis, rows=text, legend=text, hollow=text, **words),
+        intervals("intervals", [Interval(text, 2, 1, 3, text)], x=axis, rows=text, legend=text, **words),
+    ]
+
+
+def checked_svg(source: str) -> ElementTree.Element:
+    """Return an SVG as a tree that holds nothing but what draws."""
+    root = ElementTree.fromstring(source)
+    for element in root.iter():
+        assert element.tag.removeprefix("{http://www.w3.org/2000/svg}") in SVG_TAGS
+        assert set(element.attrib) <= SVG_ATTRIBUTES
+        assert element.get("href", "#").startswith("#")
+        assert "url(" not in element.get("style", "").replace("url(#", "")
+    return root
