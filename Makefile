@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow browser lint bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)
@@ -15,6 +15,17 @@ test: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/pytest -q -n 2 -m slow
+
+# A browser for the tests that look at pages. Where there is none and none can be installed, they are skipped.
+browser:
+	@if [ -n "$$DISTPRIV_CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "no browser, and only root on Debian can install one here: tests that look at pages are skipped"; \
+	elif ! { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 600 \
+	  apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1; then \
+	  echo "no browser, and chromium could not be installed: tests that look at pages are skipped"; \
+	fi
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -6,6 +6,9 @@ from hypothesis import settings
 
 import distpriv as dp
 from distpriv.cli import demo
+from tests.browser import browser
+
+__all__ = ["browser"]  # a fixture for every test that looks at a page
 
 # A busy machine is no failure. Where a change is judged the examples are always the same; elsewhere new ones are tried.
 settings.register_profile("explore", deadline=None)
