@@ -6,6 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 import distpriv as dp
+from distpriv.framework.queries import Statistic
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.option import Option, Refusal
+from distpriv.planning.running import attempt
 
 SECRET = dp.Share("rich", values=(0.4, 0.6))
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -28,13 +33,28 @@ def private(table: pa.Table) -> pa.Table:
     return table.slice(0, RECORDS)
 
 
-def planned(table: pa.Table, statistics: Mapping[str, object], **options: object) -> dp.Plan:
-    query = dp.Query(statistics)  # type: ignore[arg-type]
-    model = dp.model(table, query, SECRET, records=RECORDS)
-    return dp.plan(model, TARGET, processes=1, **options)  # type: ignore[arg-type]
+def planned(table: pa.Table, statistics: Mapping[str, Statistic], mechanism: str = "certified_gaussian") -> dp.Plan:
+    """Return a plan that has tried one mechanism only."""
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS, draws=300, processes=1)
+    return plan_with(model, mechanism)
 
 
-def gaussian(table: pa.Table, statistics: Mapping[str, object]) -> tuple[dp.QueryModel, object]:
+def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = TARGET) -> dp.Plan:
+    (candidate,) = (each for each in CANDIDATES if each.name == mechanism)
+    weights = np.ones(model.dimension)
+    found = attempt(candidate, model, target, weights, 1)
+    return dp.Plan(
+        model=model,
+        target=target,
+        trust="gaussian",
+        weights=weights,
+        undefended_attack_accuracy=1.0,
+        options=(found,) if isinstance(found, Option) else (),
+        refusals=(found,) if isinstance(found, Refusal) else (),
+    )
+
+
+def gaussian(table: pa.Table, statistics: Mapping[str, Statistic]) -> tuple[dp.QueryModel, AdditiveMechanism]:
     """Return a model with the least Gaussian noise for it."""
-    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)  # type: ignore[arg-type]
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
     return model, dp.mechanisms.certified_gaussian(model, TARGET)

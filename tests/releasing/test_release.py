@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, planned, population, private
+from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, population, private
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidInput, InvalidModel, InvalidSource, LedgerUnavailable, NotCertified
@@ -87,13 +87,14 @@ def test_a_second_release_is_calibrated_and_a_larger_total_refused(table: pa.Tab
     assert all(entry.content["joint_certificate"]["holds"] for entry in dp.Ledger.open(url).history("d").entries)
 
 
+@pytest.mark.slow
 def test_a_plan_after_earlier_releases_shows_what_the_next_one_will_cost(table: pa.Table, url: str) -> None:
     tight = dp.PrivacyTarget(epsilon=1.1, delta=1.1e-3)
     dp.release(planned(table, {"age": dp.mean("age")}), private(table), ledger=url, dataset="d", total=tight)
     statistics = {"age": dp.mean("age + 1")}
     model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
     earlier = dp.earlier_releases(url, "d", model, total=tight)
-    alone, after = (dp.plan(model, TARGET, after=past, processes=1) for past in (None, earlier))
+    alone, after = (dp.plan(model, TARGET, after=past, seed=1) for past in (None, earlier))
     assert alone.chosen is not None
     assert after.chosen is not None
     assert after.chosen.error > alone.chosen.error
@@ -105,10 +106,10 @@ def test_later_releases_must_protect_what_earlier_ones_do(plan: dp.Plan, table: 
     dp.release(plan, private(table), ledger=url, dataset="d", total=TOTAL)
     other = dp.model(table, dp.Query(age=dp.mean("age")), dp.Share("rich", values=(0.4, 0.5)), records=RECORDS)
     with pytest.raises(BudgetSpent, match="protect at least"):
-        dp.release(dp.plan(other, TARGET, processes=1), private(table), ledger=url, dataset="d", total=TOTAL)
+        dp.release(plan_with(other, "certified_gaussian"), private(table), ledger=url, dataset="d", total=TOTAL)
     fewer = dp.model(table, dp.Query(age=dp.mean("age")), SECRET, records=40)
     with pytest.raises(InvalidInput, match="another number of records"):
-        dp.release(dp.plan(fewer, TARGET, processes=1), private(table), ledger=url, dataset="d", total=TOTAL)
+        dp.release(plan_with(fewer, "certified_gaussian"), private(table), ledger=url, dataset="d", total=TOTAL)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_what_cannot_be_released_is_refused_and_leaves_no_entry(
 def test_a_plan_that_holds_nothing_and_one_without_rows_release_nothing(table: pa.Table) -> None:
     query = dp.Query(spread=dp.function(_spread, columns=["age"]))
     tables = dp.Scenarios({"a": table.slice(0, 500), "b": table.slice(500, 500)})
-    weak = dp.plan(dp.model(None, query, tables, records=RECORDS, draws=200, processes=1), TARGET, processes=1)
+    weak = plan_with(dp.model(None, query, tables, records=RECORDS, draws=200, processes=1), "certified_gaussian")
     with pytest.raises(NotCertified):
         dp.release(weak, private(table), ledger=None)
     bare = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -143,10 +144,11 @@ def test_a_plan_that_holds_nothing_and_one_without_rows_release_nothing(table: p
         dp.release(dp.plan(bare, TARGET), private(table), ledger=None)
 
 
+@pytest.mark.slow
 def test_functions_are_released_and_repeated_but_not_joined_by_others(table: pa.Table, url: str) -> None:
     query = dp.Query(spread=dp.function(_spread, columns=["age"]))
     model = dp.model(table, query, SECRET, records=RECORDS, draws=300, processes=1)
-    plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), trust="sampling", seed=1, processes=1)
+    plan = plan_with(model, "coupled_gaussian", dp.PrivacyTarget(epsilon=2, delta=0.05))
     total = dp.PrivacyTarget(epsilon=4, delta=0.1)
     first = dp.release(plan, private(table), ledger=url, dataset="f", total=total)
     assert dp.release(plan, private(table), ledger=url, dataset="f", total=total).values == first.values

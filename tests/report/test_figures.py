@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.pages import checked_svg, figures_saying
 
 from distpriv.errors import InvalidInput
 from distpriv.report import Figure
@@ -14,7 +15,6 @@ from distpriv.report.drawing import NARROW, WIDE, Paper
 from distpriv.report.figures import Axis, Bar, Interval, Series, bars, histogram, intervals, lines, trade_off
 from distpriv.report.palette import PAPER, look
 from distpriv.report.svg import standalone_svg
-from tests.report.pages import checked_svg, figures_saying
 
 X, Y = Axis("x", unit="m"), Axis("y", unit=None)
 WORDS: dict[str, Any] = {"caption": "c", "alt": "a"}

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
-
-from distpriv.report import Page, Prose, render, save
 from tests.browser import look
 from tests.report.demo_page import NASTY, demo_page, nasty_figures
+
+from distpriv.report import Page, Prose, render, save
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.report.demo_page import NASTY, demo_page, error_figure, trade_off_figure
+from tests.report.pages import Reader, checked_svg, figures_saying, page_saying
 
 from distpriv.report import Figure, Page, Prose, Section, render, save
 from distpriv.report.text import shown
-from tests.report.demo_page import NASTY, demo_page, error_figure, trade_off_figure
-from tests.report.pages import Reader, checked_svg, figures_saying, page_saying
 
 texts = st.text(min_size=1).filter(lambda text: bool(text.strip()) and not re.fullmatch(r"[\s\x85]*", text))
 markup = st.lists(

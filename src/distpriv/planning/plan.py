@@ -1,5 +1,7 @@
 """A plan: every mechanism on one model, and the one with the least error whose certificate holds."""
 
+import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from attrs import field, frozen
@@ -142,7 +144,7 @@ def plan(
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
     results = run_all(CANDIDATES, model, target, costs, seed=seed, processes=processes, progress=progress)
     if after is not None:
-        results = [_together(found, after, model, trust, costs) for found in results]
+        results = _all_together(results, after, model, trust, costs)
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
         model=model,
@@ -155,12 +157,30 @@ def plan(
     )
 
 
-def _together(
-    found: Option | Refusal, after: Earlier, model: QueryModel, trust: Trust, weights: Floats
-) -> Option | Refusal:
-    """Return an option as it would be after earlier releases; what does not hold by itself stays as it is."""
-    if isinstance(found, Refusal) or not found.mechanism.certificate.holds_at(trust):
-        return found
+def _all_together(
+    results: Sequence[Option | Refusal], after: Earlier, model: QueryModel, trust: Trust, weights: Floats
+) -> list[Option | Refusal]:
+    """Return options as they would be after earlier releases, least error first; those that could only lose are left.
+
+    What does not hold by itself stays as it is.
+    """
+    least = math.inf
+    found: list[Option | Refusal] = []
+    for result in sorted(results, key=lambda r: r.error if isinstance(r, Option) else 0.0):
+        if isinstance(result, Option) and result.mechanism.certificate.holds_at(trust):
+            if result.error >= least:
+                reason = (
+                    f"after the earlier releases another mechanism has an error of {least:.4g}, less than this alone."
+                )
+                found.append(Refusal(name=result.name, reason=reason))
+                continue
+            result = _together(result, after, model, trust, weights)  # noqa: PLW2901 - the same option, later
+            least = min(least, result.error) if isinstance(result, Option) else least
+        found.append(result)
+    return found
+
+
+def _together(found: Option, after: Earlier, model: QueryModel, trust: Trust, weights: Floats) -> Option | Refusal:
     try:
         return option(model, after.calibrated(model, found.mechanism, trust)[0], weights)
     except DistprivError as refusal:
