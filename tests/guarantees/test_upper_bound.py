@@ -20,7 +20,7 @@ def true_delta(shift: float, first: float, second: float, scale: float, epsilon:
     return float(np.maximum(0, p - math.exp(epsilon) * q).sum() * (x[1] - x[0]))
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.floats(0, 2), st.floats(0.5, 4), st.floats(0.5, 4), st.floats(0.5, 3), st.floats(0, 3))
 def test_the_bound_is_never_below_the_truth_on_a_line(
     shift: float, first: float, second: float, scale: float, epsilon: float
@@ -120,8 +120,8 @@ def test_sampled_divergences_never_exceed_the_bound() -> None:
             assert found - 5 * error <= bound
 
 
-@settings(max_examples=5)
-@given(st.integers(0, 10**6), st.integers(1, 4), st.floats(0.1, 2), st.floats(0.05, 1))
+@settings(max_examples=3)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.floats(0.1, 2), st.floats(0.05, 1))
 def test_the_bound_falls_with_epsilon_up_to_what_its_sums_miss(seed: int, size: int, low: float, more: float) -> None:
     model = random_model(seed, size, unequal=0.2)
     shift = model.mean_shift(("s0", "s1"))
@@ -130,7 +130,7 @@ def test_the_bound_falls_with_epsilon_up_to_what_its_sums_miss(seed: int, size: 
     assert bounds[1] <= bounds[0] * 1.03 + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_bound_does_not_depend_on_units(seed: int) -> None:
     model = random_model(seed, 3, unequal=0.2)
     shift = model.mean_shift(("s0", "s1"))

@@ -1,7 +1,6 @@
 import json
 import math
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -19,10 +18,13 @@ from distpriv.planning.candidates import CANDIDATES
 TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
 
 
+SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
+
+
 @pytest.fixture(scope="module")
-def adult_plan(adult: pa.Table, paper_query: dp.Query) -> dp.Plan:
-    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
-    return dp.plan(dp.model(adult, paper_query, secret, records=100), TARGET, seed=1)
+def adult_plan(adult: pa.Table) -> dp.Plan:
+    query = dp.Query(age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
+    return dp.plan(dp.model(adult, query, SECRET, records=100), TARGET, seed=1)
 
 
 def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> None:
@@ -31,8 +33,8 @@ def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> Non
     assert sorted(tried) == sorted(dp.mechanisms.__all__)
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 3), targets, st.floats(0, 0.3))
+@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 2), targets, st.floats(0, 0.3))
 def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
     seed: int, size: int, target: dp.PrivacyTarget, unequal: float
 ) -> None:
@@ -51,7 +53,10 @@ def test_believing_less_costs_more_noise(adult_plan: dp.Plan) -> None:
         min(each.error for each in adult_plan.options if each.mechanism.certificate.holds_at(trust)) for trust in TRUSTS
     ]
     assert errors == sorted(errors)
-    assert errors[0] < errors[1] < errors[2]
+    assert errors[1] < errors[2]
+    cheaper = [each for each in adult_plan.options if each.error < errors[1]]
+    assert cheaper
+    assert not any(each.mechanism.certificate.holds for each in cheaper)
     assert adult_plan.chosen is not None
     assert adult_plan.chosen.error == errors[1]
 
@@ -65,8 +70,21 @@ def test_alternatives_are_all_the_others_least_error_first(adult_plan: dp.Plan) 
 
 def test_the_attacker_is_less_often_right_after_than_before(adult_plan: dp.Plan) -> None:
     assert adult_plan.chosen is not None
-    assert adult_plan.undefended_attack_accuracy == pytest.approx(0.7615, abs=5e-4)
-    assert 0.5 < adult_plan.chosen.attack_accuracy <= TARGET.attack_accuracy_ceiling
+    after = adult_plan.chosen.attack_accuracy
+    assert 0.5 < after < adult_plan.undefended_attack_accuracy
+    assert after <= TARGET.attack_accuracy_ceiling
+
+
+@pytest.mark.slow
+def test_the_papers_statistics_are_hidden_with_less_error_than_its_gaussian_noise(
+    adult: pa.Table, paper_query: dp.Query
+) -> None:
+    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100), TARGET, seed=1)
+    assert found.undefended_attack_accuracy == pytest.approx(0.7615, abs=5e-4)
+    assert found.chosen is not None
+    assert found.chosen.attack_accuracy < 0.65
+    papers = next(each.error for each in found.options if each.name == "directional_gaussian")
+    assert found.chosen.error < 0.8 * papers
 
 
 def test_a_plan_survives_json(adult_plan: dp.Plan) -> None:
@@ -96,7 +114,8 @@ def test_the_table_shows_what_is_chosen_what_fails_and_what_does_not_apply(adult
 def test_processes_change_nothing(adult: pa.Table) -> None:
     query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     model = dp.model(adult, query, dp.Share("income = '>50K'", values=(0.4, 0.6)), records=40)
-    alone, together = (dp.plan(model, TARGET, seed=3, processes=count) for count in (1, 2))
+    target = dp.PrivacyTarget(epsilon=1, delta=0.01)
+    alone, together = (dp.plan(model, target, seed=3, processes=count) for count in (1, 2))
     assert alone.to_dict() == together.to_dict()
 
 
@@ -108,12 +127,19 @@ def test_progress_ends_at_the_number_of_mechanisms() -> None:
 
 
 def test_weights_move_the_error_where_it_matters_less() -> None:
-    plain = dp.plan(WORKED, TARGET)
-    heavy = dp.plan(WORKED, TARGET, weights={"statistic_1": 100})
-    assert heavy.chosen is not None
-    assert plain.chosen is not None
-    assert heavy.chosen.errors["statistic_1"] < plain.chosen.errors["statistic_1"]
+    farther = dp.gaussian_model(
+        means={"a": [100, 101], "b": [95, 106]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
+    )
+    plain = dp.plan(farther, TARGET)
+    heavy = dp.plan(farther, TARGET, weights={"statistic_1": 100})
     assert heavy.weights.tolist() == [100, 1]
+    before, after = (
+        next(each for each in found.options if each.name == "certified_gaussian") for found in (plain, heavy)
+    )
+    assert after.errors["statistic_1"] < before.errors["statistic_1"]
+    assert after.errors["statistic_2"] > before.errors["statistic_2"]
+    overall = math.sqrt(100 * after.errors["statistic_1"] ** 2 + after.errors["statistic_2"] ** 2)
+    assert after.error == pytest.approx(overall)
 
 
 def test_a_target_from_a_tolerated_attack_accuracy_is_kept() -> None:
@@ -123,26 +149,14 @@ def test_a_target_from_a_tolerated_attack_accuracy_is_kept() -> None:
         assert found.chosen.attack_accuracy <= 0.55
 
 
-def test_a_model_that_deserves_no_trust_gets_a_table_and_no_mechanism(adult: pa.Table) -> None:
-    rng = np.random.default_rng(0)
-    model = dp.empirical_model(
-        samples={"a": rng.normal(size=50), "b": rng.normal(1, 1, size=50)}, pairs=[("a", "b")], steps=[0.5]
-    )
-    found = dp.plan(model, dp.PrivacyTarget(epsilon=0.5, delta=1e-4), trust="sampling")
-    assert found.chosen is None or found.chosen.mechanism.certificate.trust == "sampling"
-    query = dp.Query(hours=dp.quantile("hours_per_week", 0.5))
-    sampled = dp.model(
-        adult.slice(0, 3000),
-        query,
-        dp.Scenarios({"a": adult.slice(0, 900), "b": adult.slice(900, 900)}),
-        records=30,
-        draws=200,
-    )
-    nothing = dp.plan(sampled, TARGET)
+def test_where_nothing_is_proved_at_the_trust_asked_for_there_is_a_table_and_no_mechanism() -> None:
+    nothing = dp.plan(WORKED, TARGET, trust="sampling")  # moments only: how the data were drawn is not known
+    assert nothing.options
     assert nothing.chosen is None
+    assert nothing.alternatives == nothing.options
     assert nothing.to_dict()["chosen"] is None
     assert "no mechanism holds" in str(nothing)
-    with pytest.raises(NotCertified, match="trust 'gaussian'"):
+    with pytest.raises(NotCertified, match="trust 'sampling'"):
         _ = nothing.mechanism
 
 
