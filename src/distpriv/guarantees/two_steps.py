@@ -133,15 +133,22 @@ class TwoSteps:
 def estimates(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
     """Return about what the bounds by ways are, one for each of several steps, all at once."""
     nodes, chances = _nodes(steps[0].count)
-    weights, given = [], []
-    for step, way in zip(steps, ways, strict=True):
-        added = np.einsum("ik,nk,jk->nij", step.loadings, nodes, step.loadings)
-        for weight, left in way.terms:
-            weights.append(weight)
-            given.append(
-                (np.full(len(nodes), left), np.tile(way.rest, (len(nodes), 1)), step.first + added, step.second + added)
-            )
-    values = gaussian_hockey_stick_estimates(*(np.concatenate(parts) for parts in zip(*given, strict=True)))
+    covariances: dict[int, tuple[Floats, Floats]] = {}
+    terms = [(id(step), way.rest, *term) for step, way in zip(steps, ways, strict=True) for term in way.terms]
+    for step in steps:
+        if id(step) not in covariances:
+            added = np.einsum("ik,nk,jk->nij", step.loadings, nodes, step.loadings)
+            covariances[id(step)] = step.first + added, step.second + added
+    firsts, seconds = (np.concatenate(stack) for stack in zip(*covariances.values(), strict=True))
+    place = {name: k for k, name in enumerate(covariances)}
+    owners, rests, weights, lefts = zip(*((place[name], *rest) for name, *rest in terms), strict=True)
+    values = gaussian_hockey_stick_estimates(
+        np.repeat(lefts, len(nodes)),
+        np.repeat(rests, len(nodes), axis=0),
+        firsts,
+        seconds,
+        np.add.outer(np.multiply(owners, len(nodes)), np.arange(len(nodes))).ravel(),
+    )
     means = np.array(weights) * (values.reshape(-1, len(nodes)) @ chances)
     owner = np.repeat(np.arange(len(ways)), [len(way.terms) for way in ways])
     return np.asarray(np.bincount(owner, means, minlength=len(ways)), dtype=np.float64)

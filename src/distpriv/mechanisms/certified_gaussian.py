@@ -32,8 +32,8 @@ SLACK = 2e-7
 """The share of δ left for the errors of computing it."""
 TINY = 1e-300
 LARGEST_SCALE = 1e9
-STARTS = 2
-"""How many of the scaled shapes are descended from."""
+STARTS, MANY_STATISTICS = 2, 10
+"""How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
 WIDER = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
 """By which share the noise is widened, in turn, until the exact check passes; the first nearly always does."""
 
@@ -118,11 +118,11 @@ def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Pr
     if search.satisfied:
         return np.asarray(search.lowest * units)
     found = search.cheapest(_candidates(search, [shape / units for shape in shapes]))
-    descended = []
-    for k, start in enumerate(found[:STARTS]):
-        progress("descending", k, STARTS)
+    descended, starts = [], STARTS if model.dimension <= MANY_STATISTICS else 1
+    for k, start in enumerate(found[:starts]):
+        progress("descending", k, starts)
         descended.append(search.descended(start))
-    progress("descending", STARTS, STARTS)
+    progress("descending", starts, starts)
     last = search.lowest + shapes[-1] / units  # where nothing is feasible the certificate will say so
     return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
 
