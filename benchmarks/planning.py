@@ -1,4 +1,7 @@
-"""How long the mechanisms that search take, and the least majorant against cvxpy with SCS in the same run."""
+"""How long the mechanisms that search take, a whole plan, and the least majorant against cvxpy in the same run.
+
+Usage: python -m benchmarks.planning [optimal] [certified] [plan]
+"""
 
 import importlib
 import sys
@@ -12,8 +15,14 @@ import distpriv as dp
 from distpriv.cli.demo import paper_query
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.least_majorant import least_majorant
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.running import attempt
 
 TARGET = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
+SECRETS = {
+    "one pair": dp.Share("income = '>50K'", values=(0.45, 0.55)),
+    "all pairs": dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1),
+}
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -55,12 +64,8 @@ def optimal() -> None:
 
 def certified() -> None:
     """Print the time of the certified mechanism on the Adult data, one pair and all pairs of close shares."""
-    adult = dp.datasets.adult()
-    for title, share in (
-        ("one pair", dp.Share("income = '>50K'", values=(0.45, 0.55))),
-        ("all pairs", dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)),
-    ):
-        model = dp.model(adult, paper_query(), share, records=100)
+    for title, share in SECRETS.items():
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100)
         taken, mechanism = timed(lambda m=model: dp.mechanisms.certified_gaussian(m, TARGET))  # type: ignore[misc]
         print(
             f"certified, {title} ({len(model.protected_pairs)} ordered): {taken:.1f} s, "
@@ -68,9 +73,35 @@ def certified() -> None:
         )
 
 
+def plan() -> None:
+    """Print the time of a whole plan on the Adult data, and which mechanisms take how much of the work."""
+    seconds = []
+    for title, share in SECRETS.items():
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100)
+        taken, found = timed(lambda m=model: dp.plan(m, TARGET, seed=0))  # type: ignore[misc]
+        seconds.append(taken)
+        pairs, least = len(model.protected_pairs), f"{found.mechanism.name}, error {found.chosen.error:.4g}"
+        print(f"plan, {title} ({pairs} ordered): {taken:.1f} s; {least}")
+        print(f"  in processor time: {_shares(model)}")
+    print(f"plan, all pairs over one pair: {seconds[1] / seconds[0]:.1f}")
+
+
+def _shares(model: dp.QueryModel) -> str:
+    """Run the mechanisms of a plan one by one, and return the share of each that takes 1 % at least."""
+    taken: dict[str, float] = {}
+    for candidate in CANDIDATES:
+        before = time.process_time()
+        attempt(candidate, model, TARGET, np.ones(model.dimension), 0)
+        taken[candidate.name] = time.process_time() - before
+    total = sum(taken.values())
+    largest = sorted(taken, key=lambda name: -taken[name])
+    shown = [f"{name} {taken[name] / total:.0%}" for name in largest if taken[name] >= 0.01 * total]
+    return f"{total:.1f} s one by one: {', '.join(shown)}"
+
+
 def main() -> None:
     """Run the sections named on the command line, or all of them."""
-    sections = {"optimal": optimal, "certified": certified}
+    sections = {"optimal": optimal, "certified": certified, "plan": plan}
     for name in sys.argv[1:] or sections:
         sections[name]()
 
