@@ -29,7 +29,7 @@ def test_the_least_epsilon_has_the_error_and_a_smaller_one_has_not(seed: int, ep
 
 
 @pytest.mark.slow
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.2, 3))
 def test_also_where_covariances_differ(seed: int, epsilon: float) -> None:
     assert_least(random_model(seed, 2, unequal=0.1, distance=2.0), epsilon)
