@@ -8,6 +8,7 @@
     │   └── BudgetSpent                     all releases of a dataset together would be more than was allowed
     ├── LedgerUnavailable                   the ledger cannot be read or written, so nothing is released
     ├── LedgerChanged                       another release was written since the history was read
+    ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
         ├── InvalidQuery                    a statistic or a query that makes no sense
@@ -24,6 +25,7 @@ Every message is one sentence that says what was wrong, where, and what to do ab
 __all__ = [
     "AssumptionViolated",
     "BudgetSpent",
+    "BundleNotWritten",
     "DistprivError",
     "InvalidExpression",
     "InvalidInput",
@@ -62,6 +64,10 @@ class LedgerUnavailable(DistprivError):
 
 class LedgerChanged(DistprivError):
     """Another release of the dataset was written since its history was read."""
+
+
+class BundleNotWritten(DistprivError):
+    """A release is in the ledger, and its bundle could not be written; asking again completes it."""
 
 
 class InvalidInput(DistprivError, ValueError):

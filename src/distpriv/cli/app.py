@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from distpriv._version import __version__
-from distpriv.errors import DistprivError
+from distpriv.errors import DistprivError, InvalidInput
 
-__all__ = ["app", "main"]
+__all__ = ["app", "exit_code", "main"]
 
 app = typer.Typer(
     name="distpriv",
@@ -18,6 +18,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; docs/policy.md explains it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
 def _print_version(asked: bool) -> None:
@@ -32,7 +35,10 @@ def _options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Publish statistics of a dataset without giving away a global property of it."""
+    """Publish statistics of a dataset without giving away a global property of it.
+
+    Exit codes: 0 done, 1 refused or not certified, 2 wrong input.
+    """
 
 
 @app.command()
@@ -43,12 +49,100 @@ def demo() -> None:
     show_demo(Console())
 
 
+@app.command()
+def init(
+    file: Annotated[str, typer.Argument(help="The policy file to write; it must not be there yet.")] = "policy.toml",
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="SOURCE", help="A table of public rows to take columns from.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a first policy, commented, to be changed where it says DECIDE."""
+    from distpriv.cli.commands import show_written
+    from distpriv.workflow.writing import write_policy
+
+    show_written(write_policy(file, source), json=json)
+
+
+@app.command()
+def plan(policy: PolicyFile, json: Json = False) -> None:
+    """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
+    from distpriv.cli.commands import reported, show_plan
+    from distpriv.workflow.planning import plan_policy
+
+    raise typer.Exit(show_plan(reported(lambda progress: plan_policy(policy, progress)), json=json))
+
+
+@app.command()
+def release(
+    policy: PolicyFile,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The bundle's folder; it must be new or empty.")],
+    audit: Annotated[bool, typer.Option("--audit", help="Attack the release, and put that into the report.")] = False,
+    releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
+    json: Json = False,
+) -> None:
+    """Answer a policy's query from the private table, once, and write a bundle with the evidence."""
+    from distpriv.cli.commands import reported, show_bundle
+    from distpriv.workflow.releasing import release_policy
+
+    attacked = releases if audit else None
+    show_bundle(reported(lambda progress: release_policy(policy, out, audit=attacked, progress=progress)), json=json)
+
+
+@app.command()
+def audit(
+    policy: PolicyFile,
+    releases: Annotated[int, typer.Option(help="How many simulated releases to attack.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
+    json: Json = False,
+) -> None:
+    """Attack what a policy releases, and hold the outcome against the certificate."""
+    from distpriv.cli.commands import reported, show_audit
+    from distpriv.workflow.auditing import audit_policy
+
+    found = reported(lambda progress: audit_policy(policy, releases=releases, seed=seed, progress=progress))
+    raise typer.Exit(show_audit(found, json=json))
+
+
+@app.command()
+def verify(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The release.json of a bundle, or its folder.")],
+    json: Json = False,
+) -> None:
+    """Recompute the certificates of a bundle from the bundle alone."""
+    from distpriv.cli.commands import show_verdict
+    from distpriv.workflow.verifying import verify_bundle
+
+    raise typer.Exit(show_verdict(verify_bundle(file), json=json))
+
+
+@app.command()
+def ledger(
+    where: Annotated[str, typer.Argument(metavar="POLICY|URL", help="A policy file, or the URL of a ledger.")],
+    json: Json = False,
+) -> None:
+    """List what has been released, and what it costs together."""
+    from distpriv.cli.commands import show_ledger
+    from distpriv.workflow.ledgers import list_ledger
+
+    show_ledger(list_ledger(where), json=json)
+
+
+def exit_code(refusal: DistprivError) -> int:
+    """Return 2 for wrong input, and 1 for what was refused although the input is right.
+
+    >>> exit_code(InvalidInput("no such file")), exit_code(DistprivError("no room"))
+    (2, 1)
+    """
+    return 2 if isinstance(refusal, InvalidInput) else 1
+
+
 def main() -> None:
-    """Run the command line; what distpriv refuses is one sentence on standard error and exit code 2."""
+    """Run the command line; what distpriv refuses is one sentence on standard error."""
     try:
         app()
     except DistprivError as refusal:
         Console(stderr=True, highlight=False).print(f"distpriv: {refusal}", markup=False, soft_wrap=True)
-        sys.exit(2)
+        sys.exit(exit_code(refusal))
     except KeyboardInterrupt:
         sys.exit(130)

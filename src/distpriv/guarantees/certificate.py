@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.drawn import Drawn
 
 __all__ = ["TRUST", "Assumption", "Certificate", "Status", "Trust"]
 
@@ -48,6 +49,8 @@ class Certificate:
     assumptions: tuple[Assumption, ...]
     contradicted: bool = False
     """Whether something checked on the model rules the guarantee out, whatever δ says."""
+    drawn: Drawn | None = field(default=None, repr=False, eq=False)
+    """The draws that showed δ, where it rests on draws; too long for `to_dict`, and written down beside it."""
 
     @property
     def holds(self) -> bool:

@@ -20,15 +20,17 @@ from distpriv.framework.queries import FunctionOfRows
 from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import best_bet, least_draws, log_evidence
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
+from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress
 
-__all__ = ["Calibration", "calibration"]
+__all__ = ["Calibration", "Scale", "calibration"]
 
 FAILURE = 0.01
 """Which share of δ pays for the chance that the draws mislead."""
@@ -44,6 +46,14 @@ MOST_ROWS = 200_000_000
 
 MOST_CALLS = 200_000
 """How often a function is called, unless δ needs more."""
+
+
+@frozen(kw_only=True)
+class Scale:
+    """A scale of noise, and the draws that show it to be enough."""
+
+    value: float
+    laws: tuple[DrawnLaw, ...]
 
 
 @frozen(kw_only=True)
@@ -72,7 +82,7 @@ class Calibration:
         draws = min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws))
         return self.measured(draws, 0, as_they_are)
 
-    def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> float:
+    def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
 
         A scale of 0 says that the statistics move so seldom that no noise is needed.
@@ -95,7 +105,20 @@ class Calibration:
                 )
             if not passes(found):
                 found = least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
-        return found
+        laws = [DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)]
+        return Scale(value=found, laws=tuple(laws))
+
+    def drawn(self, measure: Measure, epsilon: float, noise: NoiseLaw, scale: Scale) -> Drawn:
+        """Return the test that noise of a scale has passed."""
+        return Drawn(
+            measure=measure,
+            noise=noise,
+            scale=scale.value,
+            epsilon=epsilon,
+            limit=self.limit,
+            failure=self.failure,
+            laws=scale.laws,
+        )
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win."""

@@ -68,8 +68,8 @@ def coupled_gaussian(
     whitening = shape.axes / np.sqrt(shape.variances)
     scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale > 0:
-        noise = GaussianNoise(axes=shape.axes, variances=require_square(scale**2 * shape.variances))
+    if scale.value > 0:
+        noise = GaussianNoise(axes=shape.axes, variances=require_square(scale.value**2 * shape.variances))
     return by_coupling(
         model,
         target,
@@ -79,6 +79,7 @@ def coupled_gaussian(
         delta=plan.limit + plan.failure,
         trust="sampling",
         assumptions=plan.assumptions(),
+        drawn=plan.drawn("gaussian", target.epsilon, noise, scale),
     )
 
 

@@ -66,9 +66,9 @@ def coupled_laplace(
     curve = partial(laplace_deltas_upper_bound, target.epsilon)
     scale = plan.scale(shape.axes / shape.scales, 1, curve, differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale > 0:
-        require_square((scale * shape.scales) ** 2)
-        noise = LaplaceNoise(axes=shape.axes, scales=scale * shape.scales)
+    if scale.value > 0:
+        require_square((scale.value * shape.scales) ** 2)
+        noise = LaplaceNoise(axes=shape.axes, scales=scale.value * shape.scales)
     return by_coupling(
         model,
         target,
@@ -78,6 +78,7 @@ def coupled_laplace(
         delta=plan.limit + plan.failure,
         trust="sampling",
         assumptions=plan.assumptions(),
+        drawn=plan.drawn("laplace", target.epsilon, noise, scale),
     )
 
 

@@ -9,6 +9,7 @@ from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling.model import QueryModel
@@ -98,10 +99,17 @@ def by_coupling(
     delta: float,
     trust: Trust,
     assumptions: tuple[Assumption, ...],
+    drawn: Drawn | None = None,
 ) -> AdditiveMechanism:
     """Return a mechanism whose proof is a coupling: it holds for any laws that can be coupled as assumed."""
     certificate = Certificate(
-        target=target, epsilon=target.epsilon, delta=delta, trust=trust, theorem=theorem, assumptions=assumptions
+        target=target,
+        epsilon=target.epsilon,
+        delta=delta,
+        trust=trust,
+        theorem=theorem,
+        assumptions=assumptions,
+        drawn=drawn,
     )
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 

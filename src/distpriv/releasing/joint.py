@@ -27,7 +27,7 @@ from distpriv.noise.laws import NoiseLaw, SumNoise
 from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.stack import stacked, widened
 
-__all__ = ["PastRelease", "Together"]
+__all__ = ["THEOREM", "WIDER", "PastRelease", "Together"]
 
 WIDEST = 1e4
 """Noise that would have to be so many times wider is refused: nothing would be left to read."""
@@ -39,6 +39,8 @@ Certifier = Callable[[float], Certificate]
 """From how much wider the new noise is to the certificate of the stack."""
 
 THEOREM = "all releases of the dataset certified as one"
+
+WIDER = "times as wide as this release alone would need"
 
 
 @frozen(kw_only=True)
@@ -88,7 +90,7 @@ class Together:
         if factor == 1:
             return mechanism
         wider = Assumption(
-            statement=f"noise is {factor:.4g} times as wide as this release alone would need",
+            statement=f"noise is {factor:.4g} {WIDER}",
             status="proved",
             evidence=f"so that all releases, {len(self.past)} of them earlier, hold epsilon = {self.total.epsilon:g}, "
             f"delta = {self.total.delta:g} together",
@@ -100,7 +102,7 @@ class Together:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
         laws = [release.noise for release in self.past]
         within = calibration_target(self.total)
-        whole = self._stack(model)
+        whole = self.stack(model)
 
         def drawn(certificate: Certificate, factor: float) -> Certificate:
             noises = [*laws, widened(mechanism.noise, factor)]
@@ -122,7 +124,7 @@ class Together:
             draws = JointDraws.of(whole, stacked(laws), mechanism.noise, within, self.seed)
             yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
 
-    def _stack(self, model: QueryModel) -> QueryModel:
+    def stack(self, model: QueryModel) -> QueryModel:
         """Return the model of all statistics released and to be released."""
         if model.query is None:
             raise InvalidInput("a release needs a model that was made from rows: make it with distpriv.model(…).")

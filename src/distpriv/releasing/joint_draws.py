@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import best_bet, log_evidence
 from distpriv.mechanisms.calibration import Calibration, calibration
-from distpriv.mechanisms.lengths import length
+from distpriv.mechanisms.lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
 from distpriv.progress import silent
-from distpriv.releasing.stack import stacked
+from distpriv.releasing.stack import stacked, widened
 
 __all__ = ["JointDraws"]
 
@@ -38,9 +39,10 @@ class JointDraws:
 
     plan: Calibration
     target: PrivacyTarget
+    old: NoiseLaw
+    new: NoiseLaw
     moves: tuple[Floats, ...]
-    bets: tuple[float, ...] = field()
-    ones: Rows = field()
+    bets: tuple[float, ...]
 
     @classmethod
     def of(cls, model: QueryModel, old: NoiseLaw, new: NoiseLaw, target: PrivacyTarget, seed: int | None) -> Self:
@@ -53,14 +55,21 @@ class JointDraws:
         pilot = plan.measured(min(plan.draws, 100_000), 0, measure)
         moves = tuple(plan.measured(plan.draws, 1, measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
-        return cls(plan=plan, target=target, moves=moves, bets=bets, ones=np.ones(plan.draws, dtype=np.int64))
+        return cls(plan=plan, target=target, old=old, new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
         wanted = math.log(self.plan.laws / self.plan.failure)
-        shown = all(
-            log_evidence(_deltas(self.target.epsilon, law, factor), self.ones, self.plan.limit, bet) >= wanted
-            for law, bet in zip(self.moves, self.bets, strict=True)
+        laws = tuple(self._law(moves, bet, factor) for moves, bet in zip(self.moves, self.bets, strict=True))
+        shown = all(log_evidence(law.values, law.counts, self.plan.limit, law.bet) >= wanted for law in laws)
+        drawn = Drawn(
+            measure="delta",
+            noise=stacked([self.old, widened(self.new, factor)]),
+            scale=1.0,
+            epsilon=self.target.epsilon,
+            limit=self.plan.limit,
+            failure=self.plan.failure,
+            laws=laws,
         )
         return Certificate(
             target=self.target,
@@ -69,7 +78,13 @@ class JointDraws:
             trust="sampling",
             theorem=theorem,
             assumptions=(*assumptions, *self.plan.assumptions()),
+            drawn=drawn,
         )
+
+    def _law(self, moves: Floats, bet: float, factor: float) -> DrawnLaw:
+        """Return the bounds on δ of all draws, each rounded up as it will be written down."""
+        rounded = Lengths.rounded_up(_deltas(self.target.epsilon, moves, factor))
+        return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
 
 
 def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:

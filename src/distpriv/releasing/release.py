@@ -13,6 +13,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_from_dict, noise_to_dict
@@ -67,6 +68,12 @@ class Release:
             "joint_certificate": None if self.joint is None else self.joint.to_dict(),
         }
 
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The coupled draws that the certificates rest on, written down; none where they rest on moments."""
+        joint = None if self.joint is None else self.joint.drawn
+        return {"release": _drawn_to_dict(self.certificate.drawn), "joint": _drawn_to_dict(joint)}
+
     @classmethod
     def of(cls, entry: Entry, query: Query, *, repeated: bool) -> Self:
         """Return the release that a ledger holds, its statistics by the names of the query that asks for them."""
@@ -81,9 +88,9 @@ class Release:
                 name=content["mechanism"],
                 statistics=tuple(names[old] for old in stored.names),
                 noise=noise_from_dict(content["noise"]),
-                certificate=Certificate.from_dict(content["certificate"]),
+                certificate=_certificate(content, "certificate", "release"),
             ),
-            joint=Certificate.from_dict(content["joint_certificate"]),
+            joint=_certificate(content, "joint_certificate", "joint"),
             dataset=entry.dataset,
             position=entry.position,
             time=entry.time,
@@ -245,8 +252,18 @@ def _content(plan: Plan, mechanism: AdditiveMechanism, joint: Certificate, exact
         "noise": noise_to_dict(mechanism.noise),
         "certificate": mechanism.certificate.to_dict(),
         "joint_certificate": joint.to_dict(),
+        "drawn": {"release": _drawn_to_dict(mechanism.certificate.drawn), "joint": _drawn_to_dict(joint.drawn)},
         "trust": plan.trust,
     }
+
+
+def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
+    written = content.get("drawn", {}).get(drawn)
+    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else Drawn.from_dict(written))
+
+
+def _drawn_to_dict(drawn: Drawn | None) -> dict[str, Any] | None:
+    return None if drawn is None else drawn.to_dict()
 
 
 def _fingerprint(model: QueryModel) -> str:

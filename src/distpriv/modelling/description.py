@@ -1,0 +1,96 @@
+"""Models as plain dictionaries, and back: the moments that a bundle holds, so that anyone can check its certificate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import evolve
+
+from distpriv.errors import InvalidModel
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import ShareScenario, TableScenario
+from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, gaussian_model
+
+__all__ = ["model_from_dict", "model_to_dict"]
+
+
+def model_to_dict(model: QueryModel) -> dict[str, Any]:
+    """Return everything that a certificate may rest on, but neither rows nor points, as numbers, lists and text."""
+    made = model.provenance
+    return {
+        "method": made.method,
+        "records": made.records,
+        "draws": made.draws,
+        "statistics": list(model.names),
+        "steps": model.steps.tolist(),
+        "record_sensitivities": [None if np.isinf(s) else s for s in model.record_sensitivities.tolist()],
+        "scenarios": {name: _scenario(model, name, law) for name, law in model.distributions.items()},
+        "protected_pairs": [list(pair) for pair in model.protected_pairs],
+    }
+
+
+def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
+    """Return the model that `model_to_dict` wrote down, or say why it is none.
+
+    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[2]], pairs=[("a", "b")], steps=[0.1])
+    >>> model_from_dict(model_to_dict(model)) == model
+    True
+    """
+    try:
+        laws = written["scenarios"]
+        model = gaussian_model(
+            means={name: law["mean"] for name, law in laws.items()},
+            covariances={name: law["covariance"] for name, law in laws.items()},
+            pairs=[(first, second) for first, second in written["protected_pairs"]],
+            steps=written["steps"],
+            names=written["statistics"],
+        )
+        sensitivities = [np.inf if s is None else float(s) for s in written["record_sensitivities"]]
+        if len(sensitivities) != model.dimension:
+            raise InvalidModel(f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics.")
+        return evolve(
+            model,
+            distributions={
+                name: evolve(law, lattice=_lattice(laws[name]["lattice"], model.dimension))
+                for name, law in model.distributions.items()
+            },
+            record_sensitivities=np.array(sensitivities),
+            scenarios=_scenarios(written),
+            provenance=Provenance(method=written["method"], records=written["records"], draws=written["draws"]),
+        )
+    except (KeyError, TypeError, AttributeError) as failure:
+        raise InvalidModel(f"this describes no model: {failure} is missing or of the wrong kind.") from failure
+
+
+def _scenario(model: QueryModel, name: str, law: QueryDistribution) -> dict[str, Any]:
+    scenario = model.scenarios.get(name)
+    share = scenario if isinstance(scenario, ShareScenario) else None
+    return {
+        "share": None if share is None else share.predicate,
+        "positives": None if share is None else share.positives,
+        "mean": law.mean.tolist(),
+        "covariance": law.covariance.tolist(),
+        "lattice": None if law.lattice is None else law.lattice.tolist(),
+    }
+
+
+def _scenarios(written: Mapping[str, Any]) -> dict[str, ShareScenario | TableScenario]:
+    count = written["records"]
+    found: dict[str, ShareScenario | TableScenario] = {}
+    for name, law in written["scenarios"].items() if count is not None else ():
+        share = law["share"]
+        found[name] = (
+            TableScenario(name=name, source=None, records=count)
+            if share is None
+            else ShareScenario(predicate=share, positives=law["positives"], records=count)
+        )
+    return found
+
+
+def _lattice(rows: Sequence[Sequence[float]] | None, size: int) -> Floats | None:
+    """Return a basis as columns; without any column there is nothing in a row."""
+    if rows is None:
+        return None
+    if len(rows) != size:
+        raise InvalidModel(f"a lattice of this model has {len(rows)} rows for {size} statistics.")
+    return np.array(rows, dtype=np.float64).reshape(size, -1)

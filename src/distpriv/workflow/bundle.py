@@ -1,0 +1,149 @@
+"""A release bundle: what was released, what is promised about it, and all that it takes to check that.
+
+| file | for |
+|---|---|
+| release.json | programs, and `distpriv verify` |
+| release.csv | spreadsheets |
+| report.html | people who have to decide |
+| policy.toml | whoever wants to know what was asked for, without anything private |
+"""
+
+import csv
+import io
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from attrs import field, frozen
+
+from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.modelling.description import model_to_dict
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.description import noise_to_dict
+from distpriv.releasing.joint import Together
+from distpriv.releasing.release import Release
+from distpriv.workflow.display import display_values
+from distpriv.workflow.policy import Policy
+
+__all__ = ["FORMAT", "Bundle", "BundleFolder", "evidence", "release_json"]
+
+FORMAT = "distpriv release 1"
+LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
+
+
+@frozen(kw_only=True)
+class Bundle:
+    """A bundle that was written."""
+
+    folder: Path
+    release: Release
+    document: Mapping[str, Any] = field(repr=False)
+    """What is in release.json."""
+
+
+@frozen(kw_only=True)
+class BundleFolder:
+    """A folder to be: its files are written beside it, and appear all at once or not at all."""
+
+    target: Path
+    _partial: Path
+
+    @classmethod
+    def prepared(cls, out: str | os.PathLike[str]) -> Self:
+        """Refuse a folder that holds something, and find out whether it can be written, before anything is released."""
+        target = Path(os.path.abspath(os.path.expanduser(out)))
+        if target.is_dir() and any(target.iterdir()):
+            raise InvalidInput(
+                f"the folder {str(out)!r} is not empty: a bundle needs a new one, so give another --out."
+            )
+        if os.path.lexists(target) and not target.is_dir():
+            raise InvalidInput(f"{str(out)!r} is a file: a bundle is a folder, so give another --out.")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        except OSError as failure:
+            raise InvalidInput(
+                f"the folder {str(out)!r} cannot be written ({failure.strerror}): give another --out."
+            ) from failure
+        return cls(target=target, partial=Path(partial))
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write all files, and only then let them be seen.
+
+        Raises:
+            BundleNotWritten: some could not be written; the answer is in the ledger.
+        """
+        try:
+            for name, text in files.items():
+                with open(self._partial / name, "w", encoding="utf-8", newline="") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+            self._partial.chmod(0o755)
+            if self.target.is_dir():
+                self.target.rmdir()
+            self._partial.rename(self.target)
+        except OSError as failure:
+            raise BundleNotWritten(
+                f"the release is in the ledger, but its bundle could not be written ({failure.strerror}): run the same "
+                "command again, which shows the same answer and completes the bundle."
+            ) from failure
+
+    def discard(self) -> None:
+        """Take away what was not finished."""
+        with suppress(OSError):
+            shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def evidence(release: Release, model: QueryModel, earlier: Together) -> dict[str, Any]:
+    """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
+    joint = None
+    if earlier.past:
+        laws = [*(past.noise for past in earlier.past), release.mechanism.noise]
+        joint = {"model": model_to_dict(earlier.stack(model)), "noises": [noise_to_dict(law) for law in laws]}
+    return {"model": model_to_dict(model), "joint": joint, "drawn": release.drawn}
+
+
+def release_json(
+    policy: Policy, release: Release, *, evidence: Mapping[str, Any], attacker: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return everything that release.json holds."""
+    written = release.to_dict()
+    return {
+        "format": FORMAT,
+        **written,
+        "display": display_values(release.values, policy.query(), policy.records),
+        "statistics": list(release.mechanism.statistics),
+        "attacker": dict(attacker),
+        "policy": policy.to_dict(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "evidence": dict(evidence),
+    }
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Return JSON with a line for every key, the same for the same document."""
+    lines = [f"{_json(key)}: {_json(value)}" for key, value in document.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def csv_text(document: Mapping[str, Any]) -> str:
+    """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["statistic", "value", "low", "high", "display"])
+    for name, value in document["values"].items():
+        shown = f"'{name}" if name[:1] in "=+-@\t\r" else name
+        table.writerow([shown, value, *document["intervals"][name], document["display"][name]])
+    return text.getvalue()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,40 @@
+"""Released numbers as people expect to see them; the raw ones stay beside them.
+
+Rounding and clipping look at the released number alone, so that they take nothing from its privacy (post-processing).
+"""
+
+from collections.abc import Mapping
+
+from distpriv.framework.queries import Query, RowMean
+
+__all__ = ["display_text", "display_values"]
+
+
+def display_values(values: Mapping[str, float], query: Query, records: int) -> dict[str, float]:
+    """Return counts as whole numbers from 0 to n, proportions from 0 to 1, and everything else as it is.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(women=dp.count("sex = 'F'"), share=dp.proportion("sex = 'F'"), age=dp.mean("age"))
+    >>> display_values({"women": -3.2, "share": 1.1, "age": 40.25}, query, 100)
+    {'women': 0, 'share': 1.0, 'age': 40.25}
+    """
+    kinds = dict(zip(query.names, (s for _, s in query.statistics for _ in range(s.size)), strict=True))
+    return {name: _displayed(value, kinds[name], records) for name, value in values.items()}
+
+
+def display_text(value: float, half_width: float) -> str:
+    """Return a number with as many digits as its interval leaves any meaning to.
+
+    >>> display_text(40.23481, 1.9), display_text(3, 8.2), display_text(0.51234, 0.00312)
+    ('40.2', '3', '0.5123')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    decimals = next((k for k in range(13) if half_width >= 10.0 ** (1 - k)), 12) if half_width > 0 else 6
+    return f"{value:,.{decimals}f}"
+
+
+def _displayed(value: float, statistic: object, records: int) -> float:
+    if not (isinstance(statistic, RowMean) and statistic.predicate):
+        return value
+    return round(min(max(value, 0.0), records)) if statistic.summed else min(max(value, 0.0), 1.0)

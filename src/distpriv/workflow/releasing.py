@@ -1,0 +1,101 @@
+"""From a policy to a release bundle."""
+
+import os
+
+from distpriv.auditing.report import AuditReport
+from distpriv.errors import BundleNotWritten, DistprivError
+from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
+from distpriv.modelling.model import QueryModel
+from distpriv.progress import Progress, silent
+from distpriv.releasing.joint import Together
+from distpriv.releasing.release import Release, release, together
+from distpriv.report.board import board_page
+from distpriv.report.rendering import render
+from distpriv.workflow.auditing import audit_planned
+from distpriv.workflow.board import board_facts
+from distpriv.workflow.bundle import Bundle, BundleFolder, csv_text, evidence, json_text, release_json
+from distpriv.workflow.ledgers import history_of
+from distpriv.workflow.planning import PlannedPolicy, in_order_of, planned, until
+from distpriv.workflow.policy import Policy, read_policy
+from distpriv.workflow.withheld import policy_without_private
+
+__all__ = ["release_policy"]
+
+
+def release_policy(
+    path: str, out: str | os.PathLike[str], *, audit: int | None = None, progress: Progress = silent
+) -> Bundle:
+    """Release what a policy asks for, once, and write the bundle.
+
+    Args:
+        path: the policy.
+        out: the folder to write; it must be new or empty.
+        audit: how many simulated releases to attack for the report; none when not given.
+        progress: is told how far the work is.
+
+    Raises:
+        NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
+        BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
+    """
+    policy = read_policy(path)
+    source, url = policy.private_source(), policy.ledger_url()
+    public = policy_without_private(policy.file.text, name=policy.file.name)
+    folder = BundleFolder.prepared(out)
+    try:
+        found = planned(policy, progress)
+        released = release(found.plan, source, ledger=url, dataset=policy.dataset, total=policy.ledger.total)
+        try:
+            return _written(found, released, public, folder, audit, progress)
+        except BundleNotWritten:
+            raise
+        except (DistprivError, OSError, MemoryError) as failure:
+            raise BundleNotWritten(
+                f"the release is in the ledger, but its bundle could not be made ({failure}): run the same command "
+                "again, which shows the same answer and completes the bundle."
+            ) from failure
+    finally:
+        folder.discard()
+
+
+def _written(
+    found: PlannedPolicy,
+    released: Release,
+    public: str,
+    folder: BundleFolder,
+    audit: int | None,
+    progress: Progress,
+) -> Bundle:
+    model = in_order_of(released.mechanism, found.plan.model)
+    attacked: AuditReport | None = None
+    if audit is not None:
+        attacked = audit_planned(found, released.mechanism, releases=audit, progress=progress)
+    document = release_json(
+        found.policy,
+        released,
+        evidence=evidence(released, model, _earlier(found.policy, released, model)),
+        attacker=_attacker(model, released),
+    )
+    facts = board_facts(found, released, model, document, public, attacked)
+    files = {
+        "release.json": json_text(document),
+        "release.csv": csv_text(document),
+        "policy.toml": public,
+        "report.html": render(board_page(facts)),
+    }
+    if attacked is not None:
+        files["audit.json"] = json_text(attacked.to_dict())
+    folder.write(files)
+    return Bundle(folder=folder.target, release=released, document=document)
+
+
+def _earlier(policy: Policy, released: Release, model: QueryModel) -> Together:
+    """Return the releases that this one was certified with; others may have come in since it was planned."""
+    assert released.position is not None
+    return together(until(history_of(policy), released.position), model, policy.ledger.total)
+
+
+def _attacker(model: QueryModel, released: Release) -> dict[str, float]:
+    return {
+        "undefended": undefended_attack_accuracy(model),
+        "at_most": attack_accuracy_upper_bound(model, released.mechanism),
+    }

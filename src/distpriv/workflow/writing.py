@@ -1,0 +1,33 @@
+"""What `distpriv init` does: a first policy, in a new file."""
+
+import os
+from pathlib import Path
+
+from distpriv.errors import InvalidInput
+from distpriv.workflow.initial import initial_policy
+
+__all__ = ["write_policy"]
+
+
+def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Path:
+    """Write a commented policy into a new file, with the columns of a reference table if one is given."""
+    target = Path(path).expanduser()
+    if os.path.lexists(target):
+        raise InvalidInput(f"there is a file {str(path)!r} already, and it is left alone: give another name.")
+    text = initial_policy(source, reference=None if source is None else _seen_from(target, source))
+    try:
+        with open(target, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as failure:
+        raise InvalidInput(
+            f"the policy file {str(path)!r} cannot be written: {failure.strerror or failure}."
+        ) from failure
+    return target
+
+
+def _seen_from(policy: Path, source: str) -> str:
+    """Return a source as the policy must call it, whose paths are seen from its own folder."""
+    if source.startswith("duckdb:") or "://" in source:
+        return source
+    folder = os.path.abspath(policy.parent)
+    return Path(os.path.relpath(os.path.expanduser(source), folder)).as_posix()
