@@ -1,19 +1,63 @@
-"""The demonstration on the Adult data."""
+"""The demonstration on the Adult data: a curator's whole way, from a policy to a release and its evidence."""
 
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
 import distpriv as dp
-from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.cli.commands import reported, show_bundle, show_ledger, show_plan, show_verdict
+from distpriv.errors import InvalidInput
 from distpriv.modelling.diagnostics import diagnose
-from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.workflow.ledgers import list_ledger
+from distpriv.workflow.planning import plan_policy
+from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["paper_query", "show_demo"]
 
 RECORDS = 100
-TARGET = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
+FOLDER = "distpriv-demo"
+MARK = ".made-by-distpriv-demo"
+
+POLICY = """\
+[data]
+reference = "census.parquet"     # public rows
+private = "hospital.parquet"     # looked at once
+id = "hospital-2026"
+
+[release]
+records = 100
+
+[release.statistics]
+{statistics}
+
+[[protect]]
+share = "income = '>50K'"
+values = [0.45, 0.55]
+
+[privacy]
+epsilon = 1.0
+delta = 1e-3
+
+[ledger]
+url = "sqlite:///ledger.db"
+epsilon = 1.5
+delta = 2e-3
+"""
+
+STATISTICS = {
+    "mean_age": "mean(age)",
+    "mean_education": "mean(education_num)",
+    "never_married": "count(marital_status = 'Never-married')",
+    "female": "count(sex = 'Female')",
+    "mean_hours": "mean(hours_per_week)",
+}
+MORE = {"overtime": "count(hours_per_week > 45)", "graduates": "count(education_num >= 13)"}
 
 
 def paper_query() -> dp.Query:
@@ -27,49 +71,62 @@ def paper_query() -> dp.Query:
     )
 
 
-def show_demo(console: Console) -> None:
-    """Print the models of the paper's two secrets, and all mechanisms side by side."""
+def show_demo(console: Console, folder: str = FOLDER) -> None:
+    """Model, plan, release, verify and audit the paper's five statistics, ask again, and ask for more."""
+    place = _fresh(Path(folder))
     adult = dp.datasets.adult()
+    _write_tables(adult, place)
+    _show_model(console, adult)
+    policy, second, bundle = place / "policy.toml", place / "more.toml", place / "bundle"
+    policy.write_text(_policy(STATISTICS), encoding="utf-8")
+    second.write_text(_policy(MORE), encoding="utf-8")
+    _step(console, f"distpriv plan {policy}", "every mechanism, and the least error that holds")
+    show_plan(reported(lambda progress: plan_policy(str(policy), progress)), json=False)
+    _step(console, f"distpriv release {policy} --out {bundle} --audit", "the private table is looked at once")
+    show_bundle(reported(lambda p: release_policy(str(policy), bundle, audit=20_000, progress=p)), json=False)
+    _step(console, f"distpriv verify {bundle}", "the certificate, recomputed from the bundle alone")
+    show_verdict(verify_bundle(str(bundle)), json=False)
+    _step(console, f"distpriv release {policy} --out {place / 'again'}", "the same question gets the same answer")
+    again = reported(lambda p: release_policy(str(policy), place / "again", progress=p))
+    console.print(f"release {again.release.position} of the dataset, shown again: {dict(again.release.values)}")
+    _step(console, f"distpriv release {second} --out {place / 'more'}", "certified together with the first")
+    show_bundle(reported(lambda p: release_policy(str(second), place / "more", progress=p)), json=False)
+    _step(console, f"distpriv ledger {policy}", "what has been released, and what it costs together")
+    show_ledger(list_ledger(str(policy)), json=False)
+    console.print(f"\nthe report for a board is [bold]{bundle / 'report.html'}[/bold]", soft_wrap=True)
+
+
+def _step(console: Console, command: str, why: str) -> None:
+    console.print(f"\n[bold]$ {command}[/bold]   [dim]# {why}[/dim]\n", soft_wrap=True, highlight=False)
+
+
+def _fresh(place: Path) -> Path:
+    """Return an empty folder; only what an earlier demonstration left is removed."""
+    if place.exists() and not (place / MARK).exists():
+        raise InvalidInput(f"{place} is there already and not from a demonstration: move it, or run elsewhere.")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    (place / MARK).touch()
+    return place
+
+
+def _policy(statistics: dict[str, str]) -> str:
+    return POLICY.format(statistics="\n".join(f'{name} = "{text}"' for name, text in statistics.items()))
+
+
+def _write_tables(adult: pa.Table, place: Path) -> None:
+    """Write a census, and a hospital's 100 records, of which 52 have a high income; no row is in both."""
+    high = np.array([value == ">50K" for value in adult["income"].to_pylist()])
+    private = np.sort(np.concatenate([np.flatnonzero(high)[::200][:52], np.flatnonzero(~high)[::700][:48]]))
+    pq.write_table(adult.take(private), place / "hospital.parquet")
+    pq.write_table(adult.take(np.setdiff1d(np.arange(adult.num_rows), private)), place / "census.parquet")
+
+
+def _show_model(console: Console, adult: pa.Table) -> None:
     console.print(f"[bold]Adult[/bold]: {adult.num_rows:,} complete records, datasets of {RECORDS} drawn from them\n")
-    secrets = {
-        "income": dp.Share("income = '>50K'", values=(0.45, 0.55)),
-        "work class": dp.Share("workclass = 'Private'", values=(0.48, 0.52)),
-    }
-    for title, secret in secrets.items():
-        model = dp.model(adult, paper_query(), secret, records=RECORDS)
-        _show_model(console, title, model)
-        _show_mechanisms(console, title, model)
-    console.print(
-        "[bold]noise[/bold]: Laplace or Gaussian, on how many axes. [bold]error[/bold]: its expected L2 length.\n"
-        "[bold]exact[/bold]: with the covariances as they are; a proven upper bound for Laplace noise.\n"
-        "[bold]trust[/bold]: sampling rests on how the data were drawn, gaussian on Gaussian statistics as\n"
-        "well, assumed on all that the paper assumes; [red]*[/red] what is claimed does not hold on these data.\n"
-        "[bold]attacker[/bold]: how often the best is right; [red]*[/red] as often as without noise, once decoded:\n"
-        "statistics of whole numbers are on a lattice and can be read off where axes are bare.",
-        soft_wrap=True,
-    )
-
-
-def mechanisms(model: QueryModel) -> list[AdditiveMechanism]:
-    """Return every mechanism on a model, those that assume equal covariances with pooled ones."""
-    m = dp.mechanisms
-    return [
-        m.no_noise(model, TARGET, covariance="pooled"),
-        m.expected_value_laplace(model, TARGET),
-        m.expected_value_gaussian(model, TARGET),
-        m.directional_laplace(model, TARGET),
-        m.directional_gaussian(model, TARGET),
-        m.eigenvector_gaussian(model, TARGET, covariance="pooled"),
-        m.directional_uncertainty(model, TARGET, covariance="pooled"),
-        m.group_privacy_laplace(model, TARGET),
-        m.group_privacy_gaussian(model, TARGET),
-        m.group_privacy_gaussian(model, TARGET, group="records", radius="classic"),
-    ]
-
-
-def _show_model(console: Console, title: str, model: QueryModel) -> None:
+    model = dp.model(adult, paper_query(), dp.Share("income = '>50K'", values=(0.45, 0.55)), records=RECORDS)
     first, second = model.protected_pairs[0]
-    table = Table(title=f"{title}: {first} against {second}", title_justify="left", title_style="bold")
+    table = Table(title=f"{first} against {second}", title_justify="left", title_style="bold")
     for heading in ("statistic", "mean ± sd", "mean ± sd", "shift / sd", "lattice step"):
         table.add_column(heading, justify="left" if heading == "statistic" else "right")
     laws = [model.distributions[name] for name in (first, second)]
@@ -81,47 +138,4 @@ def _show_model(console: Console, title: str, model: QueryModel) -> None:
     console.print(table)
     found = diagnose(model)
     console.print(f"together they are {found.pairs[0].distance:.2f} standard deviations apart;")
-    console.print(f"{found}\n", highlight=False)
-
-
-def _show_mechanisms(console: Console, title: str, model: QueryModel) -> None:
-    before = undefended_attack_accuracy(model)
-    console.print(
-        f"[bold]{title}: every mechanism for ε = {TARGET.epsilon:g}, δ = {TARGET.delta:g}[/bold]; "
-        f"without noise the best attacker is right {before:.1%} of the time",
-        soft_wrap=True,
-    )
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for heading in ("mechanism", "noise", "error", "claimed\nδ", "exact\nδ", "exact\nε", "trust", "attacker"):
-        left = heading in ("mechanism", "noise", "trust")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    for mechanism in mechanisms(model):
-        table.add_row(*_row(model, mechanism))
-    console.print(table)
-    console.print()
-
-
-def _row(model: QueryModel, mechanism: AdditiveMechanism) -> list[str]:
-    noise, certificate = mechanism.noise, mechanism.certificate
-    laplace, sampling = isinstance(noise, LaplaceNoise), certificate.trust == "sampling"
-    bounded = isinstance(noise, LaplaceNoise | UnimodalNoise)
-    axes = 0 if isinstance(noise, NoNoise | SumNoise) else noise.axes.shape[1]
-    exact, least = f"{certificate.delta:.1e}", f"{certificate.epsilon:.2f}"
-    if bounded and not sampling:
-        exact, least = f"≤{dp.delta_upper_bound(model, noise, epsilon=TARGET.epsilon):.1e}", ""
-    elif not sampling:
-        exact = f"{dp.exact_delta(model, noise, epsilon=TARGET.epsilon):.1e}"
-        least = f"{dp.exact_epsilon(model, noise, delta=TARGET.delta):.2f}"
-    group = f"\n  of {certificate.theorem.split()[-2]} records" if mechanism.name.startswith("group") else ""
-    star = "[red]*[/red]"
-    return [
-        mechanism.name + group,
-        "none" if axes == 0 else f"{type(noise).__name__[0]} {axes}/{noise.dimension}",
-        f"{noise.expected_l2:.2f}",
-        "0" if laplace else f"{TARGET.delta:g}",
-        exact.replace("e-0", "e-").replace("0.0e+00", "0"),
-        least,
-        certificate.trust + ("" if certificate.holds else star),
-        f"{'≤' if bounded or sampling else ''}{attack_accuracy_upper_bound(model, mechanism):.1%}"
-        + (star if 0 < axes < noise.dimension else ""),
-    ]
+    console.print(f"{found}", highlight=False)
