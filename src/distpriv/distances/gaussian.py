@@ -144,7 +144,7 @@ def mahalanobis(shift: Floats, covariance: Floats) -> float:
     variances, axes = np.linalg.eigh(covariance / np.outer(units, units))
     inside = variances > 1e-12 * max(float(variances.max(initial=0.0)), 1e-300)
     parts = axes.T @ (shift / units)
-    if (np.abs(parts[~inside]) > 1e-9 * np.abs(parts).max(initial=0.0)).any():
+    if (np.abs(parts[~inside]) > 1e-13 * len(parts) * np.abs(parts).max(initial=0.0)).any():
         return float("inf")
     return float(np.sqrt((parts[inside] ** 2 / variances[inside]).sum()))
 

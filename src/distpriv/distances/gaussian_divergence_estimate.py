@@ -1,5 +1,7 @@
 """Many divergences of Gaussians at once, fast and without a bound on the error: for searches, not for certificates."""
 
+import contextlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,11 +47,19 @@ def _axes(shift: Array, first: Array, second: Array, which: NDArray[np.intp]) ->
     deviation = np.sqrt(np.diagonal(first + second, axis1=1, axis2=2) / 2)
     deviation = np.where(deviation > 0, deviation, 1.0)
     unit = deviation[:, :, None] * deviation[:, None, :]
-    factor = np.linalg.cholesky(second / unit + _REGULAR * np.eye(shift.shape[1]))
+    factor = _factors(second / unit)
     half = np.linalg.solve(factor, (first - second) / unit)
     values, vectors = np.linalg.eigh(np.linalg.solve(factor, half.transpose(0, 2, 1)))
     inward = np.linalg.solve(factor.transpose(0, 2, 1), vectors).transpose(0, 2, 1) / deviation[:, None, :]
     return np.maximum(values, -1 + 1e-12)[which], np.asarray((inward[which] @ shift[:, :, None])[:, :, 0] ** 2)
+
+
+def _factors(matrices: Array) -> Array:
+    """Return Cholesky factors, of matrices that are made regular by as little as it takes."""
+    for share in (_REGULAR, 1e-9, 1e-6, 1e-3):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.cholesky(matrices + share * np.eye(matrices.shape[-1])))
+    return np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
 
 
 def _log_integrand(s: NDArray[np.inexact], epsilon: Array, excess: Array, squared: Array) -> NDArray[np.inexact]:

@@ -22,6 +22,8 @@ from distpriv.framework.arrays import Floats
 __all__ = ["unimodal_delta_upper_bound"]
 
 CELL: Final = 1 / 64
+# Noise that is so many cells wide hardly gains by blur: its bound without blur is taken.
+MOST_CELLS: Final = 500_000
 """The width of the cells of integration, in standard deviations of the blur."""
 
 REACH: Final = 9.0
@@ -62,7 +64,7 @@ def unimodal_delta_upper_bound(
     epsilon = min(epsilon, 700.0)  # beyond, e^ε is no floating-point number, and the bound only falls in ε
     # Blur is data processing, so the bound without it is always one.
     most = min(1.0, _step_bound(edges, masses, shift, epsilon))
-    if deviation > 0:
+    if deviation > 0 and (float(edges[-1]) + shift) / deviation < MOST_CELLS * CELL:
         most = min(most, _blurred_bound(edges / deviation, masses, shift / deviation, epsilon))
     return float(most)
 

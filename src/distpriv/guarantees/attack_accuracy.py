@@ -1,11 +1,12 @@
 """What a guarantee means to an attacker who must tell one scenario from another."""
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import lattice_factors
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.total_variation import total_variation_upper_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -26,8 +27,9 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism) -> float:
     """Return how often the best attacker is right at most, by what the certificate rests on.
 
-    With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics with a density; elsewhere
-    it is the ceiling of the certified (ε, δ), or a bound on :math:`(1 + H_0)/2` for Laplace noise if that is less.
+    With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics, but for what their
+    lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. It is never more than the ceiling of the
+    certified (ε, δ), which is all that is known at trust `sampling`.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -39,9 +41,21 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     ceiling = 1.0
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
-    noise = mechanism.noise
-    if certificate.trust == "sampling" or isinstance(noise, UnimodalNoise):
+    if certificate.trust == "sampling":
         return ceiling
+    return min(ceiling, (1 + _total_variation(model, mechanism.noise)) / 2)
+
+
+def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:
+    """Return a bound on H_0 of the worst pair: no noise helps an attacker, and a lattice that is smoothed hardly does.
+
+    With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.
+    """
+    most = exact_delta(model, NoNoise(dimension=model.dimension), epsilon=0.0)
     if isinstance(noise, LaplaceNoise | SumNoise):
-        return min(ceiling, (1 + total_variation_upper_bound(model, noise)) / 2)
-    return min(ceiling, (1 + exact_delta(model, noise, epsilon=0.0)) / 2)
+        most = min(most, total_variation_upper_bound(model, noise))
+    elif isinstance(noise, GaussianNoise):
+        most = min(most, exact_delta(model, noise, epsilon=0.0))
+    smoothing = noise.gaussian if isinstance(noise, SumNoise) else noise
+    low, high = lattice_factors(model, smoothing) if isinstance(smoothing, GaussianNoise) else (1.0, 1.0)
+    return min(1.0, high * most + high - low)

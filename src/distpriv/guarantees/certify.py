@@ -24,6 +24,7 @@ __all__ = [
     "certified_sum",
     "certified_unimodal",
     "gaussian_certificate",
+    "lattice_factors",
     "smoothed_target",
     "sum_certificate",
 ]
@@ -202,10 +203,10 @@ def certified_unimodal(
     Where covariances were pooled, the certificate has the δ that is proven for them as they are, if that is larger:
     what is proven for an average that no scenario has would hold on paper only.
     """
-    least, most = 0.0, shared_delta
+    least = delta_lower_bound(model, noise, epsilon=target.epsilon)
+    most = max(shared_delta, least)
     if pooled:
-        least = delta_lower_bound(model, noise, epsilon=target.epsilon)
-        most = max(shared_delta, delta_upper_bound(model, noise, epsilon=target.epsilon))
+        most = max(most, delta_upper_bound(model, noise, epsilon=target.epsilon))
     between = f"; with them as they are, δ is between {least:.3g} and {most:.3g}" if pooled else ""
     certificate = Certificate(
         target=target,
@@ -261,6 +262,12 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
         return None
     factors = [_smoothed_factor(pair, target.epsilon, smoothed) for pair in model.protected_pairs]
     return min(reduced for reduced, _ in factors), target.delta / max(most for _, most in factors)
+
+
+def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[float, float]:
+    """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
+    smoothed = _lattice_assumption(model, noise)[1]
+    return min((f.least for f in smoothed.values()), default=1.0), max((f.most for f in smoothed.values()), default=1.0)
 
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:

@@ -31,6 +31,9 @@ Radius = Literal["analytic", "classic"]
 Covariance = Literal["shared", "pooled"]
 """Refuse covariances that differ inside a pair, or take their average and let the exact check judge."""
 
+SMALLEST_RADIUS = 1e-100
+"""Noise for a smaller radius has a variance that is no number."""
+
 SAME = 1e-9
 """Covariances whose ratio is this close to 1 are the same but for rounding."""
 
@@ -44,8 +47,10 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     if radius == "classic" and target.epsilon == 0:
         raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
     found = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
-    if found == 0:
-        raise InvalidTarget(f"delta = {target.delta:g} is too small to be computed with: give at least 1e-300.")
+    if found < SMALLEST_RADIUS:
+        raise InvalidTarget(
+            f"delta = {target.delta:g} is too small to be computed with: give a larger one, such as 1e-9."
+        )
     return found
 
 

@@ -17,6 +17,9 @@ from distpriv.progress import Progress
 
 __all__ = ["attempt", "run_all"]
 
+NUMERICAL = (ArithmeticError, ValueError, MemoryError)
+"""What arithmetic raises where numbers overflow, do not converge or need more memory than there is."""
+
 MANY_PAIRS = 20
 MANY_STATISTICS = 8
 
@@ -33,6 +36,9 @@ def attempt(
         return option(model, discretised(made, target), weights)
     except DistprivError as refusal:
         return Refusal(name=candidate.name, reason=str(refusal))
+    except NUMERICAL as failure:
+        reason = f"its numbers cannot be computed on this model ({type(failure).__name__}): rescale the statistics."
+        return Refusal(name=candidate.name, reason=reason)
 
 
 def run_all(
