@@ -22,9 +22,10 @@ from distpriv.framework.arrays import Floats
 __all__ = ["unimodal_delta_upper_bound"]
 
 CELL: Final = 1 / 64
-# Noise that is so many cells wide hardly gains by blur: its bound without blur is taken.
-MOST_CELLS: Final = 500_000
 """The width of the cells of integration, in standard deviations of the blur."""
+
+MOST_CELLS: Final = 500_000
+"""Noise that is so many cells wide hardly gains by blur, and its bound without blur is taken."""
 
 REACH: Final = 9.0
 """How far beyond the last edge integration goes, in standard deviations; Φ(−9) is 1e-19."""
