@@ -14,9 +14,9 @@ __all__ = ["progress_bars"]
 
 @contextmanager
 def progress_bars(console: Console) -> Iterator[Progress]:
-    """Show a bar for every task that reports progress, gone when all is done."""
+    """Show a bar for every task that reports progress, gone when all is done; a file or a pipe sees none of it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=console, transient=True) as bars:
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         known: dict[str, int] = {}
 
         def report(task: str, done: int, total: int) -> None:

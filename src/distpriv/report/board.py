@@ -92,7 +92,7 @@ def _key_facts(facts: BoardFacts) -> KeyFacts:
             f"{facts.undefended:.0%} → {facts.at_most:.0%}", "how often the best attacker is right", "50 % is a guess"
         ),
         Fact(f"{len(facts.statistics)}", "numbers published", f"about {facts.records:,} records"),
-        Fact(f"{facts.release.position}", "the how manieth release of this dataset"),
+        Fact(f"no. {facts.release.position}", "among the releases of this dataset"),
     )
 
 

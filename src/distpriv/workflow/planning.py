@@ -2,7 +2,7 @@
 
 from attrs import evolve, field, frozen
 
-from distpriv.errors import InvalidInput
+from distpriv.errors import BudgetSpent, InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
@@ -28,6 +28,17 @@ class PlannedPolicy:
     """The releases that this one comes after."""
     answered: Entry | None = field(repr=False)
     """The release of the same query, if there was one: it will be shown again."""
+
+    def refusal(self) -> NotCertified:
+        """Return why there is nothing to release, with what the least error was refused for."""
+        asked = f"epsilon = {self.plan.target.epsilon:g}, delta = {self.plan.target.delta:g}"
+        spent = [refusal.reason for refusal in self.plan.refusals if "no room for" in refusal.reason]
+        if self.before.entries and spent:
+            return BudgetSpent(spent[0])
+        return NotCertified(
+            f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
+            "ask for a larger epsilon or delta, or for less trust."
+        )
 
     def mechanism(self) -> tuple[AdditiveMechanism, QueryModel]:
         """Return the mechanism that was released, or else the one that would be, and the model in its order."""

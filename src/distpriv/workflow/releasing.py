@@ -43,6 +43,8 @@ def release_policy(
     folder = BundleFolder.prepared(out)
     try:
         found = planned(policy, progress)
+        if found.answered is None and found.plan.chosen is None:
+            raise found.refusal()
         released = release(found.plan, source, ledger=url, dataset=policy.dataset, total=policy.ledger.total)
         try:
             return _written(found, released, public, folder, audit, progress)

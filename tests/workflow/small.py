@@ -1,0 +1,63 @@
+"""A small policy on the Adult data, and plans that are quick to make."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from distpriv.planning.candidates import CANDIDATES
+
+POLICY = """\
+[data]
+reference = "adult.parquet"
+private = "private.parquet"  # in ward 7
+id = "ward"
+
+[release]
+records = 100
+
+[release.statistics]
+age = "mean(age, resolution = 1)"
+never_married = "count(marital_status = 'Never-married')"
+
+[[protect]]
+share = "income = '>50K'"
+values = [0.45, 0.55]
+
+[privacy]
+epsilon = 1.0
+delta = 0.01
+
+[ledger]
+url = "sqlite:///ledger.db"
+epsilon = 2.0
+delta = 0.02
+"""
+
+
+def write_tables(folder: Path, adult: pa.Table) -> None:
+    """Write the reference, and a private table of a hundred of its rows."""
+    pq.write_table(adult, folder / "adult.parquet")
+    pq.write_table(adult.slice(1000, 100), folder / "private.parquet")
+
+
+def write_policy(folder: Path, *edits: tuple[str, str], name: str = "policy.toml") -> Path:
+    """Write the policy with some of its text replaced."""
+    text = POLICY
+    for old, new in edits:
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@contextmanager
+def only(*names: str) -> Iterator[None]:
+    """Plan with these mechanisms alone, and in this process."""
+    kept = tuple(candidate for candidate in CANDIDATES if candidate.name in names)
+    assert len(kept) == len(names)
+    with patch("distpriv.planning.plan.CANDIDATES", kept), patch("distpriv.planning.running._workers", lambda _: 0):
+        yield

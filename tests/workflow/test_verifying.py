@@ -1,0 +1,201 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.workflow.small import only, write_policy, write_tables
+
+from distpriv.errors import InvalidInput
+from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.verifying import verify_bundle
+
+KINDS = {
+    "gaussian": ("certified_gaussian", ()),
+    "sum": ("certified_laplace", ()),
+    "laplace": ("directional_laplace", (("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'), ("0.02", "0.5"))),
+    "draws": ("coupled_gaussian", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "laplace draws": ("coupled_laplace", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "group": ("group_privacy_gaussian", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "distance": ("wasserstein", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "bounded": ("bounded", (("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'),)),
+}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Callable[[str], Path]:
+    """A bundle of each kind of certificate, made when first asked for."""
+    made: dict[str, Path] = {}
+
+    def bundle(kind: str) -> Path:
+        if kind not in made:
+            folder = tmp_path_factory.mktemp("bundle")
+            write_tables(folder, adult)
+            name, edits = KINDS[kind]
+            with only(name):
+                release_policy(str(write_policy(folder, *edits)), folder / "out")
+            made[kind] = folder / "out" / "release.json"
+        return made[kind]
+
+    return bundle
+
+
+def tampered(path: Path, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> Path:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document)
+    (tmp_path / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    return tmp_path / "release.json"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "laplace"])
+def test_an_honest_bundle_holds(bundles: Callable[[str], Path], kind: str) -> None:
+    verdict = verify_bundle(bundles(kind))
+    assert verdict.holds, str(verdict)
+    assert "the values are those that were drawn" in verdict.to_dict()["not_checked"]
+
+
+def narrower(law: dict[str, Any], factor: float) -> None:
+    for part in law.get("parts", [law]):
+        for key, power in (("variances", 2), ("scales", 1)):
+            if key in part:
+                part[key] = [size * factor**power for size in part[key]]
+
+
+def halve_noise(bundle: dict[str, Any]) -> None:
+    narrower(bundle["noise"], 0.5)
+
+
+def lower_delta(bundle: dict[str, Any]) -> None:
+    for key in ("certificate", "joint_certificate"):
+        bundle[key]["delta"] /= 2
+
+
+def ask_for_more(bundle: dict[str, Any]) -> None:
+    for key in ("certificate", "joint_certificate"):
+        bundle[key]["epsilon"] = bundle[key]["target"]["epsilon"] = 0.5
+    bundle["policy"]["privacy"]["epsilon"] = bundle["policy"]["ledger"]["epsilon"] = 0.5
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "sum", "draws", "group"])
+@pytest.mark.parametrize("change", [halve_noise, lower_delta, ask_for_more])
+def test_a_bundle_that_promises_more_than_it_shows_is_found_out(
+    bundles: Callable[[str], Path], kind: str, change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    verdict = verify_bundle(tampered(bundles(kind), change, tmp_path))
+    assert not verdict.holds
+    assert not verdict.checks[0].passed
+    assert verdict.sentence.endswith(".")
+    assert "\n" not in verdict.sentence
+
+
+def _scenario(bundle: dict[str, Any]) -> dict[str, Any]:
+    return next(iter(bundle["evidence"]["model"]["scenarios"].values()))  # type: ignore[no-any-return]
+
+
+def _move_mean(bundle: dict[str, Any]) -> None:
+    _scenario(bundle)["mean"][0] += 0.5
+
+
+def _break_covariance(bundle: dict[str, Any]) -> None:
+    _scenario(bundle)["covariance"][0][0] = -1.0
+
+
+def _lose_a_row(bundle: dict[str, Any]) -> None:
+    _scenario(bundle)["covariance"].pop()
+
+
+def _no_steps(bundle: dict[str, Any]) -> None:
+    del bundle["evidence"]["model"]["steps"]
+
+
+def _other_policy(bundle: dict[str, Any]) -> None:
+    bundle["policy"]["privacy"]["delta"] = 0.001
+
+
+def _other_total(bundle: dict[str, Any]) -> None:
+    bundle["policy"]["ledger"]["delta"] = 0.9
+
+
+def _other_value(bundle: dict[str, Any]) -> None:
+    bundle["values"]["age"] += 1.0
+
+
+def _no_pairs(bundle: dict[str, Any]) -> None:
+    bundle["evidence"]["model"]["protected_pairs"] = []
+
+
+def _text_for_noise(bundle: dict[str, Any]) -> None:
+    bundle["noise"] = "none"
+
+
+def _more_trust(bundle: dict[str, Any]) -> None:
+    bundle["certificate"]["trust"] = "sampling"
+
+
+def _later(bundle: dict[str, Any]) -> None:
+    bundle["position"] = 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _move_mean,
+        _break_covariance,
+        _lose_a_row,
+        _no_steps,
+        _other_policy,
+        _other_total,
+        _other_value,
+        _no_pairs,
+        _text_for_noise,
+        _more_trust,
+        _later,
+    ],
+)
+def test_what_does_not_fit_together_is_found_out(
+    bundles: Callable[[str], Path], change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    verdict = verify_bundle(tampered(bundles("gaussian"), change, tmp_path))
+    assert not verdict.holds
+    assert "\n" not in verdict.sentence
+
+
+def _other_bet(bundle: dict[str, Any]) -> None:
+    bundle["evidence"]["drawn"]["release"]["laws"][0]["bet"] = 1.5
+
+
+def _longer(bundle: dict[str, Any]) -> None:
+    bundle["evidence"]["drawn"]["release"]["laws"][0]["gaps"][0] += 2000
+
+
+def _fewer(bundle: dict[str, Any]) -> None:
+    law = bundle["evidence"]["drawn"]["release"]["laws"][0]
+    law["counts"] = [count // 10 for count in law["counts"]]
+
+
+def _no_laws(bundle: dict[str, Any]) -> None:
+    bundle["evidence"]["drawn"]["release"]["laws"] = []
+
+
+def _no_draws(bundle: dict[str, Any]) -> None:
+    bundle["evidence"]["drawn"]["release"] = None
+
+
+@pytest.mark.parametrize("change", [_other_bet, _longer, _fewer, _no_laws, _no_draws])
+def test_draws_that_show_nothing_are_found_out(
+    bundles: Callable[[str], Path], change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    assert not verify_bundle(tampered(bundles("draws"), change, tmp_path)).holds
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "other"}', "[" * 100_000, '{"format": NaN}'])
+def test_what_is_no_bundle_is_wrong_input(tmp_path: Path, text: str) -> None:
+    (tmp_path / "release.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"release\.json"):
+        verify_bundle(tmp_path)
+
+
+def test_a_file_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        verify_bundle(tmp_path / "nothing.json")
