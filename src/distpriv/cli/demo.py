@@ -12,6 +12,7 @@ from rich.table import Table
 import distpriv as dp
 from distpriv.cli.commands import reported, show_bundle, show_ledger, show_plan, show_verdict
 from distpriv.errors import InvalidInput
+from distpriv.experiments.properties import paper_query
 from distpriv.modelling.diagnostics import diagnose
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.planning import plan_policy
@@ -58,17 +59,6 @@ STATISTICS = {
     "mean_hours": "mean(hours_per_week)",
 }
 MORE = {"overtime": "count(hours_per_week > 45)", "graduates": "count(education_num >= 13)"}
-
-
-def paper_query() -> dp.Query:
-    """Return the five statistics of the paper, in its order."""
-    return dp.Query(
-        mean_age=dp.mean("age"),
-        mean_education=dp.mean("education_num"),
-        never_married=dp.count("marital_status = 'Never-married'"),
-        female=dp.count("sex = 'Female'"),
-        mean_hours=dp.mean("hours_per_week"),
-    )
 
 
 def show_demo(console: Console, folder: str = FOLDER) -> None:

@@ -23,7 +23,7 @@ class StratumMoments:
 
 
 def dataset_moments(
-    strata: Iterable[tuple[StratumMoments, int]], factors: Floats, *, replacement: bool
+    strata: Iterable[tuple[StratumMoments, float]], factors: Floats, *, replacement: bool
 ) -> tuple[Floats, Floats]:
     r"""Return mean and covariance of `factors` times the mean of all rows, with n_s rows drawn from stratum s.
 
@@ -45,7 +45,7 @@ def dataset_moments(
     return np.asarray(factors * mean), np.asarray(np.outer(factors, factors) * covariance)
 
 
-def _mean_covariance(stratum: StratumMoments, size: int, replacement: bool) -> Floats:
+def _mean_covariance(stratum: StratumMoments, size: float, replacement: bool) -> Floats:
     """Return the covariance of the mean of `size` rows of one stratum."""
     shrink = (stratum.rows - 1) / stratum.rows if replacement else 1 - size / stratum.rows
     return np.asarray(shrink * stratum.covariance / size)
