@@ -4,7 +4,7 @@ from distpriv.experiments.properties import GAPS, INCOME, WORK_CLASS, moments_at
 from distpriv.experiments.repetitions import repeated
 from distpriv.experiments.setting import RECORDS, Setting
 
-SETTING = Setting(protocol="paper", repetitions=12, subsets=400, shadows=40, tests=60)
+SETTING = Setting(protocol="paper", repetitions=12, subsets=200, shadows=40, tests=60)
 
 
 def test_fitted_moments_are_those_of_the_datasets_drawn_from() -> None:
@@ -21,10 +21,10 @@ def test_fitted_moments_are_those_of_the_datasets_drawn_from() -> None:
 
 
 def test_both_sides_of_a_pair_are_drawn_independently() -> None:
-    found = repeated(INCOME, Setting(protocol="paper", repetitions=200, subsets=10, shadows=4, tests=2))
+    found = repeated(INCOME, Setting(protocol="paper", repetitions=60, subsets=10, shadows=4, tests=2))
     low, high = (found.shares.index(share) for share in INCOME.shares(0.02))
     lower, upper = found.means[:, low, 2], found.means[:, high, 2]
-    assert abs(np.corrcoef(lower, upper)[0, 1]) < 0.25
+    assert abs(np.corrcoef(lower, upper)[0, 1]) < 0.5
 
 
 def test_there_is_a_model_for_every_gap_and_a_dataset_for_every_shadow() -> None:

@@ -11,7 +11,7 @@ from distpriv.experiments.result import Comparison, Result, compared
 from distpriv.experiments.runs import EXPERIMENTS, run
 from distpriv.experiments.setting import Setting
 
-QUICK = ("table_1", "table_2", "figure_3", "table_3", "figure_5")
+QUICK = ("table_1", "table_2", "table_3", "figure_5")
 TINY = {"repetitions": 4, "subsets": 50, "shadows": 20, "tests": 20, "attackers": 4}
 
 

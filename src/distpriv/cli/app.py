@@ -1,6 +1,7 @@
 """The `distpriv` command."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,11 +43,31 @@ def _options(
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write the page to.")] = Path("reproduction"),
+) -> None:
     """Model the paper's five statistics on the embedded Adult data and show what would be released."""
     from distpriv.cli.demo import show_demo
+    from distpriv.cli.reproduce import show_page
 
     show_demo(Console())
+    show_page(Console(), out)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="table_1 to table_3, figure_2 to figure_5, beyond; all when none given.")
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="paper: 50 repetitions; exact: expectations.")] = "exact",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
+    processes: Annotated[int | None, typer.Option(help="How many to use; every core when not given.")] = None,
+) -> None:
+    """Run the paper's tables and figures, and write them beside the published numbers on one page."""
+    from distpriv.cli.reproduce import show_reproduction
+
+    show_reproduction(Console(), names, protocol=protocol, seed=seed, out=out, processes=processes)
 
 
 @app.command()

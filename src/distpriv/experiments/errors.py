@@ -17,7 +17,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise, NoiseLaw
 from distpriv.progress import Progress, silent
 
-__all__ = ["Asked", "error_points", "expected_error", "mean_error"]
+__all__ = ["Asked", "actual_delta", "error_points", "expected_error", "mean_error", "tail_epsilon"]
 
 
 @frozen(kw_only=True)
@@ -100,24 +100,29 @@ def actual_delta(model: QueryModel, noise: NoiseLaw, epsilon: float, claimed: fl
         found = exact_delta(model, noise, epsilon=epsilon)
         return found, True, found <= claimed
     bound = delta_lower_bound(model, noise, epsilon=epsilon)
-    return bound, False, bound <= claimed and not exceeds_epsilon(model, noise, epsilon)
+    return bound, False, bound <= claimed and tail_epsilon(model, noise) <= epsilon * (1 + 1e-9)
 
 
-def exceeds_epsilon(model: QueryModel, noise: LaplaceNoise, epsilon: float) -> bool:
-    r"""Tell whether the densities' ratio exceeds e^ε far out, where it is known in closed form.
+def tail_epsilon(model: QueryModel, noise: LaplaceNoise) -> float:
+    r"""Return how large the log-ratio of two scenarios' densities gets far out, where it is known in closed form.
 
     Far out in the orthant of signs s, with Laplace noise of scales b on every statistic, the density of F + Z is that
     of the noise times :math:`E e^{a^\top F}`, a = s/b. So the log-ratio of two scenarios tends to
-    :math:`a^\top d + \frac12 a^\top (Σ_i - Σ_j) a`. At the a of the shift's own signs its first part is ε already, and
-    the second is above 0 in one order of the pair or the other unless covariances are equal there.
+    :math:`a^\top d + \frac12 a^\top (Σ_i - Σ_j) a`. At the a of the shift's own signs its first part is the ε of the
+    theorem already, and the second is above 0 in one order of the pair or the other unless covariances are equal there.
+    With noise along some directions only it is 0, which says nothing.
+
+    >>> from distpriv.modelling.model import gaussian_model
+    >>> model = gaussian_model(means={"a": [1], "b": [0]}, covariances={"a": [[2]], "b": [[1]]}, pairs=[("a", "b")])
+    >>> tail_epsilon(model, LaplaceNoise.isotropic(1, 1.0))
+    1.5
     """
     if noise.axes.shape[1] < noise.dimension:
-        return False
+        return 0.0
+    ratios = []
     for first, second in model.protected_pairs:
         one, other = model.distributions[first], model.distributions[second]
-        shift = noise.axes.T @ (one.mean - other.mean)
-        towards = noise.axes @ (np.where(shift < 0, -1.0, 1.0) / noise.scales)
-        ratio = towards @ (one.mean - other.mean) + towards @ (one.covariance - other.covariance) @ towards / 2
-        if ratio > epsilon * (1 + 1e-9):
-            return True
-    return False
+        shift = one.mean - other.mean
+        towards = noise.axes @ (np.where(noise.axes.T @ shift < 0, -1.0, 1.0) / noise.scales)
+        ratios.append(float(towards @ shift + towards @ (one.covariance - other.covariance) @ towards / 2))
+    return max(ratios)

@@ -10,7 +10,7 @@ import scipy
 from attrs import asdict, evolve, field, frozen
 
 from distpriv._version import __version__
-from distpriv.experiments.setting import ProtocolName, Setting
+from distpriv.experiments.setting import Setting
 
 __all__ = [
     "AttackPoint",
@@ -181,9 +181,7 @@ class Result:
 
     name: str
     title: str
-    protocol: ProtocolName
-    seed: int
-    repetitions: int
+    setting: Setting
     comparisons: tuple[Comparison, ...] = ()
     claims: tuple[Claim, ...] = ()
     errors: tuple[ErrorPoint, ...] = ()
@@ -208,6 +206,7 @@ class Result:
         found = asdict(self, recurse=True)
         for row, comparison in zip(found["comparisons"], self.comparisons, strict=True):
             row |= {"z": kept(comparison.z), "agrees": comparison.agrees}
+        del found["setting"]["processes"]  # no number depends on it
         if not time:
             del found["seconds"]
         return found
@@ -216,7 +215,7 @@ class Result:
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
         """Return the result that was written down."""
         rows = {name: tuple(_row(kind, one) for one in found[name]) for name, kind in _ROWS.items()}
-        return cls(**{**found, **rows})
+        return cls(**{**found, **rows, "setting": Setting(**found["setting"])})
 
 
 def _row(kind: type[Any], found: Mapping[str, Any]) -> Any:
@@ -226,11 +225,4 @@ def _row(kind: type[Any], found: Mapping[str, Any]) -> Any:
 def result(name: str, title: str, setting: Setting, **found: Iterable[Any]) -> Result:
     """Return a result of a setting."""
     rows: dict[str, Any] = {key: tuple(several) for key, several in found.items()}
-    return Result(
-        name=name,
-        title=title,
-        protocol=setting.protocol,
-        seed=setting.seed,
-        repetitions=setting.repetitions,
-        **rows,
-    )
+    return Result(name=name, title=title, setting=setting, **rows)
