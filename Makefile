@@ -4,11 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow browser lint bench clean
+.PHONY: demo reproduce test test-slow browser lint bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)
 	$(BIN)/distpriv demo
+
+reproduce: $(READY)
+	$(BIN)/distpriv reproduce --protocol paper
+	$(BIN)/distpriv reproduce --protocol exact
 
 test: $(READY)
 	$(BIN)/pytest -q -n 2 -m "not slow"
@@ -37,6 +41,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.modelling
 	$(BIN)/python -m benchmarks.exact_check
 	$(BIN)/python -m benchmarks.distances
+	$(BIN)/python -m benchmarks.reproduction
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ from distpriv.noise.laws import LaplaceNoise
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
     names = ("table_1", "table_2", "figure_2", "table_3", "figure_5")
-    return {name: run(name, Setting(protocol="exact", attackers=40)) for name in names}
+    return {name: run(name, Setting(protocol="exact", attackers=40, strong_repetitions=2)) for name in names}
 
 
 def test_table_2_has_the_exact_errors(results: dict[str, Result]) -> None:
@@ -79,7 +79,7 @@ def test_the_lattice_gives_daum_away_at_every_epsilon(results: dict[str, Result]
 def test_the_undefended_attack_is_right_three_times_in_four() -> None:
     from distpriv.experiments.attacks import Attacked, attack_points
 
-    setting = Setting(attackers=60)
+    setting = Setting(attackers=60, strong_repetitions=2)
     (found,) = attack_points([Attacked(mechanism=UNDEFENDED, epsilon=1.0)], setting, name="test")
     assert found.accuracy == pytest.approx(0.75, abs=0.01)
     assert found.best_attack == pytest.approx(0.7615, abs=1e-3)

@@ -12,7 +12,7 @@ from distpriv.experiments.runs import EXPERIMENTS, run
 from distpriv.experiments.setting import Setting
 
 QUICK = ("table_1", "table_2", "table_3", "figure_5")
-TINY = {"repetitions": 4, "subsets": 50, "shadows": 20, "tests": 20, "attackers": 4}
+TINY = {"repetitions": 4, "subsets": 50, "shadows": 20, "tests": 20, "attackers": 4, "strong_repetitions": 2}
 
 
 def written(result: Result) -> str:

@@ -14,7 +14,7 @@ from distpriv.report import Cell, render
 from distpriv.report.reproduction import figures_of, reproduction_page
 from distpriv.report.reproduction_tables import attack_table, comparison_table, newer_table
 
-SETTING = Setting(protocol="exact", repetitions=4, subsets=60, attackers=3, shadows=20, tests=20)
+SETTING = Setting(protocol="exact", repetitions=4, subsets=60, attackers=3, shadows=20, tests=20, strong_repetitions=2)
 NAMES = ("table_1", "table_2", "figure_2", "table_3", "figure_5")
 
 

@@ -13,7 +13,7 @@ from distpriv.experiments.setting import Setting
 from distpriv.workflow import reproduce as workflow
 from distpriv.workflow.reproduce import reproduce
 
-SETTING = Setting(protocol="paper", repetitions=4, subsets=50, shadows=20, tests=20, attackers=4)
+SETTING = Setting(protocol="paper", repetitions=4, subsets=50, shadows=20, tests=20, attackers=4, strong_repetitions=2)
 
 
 def test_a_run_writes_numbers_pictures_and_one_page(tmp_path: Path) -> None:
@@ -46,17 +46,17 @@ def test_what_is_there_is_not_run_again_and_stays_on_the_page(tmp_path: Path, mo
 
 @pytest.mark.parametrize("changed", ["seed", "version", "sizes", "broken"])
 def test_what_was_run_otherwise_is_run_again(changed: str, tmp_path: Path) -> None:
-    reproduce(["figure_5"], setting=SETTING, out=tmp_path)
-    path = tmp_path / "paper" / "figure_5.json"
+    reproduce(["table_1"], setting=SETTING, out=tmp_path)
+    path = tmp_path / "paper" / "table_1.json"
     written = json.loads(path.read_text())
     if changed == "version":
         written["versions"]["distpriv"] = "0.0.1"
     elif changed == "broken":
-        del written["samples"]
+        del written["mechanisms"]
     path.write_text(json.dumps(written))
     other = {"seed": Setting(protocol="paper", seed=1, subsets=50), "sizes": Setting(protocol="paper", subsets=51)}
-    found = reproduce(["figure_5"], setting=other.get(changed, SETTING), out=tmp_path)
-    assert found.computed == ("figure_5",)
+    found = reproduce(["table_1"], setting=other.get(changed, SETTING), out=tmp_path)
+    assert found.computed == ("table_1",)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

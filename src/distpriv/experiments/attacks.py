@@ -23,7 +23,6 @@ from distpriv.progress import Progress, silent
 __all__ = ["UNDEFENDED", "Attacked", "attack_points", "strong_attacks"]
 
 UNDEFENDED = "no noise"
-STRONG_REPETITIONS = 10
 STRONG_TESTS = 400
 
 
@@ -103,7 +102,7 @@ def strong_attacks(laws: dict[str, NoiseLaw], attacks: Sequence[str], setting: S
         attacks=attacks,
         shadows=setting.shadows,
         tests=STRONG_TESTS,
-        repetitions=STRONG_REPETITIONS,
+        repetitions=setting.strong_repetitions,
         shares=(AUXILIARY / rows, TESTING / rows),
         seed=setting.seed,
     )

@@ -58,7 +58,7 @@ def _claims(points: Sequence[ErrorPoint]) -> list[Claim]:
         Claim(
             text="The Laplace variants are (ε, 0)-private.",
             evidence=f"with covariances as they are ExpM (L) for ε = 1 reaches ε = {_tail(INCOME):.3f} (income) and "
-            f"{_tail(WORK_CLASS):.4f} (work class) far out, and DirM (L) leaves directions bare",
+            f"{_tail(WORK_CLASS):.3f} (work class) far out, and DirM (L) leaves directions bare",
             holds=all(point.holds for point in points if point.mechanism in ("ExpM (L)", "DirM (L)")),
         ),
     ]

@@ -33,6 +33,7 @@ _LEAST = {
     "shadows": (4, "the paper has 200"),
     "tests": (2, "the paper has 200"),
     "attackers": (2, "200 give three digits"),
+    "strong_repetitions": (2, "10 give two digits"),
 }
 
 
@@ -54,6 +55,8 @@ class Setting:
     tests: int = 200
     attackers: int = 200
     """How many attackers the exact protocol averages over: each is trained on shadows of his own."""
+    strong_repetitions: int = 10
+    """How often the attackers that the paper does not have are tried, in either protocol, each time on 400 tests."""
     processes: int | None = field(default=None, eq=False)
     """How many to use, every core when not given; the numbers are the same with any."""
 

@@ -18,15 +18,20 @@ __all__ = ["accuracy_figure", "error_figure", "lattice_figure", "sample_figures"
 
 P = TypeVar("P", ErrorPoint, AttackPoint)
 
-UNIT = "L2, in units of the statistics"
+UNIT = "units of the statistics"
 HOLLOW = "hollow: the exact δ is above the claimed one"
 EPSILON = Axis("ε, smaller is more private", unit=None, log=True)
 GAP = Axis("Δp, how far apart the two shares are", unit=None)
 
 
 def error_figure(name: str, points: Iterable[ErrorPoint], *, along: str, caption: str) -> Figure:
-    """Return errors against ε or Δp, one line a mechanism; hollow where the claimed δ does not hold."""
-    shown = [point for point in points if point.error > 0]
+    """Return errors against ε or Δp, one line a mechanism; hollow where the claimed δ does not hold.
+
+    Where no noise is needed there is no point: a logarithm has none.
+    """
+    given = list(points)
+    order = dict.fromkeys(point.mechanism for point in given)
+    shown = sorted((p for p in given if p.error > 0), key=lambda point: list(order).index(point.mechanism))
     series = [
         Series(
             mechanism,
@@ -41,7 +46,7 @@ def error_figure(name: str, points: Iterable[ErrorPoint], *, along: str, caption
         name,
         series,
         x=EPSILON if along == "epsilon" else GAP,
-        y=Axis("expected error", unit=UNIT, log=True),
+        y=Axis("expected L2 error", unit=UNIT, log=True),
         caption=caption,
         alt=f"{len(series)} lines. {'; '.join(ends)}.",
         hollow=HOLLOW,
@@ -111,7 +116,7 @@ def _histogram(samples: Sequence[Sampled]) -> Figure:
         curves=curves,
         x=Axis(f"{words} in a dataset of 100", unit=unit),
         y=Axis("density", unit=f"1 / {unit}"),
-        bins=int(np.ptp(values)) + 1 if whole else 40,
+        bins=int(np.ptp(values)) if whole else 40,
         caption=f"Figure 5, {words}: sampled datasets, the normal laws fitted to them and the exact ones. {moments}.",
         alt=f"Two overlapping bell-shaped histograms of {words} with normal curves that follow them closely.",
     )

@@ -69,7 +69,7 @@ def _compared(one: Comparison) -> Cells:
         number(one.published),
         number(one.ours),
         number(float(f"{one.standard_error:.2g}")),
-        f"{one.z:+.1f}".replace("-", "−"),
+        f"{round(one.z, 1) + 0.0:+.1f}".replace("-", "−"),
         verdict,
     ]
 
@@ -149,7 +149,9 @@ def newer_table(points: Sequence[ErrorPoint], caption: str) -> Table:
                 f"{point.epsilon:g}",
                 number(point.error),
                 ("" if point.delta_is_exact else "≤ ") + small(point.actual_delta),
-                Cell("yes", "good") if point.holds else Cell("no", "fails"),
+                Cell("yes", "good")
+                if point.holds
+                else Cell("no" if point.delta_is_exact else "not certified", "fails"),
                 point.trust,
                 "" if point.best_attack is None else f"≤ {point.best_attack:.1%}",
             ]
