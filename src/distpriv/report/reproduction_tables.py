@@ -77,7 +77,10 @@ def _compared(one: Comparison) -> Cells:
 def claims(result: Result) -> Bullets:
     """Return what the paper says and whether our numbers bear it out."""
     return Bullets(
-        *(f"“{one.text}” {'Borne out' if one.holds else 'Not borne out'}: {one.evidence}." for one in result.claims)
+        *(
+            f"The paper: {one.text} {'Borne out' if one.holds else 'Not borne out'}: {one.evidence}."
+            for one in result.claims
+        )
     )
 
 
