@@ -41,6 +41,12 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.modelling
 	$(BIN)/python -m benchmarks.exact_check
 	$(BIN)/python -m benchmarks.distances
+	$(BIN)/python -m benchmarks.planning
+	$(BIN)/python -m benchmarks.auditing
+	$(BIN)/python -m benchmarks.reproduction
+
+reproduce: $(READY)
+	$(BIN)/distpriv reproduce
 	$(BIN)/python -m benchmarks.reproduction
 
 clean:

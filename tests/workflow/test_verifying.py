@@ -90,7 +90,7 @@ def test_a_bundle_that_promises_more_than_it_shows_is_found_out(
 
 
 def _scenario(bundle: dict[str, Any]) -> dict[str, Any]:
-    return next(iter(bundle["evidence"]["model"]["scenarios"].values()))  # type: ignore[no-any-return]
+    return next(iter(bundle["evidence"]["model"]["scenarios"].values()))
 
 
 def _move_mean(bundle: dict[str, Any]) -> None:
