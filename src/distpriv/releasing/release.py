@@ -43,7 +43,7 @@ class Release:
     """What holds for all releases of the dataset together; none without a ledger."""
     dataset: str | None
     position: int | None
-    """The how manieth release of the dataset this is; none without a ledger."""
+    """The number of this release among all of the dataset; none without a ledger."""
     time: str | None
     repeated: bool
     """Whether the query had been answered before, so that the same answer was shown again."""
