@@ -47,6 +47,7 @@ bench: $(READY)
 
 reproduce: $(READY)
 	$(BIN)/distpriv reproduce
+	$(BIN)/distpriv reproduce --protocol paper
 	$(BIN)/python -m benchmarks.reproduction
 
 clean:
