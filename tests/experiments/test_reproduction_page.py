@@ -15,7 +15,7 @@ SETTING = Setting(protocol="exact")
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["table_2", "table_3"])
+@pytest.mark.parametrize("name", ["table_2", pytest.param("table_3", marks=pytest.mark.slow)])
 def test_the_tables_on_the_page_are_those_computed(name: str) -> None:
     assert written(TEXT, tables({name: run(name, SETTING)})) == TEXT
 

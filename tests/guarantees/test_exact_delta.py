@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from tests.guarantees.random_models import random_covariance, random_model
@@ -59,6 +59,7 @@ def test_it_takes_the_worst_of_both_orders_of_every_pair(seed: int, size: int) -
     assert dp.exact_delta(model, np.eye(size), epsilon=0.5) == max(alone)
 
 
+@settings(max_examples=30)
 @given(seeds, sizes, st.floats(1e-9, 0.2))
 def test_exact_epsilon_is_the_inverse_rounded_up(seed: int, size: int, delta: float) -> None:
     model = random_model(seed, size, unequal=0.3)
@@ -69,6 +70,7 @@ def test_exact_epsilon_is_the_inverse_rounded_up(seed: int, size: int, delta: fl
         assert dp.exact_delta(model, noise, epsilon=epsilon * (1 - 1e-6)) > delta
 
 
+@settings(max_examples=40)
 @given(seeds, sizes, st.integers(1, 6), st.booleans())
 def test_pairs_together_have_the_deltas_they_have_alone(seed: int, size: int, pairs: int, noisy: bool) -> None:
     model = random_model(seed, size, unequal=0.5, pairs=pairs, parallel=False)

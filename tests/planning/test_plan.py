@@ -111,6 +111,7 @@ def test_the_table_shows_what_is_chosen_what_fails_and_what_does_not_apply(adult
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(adult: pa.Table) -> None:
     query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     model = dp.model(adult, query, dp.Share("income = '>50K'", values=(0.4, 0.6)), records=40)

@@ -10,7 +10,7 @@ from distpriv.guarantees.certify import certified, certified_unimodal
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, equal_means, pair_covariance
 from distpriv.mechanisms.unimodal_program import least_unimodal
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.sensitivity import common_direction, mean_shifts
 from distpriv.noise.laws import NoNoise, UnimodalNoise
 
@@ -45,6 +45,7 @@ def optimal_unimodal(
     0.95
     """
     name, theorem = "optimal_unimodal", "the least unimodal noise"
+    require_model(model)
     _require_target(target)
     cells = whole("cells", cells, InvalidInput, at_least=20, cure="a few hundred is a good choice")
     uncertainty = yes_or_no("uncertainty", uncertainty, InvalidInput)
