@@ -1,6 +1,7 @@
 """The whole of the paper's protocol, and the page of it in a real browser."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +36,15 @@ def test_all_published_numbers_agree_with_fifty_repetitions(paper: Reproduction)
 
 def test_the_undefended_attack_succeeds_three_times_in_four(paper: Reproduction) -> None:
     assert paper.results["figure_4"].comparisons[0].ours == pytest.approx(0.75, abs=0.015)
+
+
+def test_noise_of_fitted_models_misses_its_target_where_that_of_exact_moments_does_not(paper: Reproduction) -> None:
+    (claim,) = paper.results["table_2"].claims
+    missed = [int(count) for count in re.findall(r"(\d+) of 50", claim.evidence)]
+    assert missed[:2] == [50, 0]
+    assert 5 <= missed[2] <= 30
+    point = next(p for p in paper.results["table_2"].errors if p.mechanism == "DauM (G)" and p.epsilon == 5)
+    assert point.holds
 
 
 def test_repetitions_vary_about_the_exact_numbers(paper: Reproduction) -> None:

@@ -3,6 +3,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -57,6 +58,16 @@ def test_what_was_run_otherwise_is_run_again(changed: str, tmp_path: Path) -> No
     other = {"seed": Setting(protocol="paper", seed=1, subsets=50), "sizes": Setting(protocol="paper", subsets=51)}
     found = reproduce(["table_1"], setting=other.get(changed, SETTING), out=tmp_path)
     assert found.computed == ("table_1",)
+
+
+def test_what_both_protocols_have_in_common_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reproduce(["table_1"], setting=SETTING, out=tmp_path)
+    monkeypatch.setattr(workflow, "run", None)
+    exact = evolve(SETTING, protocol="exact")
+    found = reproduce(["table_1"], setting=exact, out=tmp_path)
+    assert found.computed == ()
+    assert found.results["table_1"].setting == exact
+    assert json.loads((tmp_path / "exact" / "table_1.json").read_text())["setting"]["protocol"] == "exact"
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from distpriv.experiments.table_3 import table_3
 from distpriv.framework.domains import did_you_mean, items
 from distpriv.progress import Progress, silent
 
-__all__ = ["EXPERIMENTS", "chosen", "run"]
+__all__ = ["EITHER", "EXPERIMENTS", "chosen", "run"]
 
 
 class Experiment(Protocol):
@@ -39,6 +39,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "beyond": beyond,
 }
 """In the order of the paper; what goes beyond it is last."""
+
+
+EITHER = ("table_1", "beyond")
+"""What is the same in either protocol."""
 
 
 def chosen(names: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def _table_2(results: Results) -> Section:
     ]
     wanted = {point.epsilon for point in result.errors}
     blocks += _newer(results, lambda p: p.secret == "income" and p.gap == 0.1 and p.epsilon in wanted)
-    return Section(result.title, *blocks)
+    return Section(result.title, *blocks, *([claims(result)] if result.claims else []))
 
 
 def _newer(results: Results, chosen: Callable[[ErrorPoint], bool]) -> list[Block]:

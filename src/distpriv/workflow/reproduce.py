@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.experiments.result import Result, versions
-from distpriv.experiments.runs import EXPERIMENTS, chosen, run
-from distpriv.experiments.setting import Setting
+from distpriv.experiments.runs import EITHER, EXPERIMENTS, chosen, run
+from distpriv.experiments.setting import ProtocolName, Setting
 from distpriv.progress import Progress, silent
 from distpriv.report import render, save
 from distpriv.report.reproduction import figures_of, reproduction_page
@@ -60,31 +60,42 @@ def reproduce(
     except OSError as failure:
         raise InvalidInput(f"out must be a folder that can be written to, got {str(out)!r}: {failure}.") from failure
     times = _read(folder / TIMES) or {}
-    found = {name: _known(folder / f"{name}.json", setting, times.get(name)) for name in EXPERIMENTS}
-    missing = [name for name in wanted if found[name] is None]
-    for name in missing:
-        found[name] = _computed(name, setting, folder, times, progress)
+    found = {name: _known(folder, name, setting) for name in EXPERIMENTS}
+    computed = []
+    for name in [name for name in wanted if found[name] is None]:
+        result = _from_other_protocol(Path(out), name, setting) if name in EITHER else None
+        if result is None:
+            result = run(name, setting, progress)
+            computed.append(name)
+        found[name] = _written(result, folder, times)
     results = {name: result for name, result in found.items() if result is not None}
     page = reproduction_page(results)
     for figure in figures_of(page):
         save(figure, folder)
     place = folder / "reproduction.html"
     place.write_text(render(page), encoding="utf-8", newline="\n")
-    return Reproduction(results=results, page=place, computed=tuple(missing))
+    return Reproduction(results=results, page=place, computed=tuple(computed))
 
 
-def _computed(name: str, setting: Setting, folder: Path, times: dict[str, Any], progress: Progress) -> Result:
-    """Run one experiment and write it down, the time it took in a file of its own."""
-    found = run(name, setting, progress)
-    times[name] = found.seconds
-    _write(folder / f"{name}.json", found.to_dict(time=False))
+def _written(result: Result, folder: Path, times: dict[str, Any]) -> Result:
+    """Write a result down, the time it took in a file of its own."""
+    times[result.name] = result.seconds
+    _write(folder / f"{result.name}.json", result.to_dict(time=False))
     _write(folder / TIMES, times)
-    return found
+    return result
 
 
-def _known(path: Path, setting: Setting, seconds: float | None) -> Result | None:
+def _from_other_protocol(out: Path, name: str, setting: Setting) -> Result | None:
+    """Return what a run of the other protocol has found, where that makes no difference."""
+    other: ProtocolName = "paper" if setting.protocol == "exact" else "exact"
+    found = _known(out / other, name, evolve(setting, protocol=other))
+    return None if found is None else evolve(found, setting=setting)
+
+
+def _known(folder: Path, name: str, setting: Setting) -> Result | None:
     """Return a result of the same setting and versions, if there is one."""
-    written = _read(path)
+    written = _read(folder / f"{name}.json")
+    seconds = (_read(folder / TIMES) or {}).get(name)
     try:
         found = None if written is None else Result.from_dict({**written, "seconds": seconds})
     except (KeyError, TypeError, ValueError):  # written by another version, or by hand
