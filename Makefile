@@ -10,10 +10,6 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/distpriv demo
 
-reproduce: $(READY)
-	$(BIN)/distpriv reproduce --protocol paper
-	$(BIN)/distpriv reproduce --protocol exact
-
 test: $(READY)
 	$(BIN)/pytest -q -n 2 -m "not slow"
 
