@@ -17,7 +17,8 @@ __all__ = ["BoardFacts", "ShownStatistic", "board_page"]
 
 TRUST = {
     "sampling": "only that the data were drawn as the policy says",
-    "gaussian": "that, and that the statistics vary from dataset to dataset as a bell curve does",
+    "gaussian": "that the data were drawn as the policy says, and that the statistics vary from dataset to dataset as "
+    "a bell curve does",
     "assumed": "everything listed as assumed below, which the data may contradict",
 }
 MOST_BARS = 12
@@ -62,7 +63,7 @@ def board_page(facts: BoardFacts) -> Page:
     release = facts.release
     return Page(
         title=f"What was published about {facts.dataset}, and what stays hidden",
-        subtitle=f"release {release.position} · {release.time} · {len(facts.statistics)} numbers about "
+        subtitle=f"release {release.position} · {(release.time or '')[:10]} · {len(facts.statistics)} numbers about "
         f"{facts.records:,} records",
         blocks=[
             _verdict(release.certificate),
@@ -98,13 +99,13 @@ def _key_facts(facts: BoardFacts) -> KeyFacts:
 
 def _published(facts: BoardFacts) -> list[Block]:
     rows: list[list[Cell | str]] = [
-        [s.name, s.what, Cell(s.shown, "strong"), f"{s.low} to {s.high}"] for s in facts.statistics
+        [s.name, Cell(s.shown, "strong"), f"{s.low} to {s.high}", s.what] for s in facts.statistics
     ]
     return [
         Table(
-            header=["number", "what it is", "published", "95 % interval"],
+            header=["number", "published", "95 % interval", "what it is"],
             rows=rows,
-            align="llrr",
+            align="lrrl",
             caption="Published numbers. Each has noise added on purpose; the true one is in its interval with a "
             "probability of 95 %.",
         ),
@@ -206,45 +207,50 @@ def _option_row(option: Option) -> list[Cell | str]:
 
 def _certificates(facts: BoardFacts) -> Iterator[Block]:
     release = facts.release
-    yield _assumptions(release.certificate, "This release alone")
+    yield from _assumptions(release.certificate, "This release alone")
     if release.joint is not None:
         total = release.joint.target
         earlier = (release.position or 1) - 1
         before = "the first release of this dataset" if not earlier else f"certified as one with {earlier} before it"
         yield Notice(
             "good" if release.joint.holds else "bad",
-            f"All releases together: δ ≤ {release.joint.delta:.3g} of {total.delta:g} at ε = {total.epsilon:g}.",
-            f"This is {before}. What one release says can add to what another says, so all of them are held to one "
-            "total.",
+            f"All releases together: δ ≤ {release.joint.delta:.3g} at ε = {release.joint.epsilon:g}.",
+            f"The total allows δ = {total.delta:g} at ε = {total.epsilon:g}. This is {before}. What one release says "
+            "can add to what another says, so all of them are held to one total.",
         )
         if earlier:
-            yield _assumptions(release.joint, "All releases together")
+            yield from _assumptions(release.joint, "All releases together")
 
 
-def _assumptions(certificate: Certificate, title: str) -> Table:
-    return Table(
-        header=["", "statement", "evidence"],
-        rows=[[a.status, a.statement, a.evidence] for a in certificate.assumptions],
-        align="lll",
-        caption=f"{title}, by {certificate.theorem}: what was proved, what was checked on the data, and what has to be "
-        "believed.",
+def _assumptions(certificate: Certificate, title: str) -> Iterator[Block]:
+    yield Prose(
+        f"{title}, by {certificate.theorem}: what was proved, what was checked on the data, and what has to be "
+        "believed."
     )
+    yield Bullets(*(f"{a.status}: {a.statement}" + (f". {_begun(a.evidence)}." if a.evidence else ".")
+                    for a in certificate.assumptions))  # fmt: skip
+
+
+def _begun(text: str) -> str:
+    """Return text that begins a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def _audit(audit: AuditReport | None) -> list[Block]:
     if audit is None:
         return [Notice("note", "No audit is part of this report.", "Run distpriv audit, or release with --audit.")]
+    verdict = audit.verdict.partition(": ")[2]
     rows = [
         [a.name, f"{a.undefended.accuracy:.1%}", f"{a.accuracy:.1%}", f"{a.epsilon_lower_bound:.3g}"]
         for a in audit.attacks
     ]
     return [
-        Notice("bad" if audit.failed else "good", f"Audit {'FAILED' if audit.failed else 'passed'}.", audit.verdict),
+        Notice("bad" if audit.failed else "good", f"Audit {'FAILED' if audit.failed else 'passed'}.", _begun(verdict)),
         Table(
             header=["attack", "right without noise", "right with it", "proves ε of at least"],
             rows=rows,
             caption=f"Attacks on {audit.releases:,} simulated releases; {audit.attack_accuracy_ceiling:.1%} is "
-            f"promised at most. {audit.populations}",
+            f"promised at most. {_begun(audit.populations)}.",
         ),
     ]
 
