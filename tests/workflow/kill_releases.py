@@ -49,7 +49,7 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
 
         with (
             patch("distpriv.workflow.releasing.planned", planned),
-            patch("distpriv.workflow.releasing.render", lambda page: page.title),
+            patch("distpriv.workflow.releasing._page", lambda *_: "a page"),
         ):
             bundle = release_policy(str(policy), folder / out)
         with open(folder / f"{out}.shown", "w", encoding="utf-8") as shown:

@@ -1,7 +1,7 @@
 """A small policy on the Adult data, and plans that are quick to make."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.workflow.releasing import _page as DRAWN  # noqa: N812
 
 POLICY = """\
 [data]
@@ -55,9 +56,12 @@ def write_policy(folder: Path, *edits: tuple[str, str], name: str = "policy.toml
 
 
 @contextmanager
-def only(*names: str) -> Iterator[None]:
-    """Plan with these mechanisms alone, and in this process."""
+def only(*names: str, page: bool = False) -> Iterator[None]:
+    """Plan with these mechanisms alone, in this process, and draw the report's page only if asked to."""
     kept = tuple(candidate for candidate in CANDIDATES if candidate.name in names)
     assert len(kept) == len(names)
-    with patch("distpriv.planning.plan.CANDIDATES", kept), patch("distpriv.planning.running._workers", lambda _: 0):
+    with ExitStack() as patches:
+        patches.enter_context(patch("distpriv.planning.plan.CANDIDATES", kept))
+        patches.enter_context(patch("distpriv.planning.running._workers", lambda _: 0))
+        patches.enter_context(patch("distpriv.workflow.releasing._page", DRAWN if page else lambda *_: "a page"))
         yield

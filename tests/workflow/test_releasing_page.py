@@ -45,7 +45,7 @@ def test_every_command_and_every_key_is_on_its_page(tmp_path: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert set(re.findall(r"`distpriv (\w+)", page)) >= set(commands)
     write_tables(tmp_path, dp.datasets.adult())
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         bundle = release_policy(str(write_policy(tmp_path)), tmp_path / "out")
     keys = set(json.loads((bundle.folder / "release.json").read_text(encoding="utf-8"))) - {"distpriv"}
     table = page.split("Keys of `release.json`")[1].split("\n## ")[0]

@@ -1,6 +1,8 @@
 """From a policy to a release bundle."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, DistprivError
@@ -77,17 +79,27 @@ def _written(
         evidence=evidence(released, model, _earlier(found.policy, released, model)),
         attacker=_attacker(model, released),
     )
-    facts = board_facts(found, released, model, document, public, attacked)
     files = {
         "release.json": json_text(document),
         "release.csv": csv_text(document),
         "policy.toml": public,
-        "report.html": render(board_page(facts)),
+        "report.html": _page(found, released, model, document, public, attacked),
     }
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
     folder.write(files)
     return Bundle(folder=folder.target, release=released, document=document)
+
+
+def _page(
+    found: PlannedPolicy,
+    released: Release,
+    model: QueryModel,
+    document: Mapping[str, Any],
+    public: str,
+    attacked: AuditReport | None,
+) -> str:
+    return render(board_page(board_facts(found, released, model, document, public, attacked)))
 
 
 def _earlier(policy: Policy, released: Release, model: QueryModel) -> Together:
