@@ -84,6 +84,22 @@ def test_an_audit_goes_to_standard_output_and_into_the_report(run: Run, folder: 
     assert json.loads((folder / "one" / "audit.json").read_text(encoding="utf-8"))["releases"] == 2000
 
 
+def test_an_audit_that_comes_later_is_put_into_the_bundle_it_is_about(run: Run, folder: Path) -> None:
+    policy = write_policy(folder)
+    with only("expected_value_gaussian", page=True):
+        assert run("release", policy, "--out", "one").code == 0
+        before = (folder / "one" / "release.json").read_bytes()
+        assert "No audit is part" in (folder / "one" / "report.html").read_text(encoding="utf-8")
+        assert run("audit", policy, "--releases", 2000, "--bundle", "one").code == 0
+    assert "Audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
+    assert (folder / "one" / "release.json").read_bytes() == before
+    assert len(list((folder / "one").iterdir())) == 5
+    other = write_policy(folder, ('id = "ward"', 'id = "other"'), name="other.toml")
+    refused = run("audit", other, "--releases", 2000, "--bundle", "one")
+    assert (refused.code, refused.out) == (2, "")
+    assert "not the bundle" in refused.err
+
+
 def test_what_does_not_hold_has_exit_code_1(run: Run, folder: Path) -> None:
     policy = write_policy(folder)
     with only("no_noise"):
@@ -156,6 +172,7 @@ def adult_file(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Pat
         ["init", "nowhere/policy.toml"],
         ["init", "new.toml", "--from", "nothing.parquet"],
         ["audit", "policy.toml", "--releases", "3"],
+        ["release", "policy.toml", "--out", "out", "--audit", "--releases", "3"],
     ],
 )
 def test_wrong_arguments_are_one_line_and_no_file(run: Run, folder: Path, arguments: list[str]) -> None:

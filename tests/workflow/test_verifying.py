@@ -18,6 +18,20 @@ KINDS = {
     "laplace draws": ("coupled_laplace", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
     "group": ("group_privacy_gaussian", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
     "distance": ("wasserstein", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "several laws": (
+        "coupled_gaussian",
+        (
+            ("values = [0.45, 0.55]", "between = [0.4, 0.5]\nwithin = 0.05"),
+            ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),
+        ),
+    ),
+    "unimodal": (
+        "optimal_unimodal",
+        (
+            ("epsilon = 1.0\ndelta = 0.01\n", 'epsilon = 3.0\ndelta = 0.2\ntrust = "assumed"\n'),
+            ("epsilon = 2.0\ndelta = 0.02\n", "epsilon = 4.0\ndelta = 0.3\n"),
+        ),
+    ),
     "bounded": ("bounded", (("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'),)),
 }
 
@@ -186,6 +200,17 @@ def test_draws_that_show_nothing_are_found_out(
     bundles: Callable[[str], Path], change: Callable[[dict[str, Any]], None], tmp_path: Path
 ) -> None:
     assert not verify_bundle(tampered(bundles("draws"), change, tmp_path)).holds
+
+
+def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    sampled = ("delta = 0.02\n", 'delta = 0.02\n[model]\nmethod = "sampling"\ndraws = 2000\n')
+    assumed = ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n')
+    with only("bounded"):
+        bundle = release_policy(str(write_policy(tmp_path, sampled, assumed)), tmp_path / "out")
+    verdict = verify_bundle(bundle.folder)
+    assert not verdict.holds
+    assert "sampled points, which a bundle does not hold" in verdict.sentence
 
 
 def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: Path, adult: pa.Table) -> None:

@@ -27,7 +27,7 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, 
 from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
-__all__ = ["audit", "claim_of", "easiest_pair"]
+__all__ = ["audit", "claim_of", "easiest_pair", "require_releases"]
 
 
 def audit(
@@ -72,7 +72,7 @@ def audit(
     mechanism, model = _mechanism_and_model(plan, model)
     tried = arsenal(attacks)
     shadows = whole("shadows", shadows, InvalidInput, at_least=4, cure="the paper has 200")
-    releases = whole("releases", releases, InvalidInput, at_least=200, cure="more releases prove more")
+    releases = require_releases(releases)
     confidence = real("confidence", confidence, InvalidInput, above=0, below=1, cure="0.95 is usual")
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="any whole number will do")
     chosen = easiest_pair(model, mechanism.noise) if pair is None else _protected(model, pair)
@@ -98,6 +98,11 @@ def audit(
         seed=seed,
         populations=places.description,
     )
+
+
+def require_releases(releases: object) -> int:
+    """Return how many releases to attack, or refuse a number that proves nothing."""
+    return whole("releases", releases, InvalidInput, at_least=200, cure="more releases prove more")
 
 
 def claim_of(certificate: Certificate) -> PrivacyTarget:

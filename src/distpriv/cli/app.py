@@ -15,6 +15,7 @@ __all__ = ["app", "exit_code", "main"]
 app = typer.Typer(
     name="distpriv",
     help="Publish statistics of a dataset without giving away a global property of it.",
+    epilog="Exit codes: 0 done, 1 refused or not certified, 2 wrong input.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,10 +37,7 @@ def _options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Publish statistics of a dataset without giving away a global property of it.
-
-    Exit codes: 0 done, 1 refused or not certified, 2 wrong input.
-    """
+    """Publish statistics of a dataset without giving away a global property of it."""
 
 
 @app.command()
@@ -115,13 +113,20 @@ def audit(
     policy: PolicyFile,
     releases: Annotated[int, typer.Option(help="How many simulated releases to attack.")] = 100_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
+    bundle: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The bundle of the release, to put the outcome into its report.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Attack what a policy releases, and hold the outcome against the certificate."""
     from distpriv.cli.commands import reported, show_audit
     from distpriv.workflow.auditing import audit_policy
+    from distpriv.workflow.releasing import audit_bundle
 
-    found = reported(lambda progress: audit_policy(policy, releases=releases, seed=seed, progress=progress))
+    if bundle is None:
+        found = reported(lambda progress: audit_policy(policy, releases=releases, seed=seed, progress=progress))
+    else:
+        found = reported(lambda progress: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=progress))
     raise typer.Exit(show_audit(found, json=json))
 
 

@@ -238,7 +238,7 @@ def _begun(text: str) -> str:
 
 def _audit(audit: AuditReport | None) -> list[Block]:
     if audit is None:
-        return [Notice("note", "No audit is part of this report.", "Run distpriv audit, or release with --audit.")]
+        return [Notice("note", "No audit is part of this report.", "distpriv audit POLICY --bundle DIR adds one.")]
     verdict = audit.verdict.partition(": ")[2]
     rows = [
         [a.name, f"{a.undefended.accuracy:.1%}", f"{a.accuracy:.1%}", f"{a.epsilon_lower_bound:.3g}"]

@@ -6,6 +6,7 @@
 | release.csv | spreadsheets |
 | report.html | people who have to decide |
 | policy.toml | whoever wants to know what was asked for, without anything private |
+| audit.json | what attacks have shown, where it was attacked |
 """
 
 import csv
@@ -32,7 +33,17 @@ from distpriv.releasing.release import Release
 from distpriv.workflow.display import display_values
 from distpriv.workflow.policy import Policy
 
-__all__ = ["FORMAT", "Bundle", "BundleFolder", "evidence", "release_json"]
+__all__ = [
+    "FORMAT",
+    "Bundle",
+    "BundleFolder",
+    "csv_text",
+    "evidence",
+    "json_text",
+    "read_release",
+    "release_json",
+    "replace_files",
+]
 
 FORMAT = "distpriv release 1"
 LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
@@ -126,6 +137,39 @@ def release_json(
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "evidence": dict(evidence),
     }
+
+
+def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a release.json holds, given by its own name or by that of its folder."""
+    file = Path(path)
+    try:
+        text = (file / "release.json" if file.is_dir() else file).read_text(encoding="utf-8")
+        document = json.loads(text, parse_constant=_no_number)
+    except OSError as failure:
+        raise InvalidInput(f"{str(path)!r} cannot be read ({failure.strerror}): give a release.json.") from failure
+    except (ValueError, RecursionError) as failure:
+        raise InvalidInput(
+            f"{str(path)!r} is no JSON that can be read: give the release.json of a bundle."
+        ) from failure
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidInput(f"{str(path)!r} is no release.json of format {FORMAT!r}: give that of a bundle.")
+    return document
+
+
+def replace_files(folder: str | os.PathLike[str], files: Mapping[str, str]) -> None:
+    """Put files into a bundle that is there, each of them whole or not at all."""
+    for name, text in files.items():
+        target = Path(folder) / name
+        partial = target.with_name(f".{name}.partial")
+        try:
+            partial.write_text(text, encoding="utf-8", newline="")
+            partial.replace(target)
+        except OSError as failure:
+            raise BundleNotWritten(f"{str(target)!r} could not be written ({failure.strerror}).") from failure
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
 
 
 def json_text(document: Mapping[str, Any]) -> str:

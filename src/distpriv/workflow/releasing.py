@@ -4,8 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from distpriv.auditing.audit import require_releases
 from distpriv.auditing.report import AuditReport
-from distpriv.errors import BundleNotWritten, DistprivError
+from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
@@ -15,13 +16,22 @@ from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.auditing import audit_planned
 from distpriv.workflow.board import board_facts
-from distpriv.workflow.bundle import Bundle, BundleFolder, csv_text, evidence, json_text, release_json
+from distpriv.workflow.bundle import (
+    Bundle,
+    BundleFolder,
+    csv_text,
+    evidence,
+    json_text,
+    read_release,
+    release_json,
+    replace_files,
+)
 from distpriv.workflow.ledgers import history_of
-from distpriv.workflow.planning import PlannedPolicy, in_order_of, planned, until
+from distpriv.workflow.planning import PlannedPolicy, in_order_of, plan_policy, planned, until
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.withheld import policy_without_private
 
-__all__ = ["release_policy"]
+__all__ = ["audit_bundle", "release_policy"]
 
 
 def release_policy(
@@ -39,6 +49,8 @@ def release_policy(
         NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
     """
+    if audit is not None:
+        require_releases(audit)
     policy = read_policy(path)
     source, url = policy.private_source(), policy.ledger_url()
     public = policy_without_private(policy.file.text, name=policy.file.name)
@@ -52,13 +64,40 @@ def release_policy(
             return _written(found, released, public, folder, audit, progress)
         except BundleNotWritten:
             raise
-        except (DistprivError, OSError, MemoryError) as failure:
+        except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
             raise BundleNotWritten(
                 f"the release is in the ledger, but its bundle could not be made ({failure}): run the same command "
                 "again, which shows the same answer and completes the bundle."
             ) from failure
     finally:
         folder.discard()
+
+
+def audit_bundle(
+    path: str,
+    folder: str | os.PathLike[str],
+    *,
+    releases: int = 100_000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AuditReport:
+    """Attack what a policy has released, and put the outcome into its bundle: audit.json, and the report's page.
+
+    Raises:
+        InvalidInput: the folder is no bundle of this policy's release.
+    """
+    document = read_release(folder)
+    found = plan_policy(path, progress)
+    released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
+    same = ("dataset", "position", "values")
+    if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
+        raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
+    attacked = audit_planned(found, released.mechanism, releases=releases, seed=seed, progress=progress)
+    model = in_order_of(released.mechanism, found.plan.model)
+    public = policy_without_private(found.policy.file.text, name=found.policy.file.name)
+    page = _page(found, released, model, document, public, attacked)
+    replace_files(folder, {"audit.json": json_text(attacked.to_dict()), "report.html": page})
+    return attacked
 
 
 def _written(

@@ -1,21 +1,19 @@
 """Whether what a bundle promises holds, recomputed from the bundle alone."""
 
-import json
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from attrs import asdict, frozen
 
-from distpriv.errors import DistprivError, InvalidInput
+from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.description import model_from_dict
 from distpriv.noise.description import noise_from_dict
 from distpriv.releasing.joint import WIDER
-from distpriv.workflow.bundle import FORMAT
+from distpriv.workflow.bundle import read_release
 from distpriv.workflow.recomputing import Claim, recomputed
 
 __all__ = ["Check", "Verdict", "verify_bundle"]
@@ -78,7 +76,7 @@ def verify_bundle(path: str | os.PathLike[str]) -> Verdict:
     Raises:
         InvalidInput: the file cannot be read or is no release.json.
     """
-    bundle = _read(path)
+    bundle = read_release(path)
     checks = {
         "certificate": _certificate,
         "all releases together": _joint,
@@ -86,26 +84,6 @@ def verify_bundle(path: str | os.PathLike[str]) -> Verdict:
         "intervals": _intervals,
     }
     return Verdict(path=str(path), checks=tuple(_checked(name, check, bundle) for name, check in checks.items()))
-
-
-def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    file = Path(path)
-    try:
-        text = (file / "release.json" if file.is_dir() else file).read_text(encoding="utf-8")
-        bundle = json.loads(text, parse_constant=_no_number)
-    except OSError as failure:
-        raise InvalidInput(f"{str(path)!r} cannot be read ({failure.strerror}): give a release.json.") from failure
-    except (ValueError, RecursionError) as failure:
-        raise InvalidInput(
-            f"{str(path)!r} is no JSON that can be read: give the release.json of a bundle."
-        ) from failure
-    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
-        raise InvalidInput(f"{str(path)!r} is no release.json of format {FORMAT!r}: give that of a bundle.")
-    return bundle
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
 
 
 def _checked(name: str, check: Callable[[Mapping[str, Any]], tuple[bool, str]], bundle: Mapping[str, Any]) -> Check:
