@@ -15,6 +15,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
+from distpriv.releasing.joint import WIDER
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text
 from distpriv.workflow.display import display_values
@@ -85,6 +86,21 @@ def test_a_second_release_is_certified_together_with_the_first_and_one_without_r
     greedy = write_policy(folder, ("epsilon = 2.0", "epsilon = 3.0"), ("mean(age", "mean(hours_per_week"))
     with pytest.raises(BudgetSpent, match="since its first release"):
         release_policy(str(greedy), folder / "three")
+    assert not (folder / "three").exists()
+    assert releases(folder) == 2
+
+
+def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_released(folder: Path) -> None:
+    age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
+    total = ("epsilon = 2.0\ndelta = 0.02\n", "")
+    asked = ["education = 'mean(education_num, resolution = 1)'\n", "hours = 'mean(hours_per_week, resolution = 1)'\n"]
+    with only("certified_gaussian"):
+        release_policy(str(write_policy(folder, total, (age, ""))), folder / "one")
+        second = release_policy(str(write_policy(folder, total, (age, ""), (never, asked[0]))), folder / "two")
+        assert WIDER in str(second.release.certificate)
+        assert verify_bundle(second.folder).holds
+        with pytest.raises(BudgetSpent, match="2 earlier releases leave no room for hours"):
+            release_policy(str(write_policy(folder, total, (age, ""), (never, asked[1]))), folder / "three")
     assert not (folder / "three").exists()
     assert releases(folder) == 2
 
