@@ -44,7 +44,7 @@ def _options(
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write the page to.")] = Path("reproduction"),
 ) -> None:
-    """Model the paper's five statistics on the embedded Adult data and show what would be released."""
+    """Go the whole way on the embedded Adult data: plan, release, verify, audit, ask again; then the paper's tables."""
     from distpriv.cli.demo import show_demo
     from distpriv.cli.reproduce import show_page
 
