@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from distpriv.guarantees.upper_bound import delta_upper_bound
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
-    from distpriv.modelling.model import QueryModel, empirical_model, gaussian_model
+    from distpriv.modelling.given import empirical_model, gaussian_model
+    from distpriv.modelling.model import QueryModel
     from distpriv.planning.least_epsilon import least_epsilon
     from distpriv.planning.plan import Plan, plan
     from distpriv.releasing.ledger import Ledger
@@ -82,10 +83,10 @@ _LAZY = {
     "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
     "earlier_releases": "distpriv.releasing.release",
-    "empirical_model": "distpriv.modelling.model",
+    "empirical_model": "distpriv.modelling.given",
     "exact_delta": "distpriv.guarantees.exact_delta",
     "exact_epsilon": "distpriv.guarantees.exact_delta",
-    "gaussian_model": "distpriv.modelling.model",
+    "gaussian_model": "distpriv.modelling.given",
     "least_epsilon": "distpriv.planning.least_epsilon",
     "model": "distpriv.modelling.from_rows",
     "plan": "distpriv.planning.plan",

@@ -6,7 +6,7 @@ import pytest
 from tests.mechanisms.shared import TARGET
 
 import distpriv as dp
-from distpriv.errors import InvalidTarget
+from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.upper_bound import delta_lower_bound
 
@@ -101,3 +101,17 @@ def test_what_an_attacker_can_do_counts_the_lattice() -> None:
         worst = max(worst, (1 + apart) / 2)
     assert worst > 0.5094
     assert attack_accuracy_upper_bound(model, mechanism) >= worst
+
+
+def test_rounding_that_shows_through_coupled_noise_is_refused() -> None:
+    offset = 1e10
+    x = offset + 4 * np.spacing(offset) * np.repeat([0.0, 1.0], 50)
+    table = pl.DataFrame({"x": x, "g": np.repeat([1, 0], 50)})
+    secret = dp.Share("g = 1", values=(0.45, 0.55))
+    target = dp.PrivacyTarget(epsilon=1, delta=0.01)
+    for make in (M.coupled_gaussian, M.coupled_laplace):
+        far = dp.model(table, dp.Query(a=dp.mean("x")), secret, records=20)
+        with pytest.raises(InvalidModel, match="subtract a constant"):
+            make(far, target, draws=20_000, seed=1)
+        near = dp.model(table, dp.Query(a=dp.mean(f"x - {offset}")), secret, records=20)
+        assert make(near, target, draws=20_000, seed=1).certificate.holds

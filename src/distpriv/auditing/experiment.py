@@ -88,7 +88,7 @@ def attack_accuracies(
         seed: the same seed gives the same numbers.
         progress: told after every repetition.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> found = attack_accuracies(model, {"undefended": NoNoise(dimension=1)}, attacks=["bayes"], repetitions=20)
     >>> round(found.mean("undefended", "bayes"), 1)

@@ -34,7 +34,7 @@ class Releases:
 def simulate_releases(population: Population, pair: Pair, noise: NoiseLaw, count: int, *, seed: int) -> Releases:
     """Draw datasets, half of either scenario, and release each.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> from distpriv.noise.laws import GaussianNoise
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> found = simulate_releases(model, ("a", "b"), GaussianNoise.isotropic(1, 2.0), 100, seed=0)

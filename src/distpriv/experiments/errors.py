@@ -112,7 +112,7 @@ def tail_epsilon(model: QueryModel, noise: LaplaceNoise) -> float:
     theorem already, and the second is above 0 in one order of the pair or the other unless covariances are equal there.
     With noise along some directions only it is 0, which says nothing.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [1], "b": [0]}, covariances={"a": [[2]], "b": [[1]]}, pairs=[("a", "b")])
     >>> tail_epsilon(model, LaplaceNoise.isotropic(1, 1.0))
     1.5

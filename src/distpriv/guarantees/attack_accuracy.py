@@ -16,7 +16,7 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 
     The odds are even and the pair is the worst.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> round(undefended_attack_accuracy(model), 4)
     0.6915

@@ -43,7 +43,7 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
         mechanism: a mechanism, a Gaussian law of noise, or the noise's covariance matrix.
         epsilon: ε ≥ 0; at 0 the result is the total variation distance.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> round(exact_delta(model, [[3.0]], epsilon=1.0), 6)
     0.00683
@@ -58,7 +58,7 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
 
     Infinite when no ε has so small a δ, as when a scenario can be told with certainty.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> exact_epsilon(model, [[1 / 0.38840125**2 - 1]], delta=1e-3)
     1.00000...
@@ -77,7 +77,7 @@ def privacy_profile(
 ) -> Floats:
     """Return δ(ε) at every ε: the whole privacy curve of the noisy statistics.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
     array([0.1974, 0.0524, 0.0068])
@@ -111,7 +111,7 @@ def pair_deltas(
 ) -> Floats:
     """Return :func:`pair_delta` of many ordered pairs, each at the same ε or at its own.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> pair_deltas(model, model.protected_pairs, GaussianNoise.isotropic(1, 3.0**0.5), 1.0).round(6)
     array([0.00683, 0.00683])

@@ -47,7 +47,7 @@ def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
     That is the case exactly if no singular value of :math:`\mathrm{diag}(h) V \mathrm{diag}(s)^{-1/2}` exceeds 1, for
     noise with variances s along axes V: strong noise along some axes does not blur weak noise along others.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")], steps=[1])
     >>> covers_floor(model, GaussianNoise.isotropic(1, 1.0)), covers_floor(model, GaussianNoise.isotropic(1, 0.9))
     (True, False)

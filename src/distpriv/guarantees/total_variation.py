@@ -26,7 +26,7 @@ __all__ = ["normal_laplace_tail", "total_variation_upper_bound"]
 def total_variation_upper_bound(model: QueryModel, noise: LaplaceNoise | SumNoise) -> float:
     """Return a proven upper bound on the total variation distance of the worst pair, f_θ taken as Gaussian.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1e-12]], pairs=[("a", "b")])
     >>> round(total_variation_upper_bound(model, LaplaceNoise.isotropic(1, 1.0)), 6) == round(1 - math.exp(-0.5), 6)
     True

@@ -28,7 +28,7 @@ SHARES = (0.75, 0.5, 0.25, 0.1, 0.0)
 def unimodal_pair_delta(model: QueryModel, pair: Pair, noise: UnimodalNoise, epsilon: float) -> float:
     """Return an upper bound on H_ε of one ordered pair, as tight as that of the noise where covariances are equal.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[0]], pairs=[("a", "b")])
     >>> noise = UnimodalNoise(axes=[[1.0]], edges=[0, 5], masses=[1.0])
     >>> round(unimodal_pair_delta(model, ("a", "b"), noise, epsilon=1.0), 9)

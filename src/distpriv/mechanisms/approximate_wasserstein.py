@@ -30,7 +30,7 @@ def approximate_wasserstein(
     Laplace noise has scale W/ε and spends δ on the mass that moves farther: (ε, δ). Gaussian noise has W in L2 for a
     part δ₁ of δ, hides a move by W at (ε, δ − δ₁), and has the split that needs the least noise.
 
-    >>> from distpriv.modelling.model import empirical_model
+    >>> from distpriv.modelling.given import empirical_model
     >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
     >>> approximate_wasserstein(model, PrivacyTarget(epsilon=1, delta=0.1)).noise.scales

@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.queries import FunctionOfRows
 from distpriv.framework.secrets import Pair, ShareScenario
@@ -34,6 +34,9 @@ __all__ = ["Calibration", "Scale", "calibration"]
 
 FAILURE = 0.01
 """Which share of δ pays for the chance that the draws mislead."""
+
+ROUNDING = 1e-4
+"""Which share of δ may be lost by statistics being rounded to floating point."""
 
 SHAPE_DRAWS = 100_000
 """How many draws at most choose the shape, of one law."""
@@ -75,6 +78,8 @@ class Calibration:
     """The chance that the draws mislead, all laws together; it counts into δ."""
     limit: float
     """What is left of δ."""
+    rounding: Floats = array_field()
+    """By how much each statistic of a dataset may be rounded, however its rows are summed."""
     progress: Progress
 
     def shape_differences(self) -> list[Floats]:
@@ -105,8 +110,22 @@ class Calibration:
                 )
             if not passes(found):
                 found = least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
+        if found > 0:
+            rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
+            self._refuse_visible_rounding(length(whitening, order, rounding[np.newaxis])[0] / found)
         laws = [DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)]
         return Scale(value=found, laws=tuple(laws))
+
+    def _refuse_visible_rounding(self, moved: float) -> None:
+        """Refuse statistics whose rounding the noise does not hide: draws are of exact sums, a release is not.
+
+        A curve rises by at most half of what a length grows by, and that much of δ was set aside.
+        """
+        if moved > ROUNDING * self.limit:
+            raise InvalidModel(
+                "the statistics are so large against what they vary by that the rounding of their sums shows through "
+                "the noise: subtract a constant, as in mean('x - 1000000')."
+            )
 
     def drawn(self, measure: Measure, epsilon: float, noise: NoiseLaw, scale: Scale) -> Drawn:
         """Return the test that noise of a scale has passed."""
@@ -205,7 +224,7 @@ def calibration(
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
     laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
     failure = FAILURE * target.delta
-    limit = (target.delta - failure) * (1 - 1e-12)
+    limit = (target.delta - failure) * (1 - ROUNDING)
     drawn, fewer = _draws(model, laws, limit, failure / laws, draws)
     if seed is not None:
         seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
@@ -220,8 +239,18 @@ def calibration(
         seed_given=seed is not None,
         failure=failure,
         limit=limit,
+        rounding=_rounding(model),
         progress=progress,
     )
+
+
+def _rounding(model: QueryModel) -> Floats:
+    """Return a bound on the rounding of a sum of rows: 2⁻⁴⁸ of the root of their mean square, or more."""
+    roots = [
+        np.abs(law.mean) + np.sqrt((model.provenance.records or 1) * np.maximum(np.diag(law.covariance), 0.0))
+        for law in model.distributions.values()
+    ]
+    return np.asarray(2.0**-48 * np.max(roots, axis=0))
 
 
 def _swapped(model: QueryModel, pair: Pair) -> int:

@@ -53,7 +53,7 @@ def certified_gaussian(
         weights: what an error of each statistic costs.
         progress: told of every start of the search.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [0, 0], "b": [1, 1]},
     ...     covariances={"a": [[4, 0], [0, 1]], "b": [[5, 0], [0, 1]]},

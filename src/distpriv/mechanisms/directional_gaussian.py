@@ -19,7 +19,7 @@ def directional_gaussian(
 ) -> AdditiveMechanism:
     r"""Add :math:`N(0, (Δ_{E,2}/r)^2 BBᵀ)`, B the direction of the shifts or an orthonormal basis of their span.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> mechanism = directional_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))
     >>> mechanism.noise.variances.round(2)

@@ -28,7 +28,7 @@ def directional_laplace(
     With several directions, independent Laplace coordinates in an orthonormal basis B of the shifts' span, all
     of scale :math:`\max ‖Bᵀd_{ij}‖₁/ε`: the L2 length would not do, as the density falls with the L1 norm.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> directional_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales
     array([10.])

@@ -29,7 +29,7 @@ def directional_uncertainty(
     are known: :math:`Σ + t vvᵀ ≻ 0` exactly if :math:`t > -1/(vᵀΣ^{-1}v)`. Nothing is credited if v is outside
     the range of Σ.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
     >>> directional_uncertainty(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
     array([2.6289])

@@ -21,7 +21,7 @@ def eigenvector_gaussian(
     The attacker's own uncertainty Σ already hides part of the shift, so along each shared eigenvector :math:`v_k` only
     :math:`σ_k^2 = \max_θ \max(0, (Δ_{E,2}/r)^2 - v_kᵀ Σ_θ v_k)` is added.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )

@@ -18,7 +18,7 @@ def expected_value_gaussian(
 
     If the laws of a pair are translations of each other, that is all there is to hide.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )

@@ -23,7 +23,7 @@ def no_noise(
     Where it is not, the certificate says so. A shift outside the range of Σ tells the scenarios apart with certainty,
     and is refused.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
     >>> no_noise(model, PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
     True

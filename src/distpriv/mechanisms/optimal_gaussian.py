@@ -53,7 +53,7 @@ def optimal_gaussian(
         weights: what an error of each statistic costs.
         floor: whether to cover the lattice too.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
     >>> optimal_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(3)
     array([10.925])

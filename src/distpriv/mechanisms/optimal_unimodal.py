@@ -8,7 +8,7 @@ from distpriv.framework.domains import whole, yes_or_no
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified, certified_unimodal
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.hypotheses import Covariance, equal_means, pair_covariance
+from distpriv.mechanisms.hypotheses import Covariance, equal_means, pair_covariance, require_target
 from distpriv.mechanisms.unimodal_program import least_unimodal
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.sensitivity import common_direction, mean_shifts
@@ -38,7 +38,7 @@ def optimal_unimodal(
         uncertainty: whether to count on the attacker's own uncertainty; otherwise s = 0.
         cells: about how many steps the density has on either side of 0.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> target = PrivacyTarget(epsilon=1, delta=0.001)
     >>> round(optimal_unimodal(model, target, uncertainty=False).noise.expected_l2, 2)
@@ -46,7 +46,7 @@ def optimal_unimodal(
     """
     name, theorem = "optimal_unimodal", "the least unimodal noise"
     require_model(model)
-    _require_target(target)
+    _require_large_delta(target)
     cells = whole("cells", cells, InvalidInput, at_least=20, cure="a few hundred is a good choice")
     uncertainty = yes_or_no("uncertainty", uncertainty, InvalidInput)
     nothing = NoNoise(dimension=model.dimension)
@@ -72,11 +72,8 @@ def optimal_unimodal(
     )
 
 
-def _require_target(target: object) -> None:
-    if not isinstance(target, PrivacyTarget):
-        raise InvalidTarget(
-            f"a target is a PrivacyTarget, got {target!r}: write PrivacyTarget(epsilon=1, delta=0.001)."
-        )
+def _require_large_delta(target: PrivacyTarget) -> None:
+    require_target(target)
     if target.delta < 1e-8:
         raise InvalidTarget(
             f"unimodal noise of limited reach is proven to have its delta down to 1e-8 only, got {target.delta:g}: "

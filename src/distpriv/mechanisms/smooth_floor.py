@@ -37,7 +37,7 @@ class SmoothFloor:
 def plain_floor(model: QueryModel) -> SmoothFloor:
     """Return the model's floor itself, with a hair of noise where it has none.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[400]], pairs=[("a", "b")], steps=[1])
     >>> found = plain_floor(model)
     >>> found.covariance, found.error < 1e-8

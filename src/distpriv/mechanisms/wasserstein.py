@@ -39,7 +39,7 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         target: what is asked for; δ is not spent.
         distance: by default the points where the model has them, then coupled datasets, then the shift.
 
-    >>> from distpriv.modelling.model import empirical_model
+    >>> from distpriv.modelling.given import empirical_model
     >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
     >>> wasserstein(model, PrivacyTarget(epsilon=1)).noise.scales

@@ -9,7 +9,8 @@ from attrs import evolve
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import ShareScenario, TableScenario
-from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, gaussian_model
+from distpriv.modelling.given import gaussian_model
+from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
 __all__ = ["model_from_dict", "model_to_dict"]
 

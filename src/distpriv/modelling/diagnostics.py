@@ -93,7 +93,7 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
         draws: how many datasets to draw per scenario where the model has rows and no sampled values yet.
         seed: the same seed gives the same numbers.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances={"a": np.eye(2), "b": [[1, 0], [0, 4]]},
     ...                        pairs=[("a", "b")])
     >>> print(diagnose(model))

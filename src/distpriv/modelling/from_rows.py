@@ -13,8 +13,9 @@ from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
+from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
-from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, empirical_distribution
+from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent

@@ -23,7 +23,7 @@ def utility_weights(model: QueryModel, weights: Weights = None) -> Floats:
     "relative" takes :math:`q_k = 1/s_k^2`, :math:`s_k` the mean of \|μ_k\| over the scenarios, or the standard
     deviation where that is 0: errors then count in shares of the statistic.
 
-    >>> from distpriv.modelling.model import gaussian_model
+    >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [10, 1], "b": [30, 3]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> utility_weights(model, {"statistic_2": 4})
     array([1., 4.])

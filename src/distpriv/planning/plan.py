@@ -7,13 +7,14 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from distpriv._version import __version__
-from distpriv.errors import DistprivError, InvalidInput, InvalidTarget, NotCertified
+from distpriv.errors import DistprivError, InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.certificate import TRUST, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.planning.candidates import CANDIDATES
@@ -134,10 +135,7 @@ def plan(
     >>> found.chosen.name, found.mechanism.certificate.holds
     ('certified_laplace', True)
     """
-    if not isinstance(target, PrivacyTarget):
-        raise InvalidTarget(
-            f"a target is a PrivacyTarget, got {target!r}: write PrivacyTarget(epsilon=1, delta=0.001)."
-        )
+    require_target(target)
     one_of("trust", trust, tuple(TRUST), InvalidInput)
     costs = utility_weights(model, weights)
     if processes is not None:
