@@ -1,12 +1,12 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from glob import escape, has_magic
 from glob import glob as matching_files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -15,9 +15,14 @@ from sqlglot import exp
 
 from distpriv.engines.database import connected, database_table
 from distpriv.engines.engine import SOURCE
+from distpriv.engines.expressions import RowExpression
+from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidSource
 
 __all__ = ["DuckDBEngine", "accepts"]
+
+J = TypeVar("J")
+T = TypeVar("T")
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -39,6 +44,8 @@ class DuckDBEngine:
     schema: pa.Schema
 
     dialect = "duckdb"
+    row_number = "ROW_NUMBER() OVER () - 1"
+    has_executors = False
 
     @classmethod
     def open(cls, source: Any) -> Self:
@@ -62,6 +69,17 @@ class DuckDBEngine:
             raise InvalidExpression(
                 f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it."
             ) from failure
+
+    def moments(
+        self, rows: RowSelect, shifts: Sequence[float], predicate: RowExpression | None
+    ) -> list[dict[str, Any]]:
+        """Return counts, means, covariances and extremes by stratum, by one SELECT."""
+        found: list[dict[str, Any]] = self.select(rows.moments(shifts, predicate)).to_pylist()
+        return found
+
+    def run_tasks(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
+        """Run a task for every job, here."""
+        return map(task, jobs)
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""

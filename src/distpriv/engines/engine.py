@@ -1,15 +1,23 @@
 """What an engine is: something that runs one SELECT over a table and returns Arrow."""
 
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from distpriv.errors import InvalidSource
 
+if TYPE_CHECKING:
+    from distpriv.engines.expressions import RowExpression
+    from distpriv.engines.sql import RowSelect
+
 __all__ = ["SOURCE", "Engine", "engine_for"]
 
 SOURCE = "distpriv_source"
 """The name by which every SELECT calls the table."""
+
+J = TypeVar("J")
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -27,8 +35,24 @@ class Engine(Protocol):
     def schema(self) -> pa.Schema:
         """The table's columns and their types."""
 
+    @property
+    def row_number(self) -> str:
+        """SQL that is another whole number in every row, and the same whenever the table is read."""
+
+    @property
+    def has_executors(self) -> bool:
+        """Whether `run_tasks` runs them elsewhere than here."""
+
     def select(self, query: str) -> pa.Table:
         """Run one SELECT that calls the table SOURCE."""
+
+    def moments(
+        self, rows: "RowSelect", shifts: Sequence[float], predicate: "RowExpression | None"
+    ) -> list[dict[str, Any]]:
+        """Return counts, means, covariances and extremes by stratum, as the SELECT of moments has them."""
+
+    def run_tasks(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
+        """Run a task for every job and return the results in order."""
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""
@@ -38,20 +62,23 @@ def engine_for(source: Any) -> Engine:
     """Return the engine that holds a source.
 
     Args:
-        source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, a DuckDB relation, or a pandas,
-            polars or pyarrow table; an engine is its own.
+        source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, ``"spark:MASTER?path=PATH"`` or
+            ``"spark:MASTER?table=NAME"``, a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table;
+            an engine is its own.
 
     >>> import pyarrow as pa
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names
     ['age']
     """
-    from distpriv.engines.duckdb import DuckDBEngine, accepts
+    from distpriv.engines import duckdb, spark
 
-    if isinstance(source, DuckDBEngine):
+    if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
         return source
-    if not accepts(source):
+    if spark.accepts(source):
+        return spark.SparkEngine.open(source)
+    if not duckdb.accepts(source):
         raise InvalidSource(
             f"a source of type {type(source).__name__} cannot be read: give a path or glob of CSV or Parquet files, "
-            "a DuckDB relation, or a pandas, polars or pyarrow table."
+            "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
         )
-    return DuckDBEngine.open(source)
+    return duckdb.DuckDBEngine.open(source)

@@ -79,6 +79,14 @@ class RowSelect:
         Columns: stratum, n, unusable (rows that lack a value somewhere), then for number k: m{k}, low{k}, high{k}, and
         s{j}_{k} for j ≤ k.
         """
+        outer = [STRATUM, "COUNT(*) AS n", "SUM(unusable) AS unusable"]
+        for k in range(len(self.numbers)):
+            outer += [f"AVG(v{k}) AS m{k}", f"MIN(v{k}) AS low{k}", f"MAX(v{k}) AS high{k}"]
+            outer += [f"COVAR_SAMP(v{j}, v{k}) AS s{j}_{k}" for j in range(k + 1)]
+        return f"SELECT {', '.join(outer)} FROM ({self.shifted(shifts, predicate)}) AS rows_read GROUP BY {STRATUM}"
+
+    def shifted(self, shifts: Sequence[float], predicate: RowExpression | None) -> str:
+        """Return every row's stratum, numbers less their shifts, v0, v1, …, and whether it is unusable, 1 or 0."""
         inner = [f"{'TRUE' if predicate is None else f'({predicate.sql(self.dialect)})'} AS {STRATUM}"]
         inner += [
             f"CAST({e.sql(self.dialect)} AS DOUBLE) - CAST({shift!r} AS DOUBLE) AS v{k}"
@@ -86,14 +94,7 @@ class RowSelect:
         ]
         tests = [f"({test})" for test in self.missing_tests.values()]
         inner += [f"CASE WHEN {' OR '.join(tests)} THEN 1 ELSE 0 END AS unusable"] if tests else ["0 AS unusable"]
-        outer = [STRATUM, "COUNT(*) AS n", "SUM(unusable) AS unusable"]
-        for k in range(len(self.numbers)):
-            outer += [f"AVG(v{k}) AS m{k}", f"MIN(v{k}) AS low{k}", f"MAX(v{k}) AS high{k}"]
-            outer += [f"COVAR_SAMP(v{j}, v{k}) AS s{j}_{k}" for j in range(k + 1)]
-        return (
-            f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {SOURCE}{self._where()}) AS rows_read "
-            f"GROUP BY {STRATUM}"
-        )
+        return f"SELECT {', '.join(inner)} FROM {SOURCE}{self._where()}"
 
     def missing(self) -> str:
         """Return how many rows there are, and how many fail each of the missing tests, in order."""

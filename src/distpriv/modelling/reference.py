@@ -169,7 +169,7 @@ class ReferenceTable:
         self._refuse_no_rows()
         shifts = np.array([_round_centre(values[np.isfinite(values)]) for values in self.probe.numbers])
         expression = None if predicate is None else self.predicates[predicate]
-        strata = self.engine.select(self.select.moments(shifts.tolist(), expression)).to_pylist()
+        strata = self.engine.moments(self.select, shifts.tolist(), expression)
         self._refuse_if_incomplete(strata)
         if predicate is not None:
             self._refuse_one_sided(predicate, {stratum[STRATUM] for stratum in strata})

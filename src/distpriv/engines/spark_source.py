@@ -1,0 +1,153 @@
+"""A table that Spark reads, named ``spark:MASTER?path=PATH`` or ``spark:MASTER?table=NAME``, and the session for it."""
+
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from distpriv.errors import InvalidSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["PREFIX", "SparkTable", "data_frame", "quiet", "spark_table"]
+
+PREFIX = "spark:"
+_EXAMPLE = "'spark:local[4]?path=census.parquet' or 'spark:spark://host:7077?table=lake.census'"
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+
+
+@frozen(kw_only=True)
+class SparkTable:
+    """What a text names: where Spark runs, and what it reads."""
+
+    master: str
+    """A master URL; empty for the session there is, or else all cores of this machine."""
+    path: str | None = None
+    table: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text that names it."""
+        return f"{PREFIX}{self.master}?{'table' if self.path is None else 'path'}={self.path or self.table}"
+
+
+def spark_table(source: str) -> SparkTable | None:
+    """Return what a text names, or nothing for a text that names no Spark table.
+
+    >>> spark_table("spark:local[2]?path=census.parquet")
+    SparkTable(master='local[2]', path='census.parquet', table=None)
+    >>> spark_table("census.parquet") is None
+    True
+    """
+    if not source.startswith(PREFIX):
+        return None
+    master, _, named = source.removeprefix(PREFIX).partition("?")
+    kind, _, name = named.partition("=")
+    if kind not in ("path", "table") or not name.strip():
+        raise InvalidSource(f"{source!r} does not name a path or a table: write it as in {_EXAMPLE}.")
+    return SparkTable(master=master.strip(), **{kind: name.strip()})
+
+
+def data_frame(table: SparkTable) -> "DataFrame":
+    """Return the rows that a text names, in a session of its master."""
+    _require_pyspark(table.text)
+    from pyspark.errors import PySparkException
+
+    session = _session(table)
+    try:
+        if table.table is not None:
+            return session.table(table.table)
+        path = table.path or ""
+        if not path.lower().endswith(_CSV):
+            return session.read.parquet(path)
+        separator = "\t" if ".tsv" in path.lower() else ","
+        return session.read.csv(path, header=True, inferSchema=True, sep=separator)
+    except PySparkException as failure:
+        raise InvalidSource(f"{table.text!r} cannot be read: {first_sentence(failure)}: check its name.") from failure
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep PySpark's remarks on the versions of other libraries to itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def first_sentence(failure: BaseException) -> str:
+    """Return what Spark says first, without the name it has for the error."""
+    line = str(failure).strip().partition("\n")[0]
+    line = line.partition("] ")[2] if line.startswith("[") else line
+    return line.partition(". ")[0].rstrip(".") or type(failure).__name__
+
+
+def _require_pyspark(text: str) -> None:
+    try:
+        with quiet():
+            import pyspark  # noqa: F401
+    except ImportError as failure:
+        raise InvalidSource(f"{text!r} needs PySpark: install it with pip install 'distpriv[spark]'.") from failure
+
+
+def _session(table: SparkTable) -> "SparkSession":
+    """Return the session there is, if it fits, or start one."""
+    with quiet():
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            running = active.conf.get("spark.master", "")
+            if table.master and running and running != table.master:
+                raise InvalidSource(
+                    f"Spark runs on {running!r} in this process, not on that of {table.text!r}: use it."
+                )
+            return active
+        _require_java(table.text)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.appName("distpriv").master(table.master or "local[*]")
+        settings: dict[str, bool | float | int | str | None] = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+        }
+        try:
+            with _no_standard_error():
+                return builder.config(map=settings).getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as failure:
+            raise InvalidSource(f"Spark does not start for {table.text!r}: {first_sentence(failure)}.") from failure
+        except Exception as failure:  # py4j passes on whatever Java throws
+            raise InvalidSource(f"Spark does not start on {table.master!r}: see that this is a master.") from failure
+
+
+def _require_java(text: str) -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java") if home else None
+    if not (java.is_file() if java else shutil.which("java")):
+        where = f"in JAVA_HOME, {home!r}" if home else "on the PATH"
+        raise InvalidSource(
+            f"{text!r} needs Java, and there is none {where}: install Java 17 or newer, on Debian with apt-get install "
+            "openjdk-17-jre-headless."
+        )
+
+
+@contextmanager
+def _no_standard_error() -> Iterator[None]:
+    """Start what is started here without its greetings: Java writes some before Spark can tell it not to."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
