@@ -167,7 +167,7 @@ def test_the_draws_that_choose_the_shape_are_not_those_that_find_the_scale() -> 
     plan = calibration(
         small_model(QUERIES["mean"]), TARGET, name="…", pairing=None, draws=1000, seed=3, progress=silent
     )
-    shape, scale = plan.measured(1000, 0, np.abs), plan.measured(1000, 1, np.abs)
+    shape, scale = plan.pilot(np.abs), [rounds[0] for rounds in plan.tests(np.abs)]
     assert not np.array_equal(shape, scale)
     assert np.array_equal(shape, np.abs(plan.shape_differences()))
 

@@ -178,7 +178,10 @@ def _secrets() -> Iterator[tuple[str, str, str]]:
             'write ["boom", "bust"]',
         ),
         "no pairs": ("scenarios = {boom = 'a.csv', bust = 'b.csv'}\npairs = []", "there is no protected pair"),
-        "scenario from Spark": ("scenarios = {boom = 'spark:boom', bust = 'b.csv'}", "'spark:boom' is a Spark table"),
+        "scenario from Spark": (
+            "scenarios = {boom = 'spark:boom', bust = 'b.csv'}",
+            "'spark:boom' does not name a path or a table",
+        ),
         "private scenario": ("scenarios = {boom = 'hospital.parquet', bust = 'b.csv'}", "is also a public one here"),
     }
     for name, (body, message) in bodies.items():
@@ -239,7 +242,10 @@ def _places() -> Iterator[tuple[str, str, str]]:
         "id with a line break": ([('"hospital-2026"', '"a\\nb"')], "an id is text"),
         "no reference": ([('reference = "adult.parquet"\n', "")], "data.reference: this is missing, and a share"),
         "empty reference": ([('"adult.parquet"', '""')], "line 2, data.reference: a source needs a name"),
-        "reference from Spark": ([('"adult.parquet"', '"spark:census"')], "'spark:census' is a Spark table"),
+        "reference from Spark": (
+            [('"adult.parquet"', '"spark:census"')],
+            "'spark:census' does not name a path or a table",
+        ),
         "reference elsewhere": ([('"adult.parquet"', '"s3://census/1"')], "is not on this machine"),
         "database without a table": ([('"adult.parquet"', '"duckdb:a.db"')], "does not name a file and a table"),
         "database without a file": ([('"adult.parquet"', '"duckdb:?table=t"')], "does not name a file and a table"),

@@ -5,7 +5,7 @@ is taken less a constant near its mean before it is squared: without that, a mea
 deviation of 1 would cost half of the covariance's digits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 from sqlglot import exp
@@ -17,6 +17,8 @@ __all__ = ["STRATUM", "RowSelect"]
 
 STRATUM = "stratum"
 """The column that tells whether a row satisfies the predicate."""
+
+_ROW = "distpriv_row"
 
 
 @frozen(kw_only=True)
@@ -30,13 +32,19 @@ class RowSelect:
     floating: frozenset[str] = field(default=frozenset())
     """The columns that can hold NaN."""
     drop_missing: bool = False
+    key: str | None = None
+    """A column that tells rows apart."""
 
     @property
     def required_columns(self) -> tuple[str, ...]:
         """The columns in which a null makes a row unusable, in alphabetical order."""
         expressions = (*self.numbers, *self.predicates)
         read = {column for expression in expressions for column in expression.columns - expression.guarded}
-        return tuple(sorted(read | set(self.columns)))
+        return tuple(sorted(read | self._raw))
+
+    @property
+    def _raw(self) -> set[str]:
+        return {*self.columns, *([] if self.key is None else [self.key])}
 
     @property
     def missing_tests(self) -> dict[str, str]:
@@ -46,7 +54,7 @@ class RowSelect:
         in every column that can hold it, and in every part of a predicate that can come to be it.
         """
         expressions = (*self.numbers, *self.predicates)
-        read = {column for expression in expressions for column in expression.columns} | set(self.columns)
+        read = {column for expression in expressions for column in expression.columns} | self._raw
         tests = {}
         for name in sorted(read):
             quoted = _quoted(name, self.dialect)
@@ -68,10 +76,33 @@ class RowSelect:
 
     def rows(self) -> str:
         """Return every usable row: v0, v1, … as doubles, p0, p1, … as booleans, c0, c1, … as they are."""
+        return f"SELECT {', '.join(self._listed())} FROM {SOURCE}{self._where()}"
+
+    def hashed(self, row_number: str, salt: str, predicate: str | None, below: Mapping[bool, str]) -> str:
+        """Return the rows, as `rows` does, whose hash comes before a text that depends on their stratum.
+
+        The hash, `h`, is that of the key, or of the row's number in the table where there is no key, after a salt. It
+        puts rows in a random order, the same in every engine.
+        """
+        identity = row_number if self.key is None else _quoted(self.key, self.dialect)
+        read = {column for e in (*self.numbers, *self.predicates) for column in e.columns} | self._raw
+        kept = [_quoted(name, self.dialect) for name in sorted(read)]
+        numbered = f"(SELECT {', '.join([*kept, f'{identity} AS {_ROW}'])} FROM {SOURCE}) AS rows_numbered"
+        text = exp.DataType.build("text").sql(dialect=self.dialect)
+        listed = [*self._listed(), f"MD5(CONCAT('{salt}', CAST({_ROW} AS {text}))) AS h"]
+        stratum = [k for k, e in enumerate(self.predicates) if e.text == predicate]
+        chosen = (
+            f"CASE WHEN p{stratum[0]} THEN '{below[True]}' ELSE '{below[False]}' END" if stratum else f"'{below[True]}'"
+        )
+        return (
+            f"SELECT * FROM (SELECT {', '.join(listed)} FROM {numbered}{self._where()}) AS rows_hashed "
+            f"WHERE h < {chosen}"
+        )
+
+    def _listed(self) -> list[str]:
         listed = [f"CAST({e.sql(self.dialect)} AS DOUBLE) AS v{k}" for k, e in enumerate(self.numbers)]
         listed += [f"({e.sql(self.dialect)}) AS p{k}" for k, e in enumerate(self.predicates)]
-        listed += [f"{_quoted(name, self.dialect)} AS c{k}" for k, name in enumerate(self.columns)]
-        return f"SELECT {', '.join(listed)} FROM {SOURCE}{self._where()}"
+        return listed + [f"{_quoted(name, self.dialect)} AS c{k}" for k, name in enumerate(self.columns)]
 
     def moments(self, shifts: Sequence[float], predicate: RowExpression | None) -> str:
         """Return, by stratum, counts, means, covariances and extremes of every number less its shift.

@@ -321,10 +321,13 @@ def _estimated(model: QueryModel) -> bool:
 
 def _gaussian_assumption(model: QueryModel) -> Assumption:
     method = model.provenance.method
+    pools = f" drawn from pools of {'; '.join(model.provenance.pools)}" if model.provenance.pools else ""
     return Assumption(
         statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
         status="assumed",
-        evidence=f"moments estimated from {model.provenance.draws or 'given'} points" if _estimated(model) else method,
+        evidence=f"moments estimated from {model.provenance.draws or 'given'} points{pools}"
+        if _estimated(model)
+        else method,
     )
 
 

@@ -21,7 +21,7 @@ from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
-from distpriv.guarantees.mean_bound import best_bet, least_draws, log_evidence
+from distpriv.guarantees.mean_bound import average_evidence, best_bet, least_draws, log_evidence
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.modelling.coupling import Pairing
@@ -51,12 +51,28 @@ MOST_CALLS = 200_000
 """How often a function is called, unless δ needs more."""
 
 
+PILOT_SHARE = 5
+"""Which part of the datasets that pools have rows for chooses the noise: one in so many."""
+
+MOST_ROUNDS = 8
+"""How often the rows of pools are used to test the noise; more rounds gain little."""
+
+
 @frozen(kw_only=True)
 class Scale:
     """A scale of noise, and the draws that show it to be enough."""
 
     value: float
     laws: tuple[DrawnLaw, ...]
+
+
+@frozen(kw_only=True)
+class Pools:
+    """How pools are used: some datasets choose, and those of every round test, independent of each other."""
+
+    said: tuple[str, ...]
+    pilot: int
+    rounds: int
 
 
 @frozen(kw_only=True)
@@ -70,6 +86,9 @@ class Calibration:
     """How many laws of differences there are, each of which has to be below the limit."""
     pairing: Pairing
     draws: int
+    """How many coupled datasets test the noise, in every round."""
+    pools: Pools | None
+    """How rows are shared between draws where only samples of the strata are held."""
     fewer: bool
     """Whether there are fewer draws than a query of means would get."""
     seed: int
@@ -84,8 +103,7 @@ class Calibration:
 
     def shape_differences(self) -> list[Floats]:
         """Draw the differences of every law that choose the shape of the noise."""
-        draws = min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws))
-        return self.measured(draws, 0, as_they_are)
+        return self.pilot(as_they_are)
 
     def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
@@ -95,13 +113,14 @@ class Calibration:
         pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
-        drawn = [Lengths.rounded_up(lengths) for lengths in self.measured(self.draws, 1, measure)]
+        drawn = [[Lengths.rounded_up(lengths) for lengths in law] for law in self.tests(measure)]
         wanted = math.log(self.laws / self.failure)
         found = 0.0
-        for lengths, bet in zip(drawn, bets, strict=True):
+        for rounds, bet in zip(drawn, bets, strict=True):
 
-            def passes(scale: float, lengths: Lengths = lengths, bet: float = bet) -> bool:
-                return log_evidence(lengths.deltas(curve, scale), lengths.counts, self.limit, bet) >= wanted
+            def passes(scale: float, rounds: Sequence[Lengths] = rounds, bet: float = bet) -> bool:
+                won = [log_evidence(law.deltas(curve, scale), law.counts, self.limit, bet) for law in rounds]
+                return average_evidence(won) >= wanted
 
             if not passes(math.inf):
                 raise InvalidModel(
@@ -113,7 +132,11 @@ class Calibration:
         if found > 0:
             rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
             self._refuse_visible_rounding(length(whitening, order, rounding[np.newaxis])[0] / found)
-        laws = [DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)]
+        laws = [
+            DrawnLaw(values=law.values, counts=law.counts, bet=bet)
+            for rounds, bet in zip(drawn, bets, strict=True)
+            for law in rounds
+        ]
         return Scale(value=found, laws=tuple(laws))
 
     def _refuse_visible_rounding(self, moved: float) -> None:
@@ -137,6 +160,7 @@ class Calibration:
             limit=self.limit,
             failure=self.failure,
             laws=scale.laws,
+            rounds=self.rounds,
         )
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
@@ -162,7 +186,25 @@ class Calibration:
             start = least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
         return bets, start
 
-    def measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
+    @property
+    def rounds(self) -> int:
+        """How many sets of draws test the noise, each of which uses all rows that are held."""
+        return 1 if self.pools is None else self.pools.rounds
+
+    def pilot(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
+        """Draw and measure the differences of every law that choose the noise; no other draw may."""
+        if self.pools is not None:
+            return self._pooled(0, measure)
+        return self._measured(min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws)), 0, measure)
+
+    def tests(self, measure: Callable[[Floats], Floats]) -> list[list[Floats]]:
+        """Draw and measure the differences that test what was chosen: of every law, round by round."""
+        if self.pools is None:
+            return [[law] for law in self._measured(self.draws, 1, measure)]
+        found = [self._pooled(number, measure) for number in range(1, self.rounds + 1)]
+        return [list(rounds) for rounds in zip(*found, strict=True)]
+
+    def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw differences of every law and measure them; stream 0 chooses, and stream 1 tests what was chosen."""
         seed = int(np.random.SeedSequence(self.seed).generate_state(2, np.uint64)[stream])
         found = []
@@ -170,12 +212,24 @@ class Calibration:
             found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
         return found
 
+    def _pooled(self, number: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
+        """Draw differences of every law from pools and measure them: round 0 chooses, the others test."""
+        assert self.pools is not None
+        found = []
+        for group in self.groups:
+            found += self.rows.pooled_differences(
+                group, number, self.pools.pilot, self.draws, self.seed, measure, self.progress
+            )
+        return found
+
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the guarantee rests on."""
         swapped = "in pairs that optimal transport brings together" if self.pairing == "transport" else "independently"
         source = "chosen by the caller, who must not have tried others" if self.seed_given else "by the system"
+        again = f", in {self.rounds} rounds of the same rows whose evidence is averaged" if self.rounds > 1 else ""
         fewer = "; the query is slow, and more draws would need less noise" if self.fewer else ""
         return (
+            *self._pool_assumptions(),
             Assumption(
                 statement="the data are drawn from the reference rows as the scenarios say",
                 status="assumed",
@@ -190,12 +244,28 @@ class Calibration:
                 statement=f"δ is below {self.limit:.6g}, but for a chance of {self.failure:.3g} that is added to it",
                 status="checked",
                 evidence=f"{self.draws:,} coupled draws of each of {self.laws} laws of differences, other than those "
-                f"that chose the shape of the noise{fewer}",
+                f"that chose the shape of the noise{again}{fewer}",
             ),
             Assumption(
                 statement="these draws are independent of the data",
                 status="assumed",
                 evidence=f"seed {self.seed}, {source}",
+            ),
+        )
+
+    def _pool_assumptions(self) -> tuple[Assumption, ...]:
+        if self.pools is None:
+            return ()
+        return (
+            Assumption(
+                statement="the pools are uniform samples of their strata",
+                status="assumed",
+                evidence=f"{'; '.join(self.pools.said)}; rows chosen by the hash of a key or of their number",
+            ),
+            Assumption(
+                statement="coupled draws of a round are independent draws from the strata",
+                status="proved",
+                evidence="row numbers are drawn from the whole stratum, and get rows of the pool at random",
             ),
         )
 
@@ -218,7 +288,10 @@ def calibration(
             f"{name} cannot reach delta = 0, since draws never show what cannot happen: give a delta above 0, or use "
             "wasserstein or group_privacy_laplace."
         )
-    rows = model.rows()
+    given = seed is not None
+    seed = secrets.randbits(63) if seed is None else seed
+    seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
+    rows = model.rows().calibrating(seed)
     groups = tuple(rows.difference_groups(model.protected_pairs))
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
@@ -226,22 +299,41 @@ def calibration(
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)
     drawn, fewer = _draws(model, laws, limit, failure / laws, draws)
-    if seed is not None:
-        seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
+    drawn, pools = _pools(rows, groups, drawn, least_draws(limit, failure / laws))
     return Calibration(
         rows=rows,
         groups=groups,
         laws=laws,
         pairing=rows.best_pairing(groups[0][0]) if pairing is None else pairing,
         draws=drawn,
+        pools=pools,
         fewer=fewer,
-        seed=secrets.randbits(63) if seed is None else seed,
-        seed_given=seed is not None,
+        seed=seed,
+        seed_given=given,
         failure=failure,
         limit=limit,
         rounding=_rounding(model),
         progress=progress,
     )
+
+
+def _pools(rows: Simulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
+    """Return how many datasets to draw in a round, and how pools are used, if not all rows are held."""
+    said = rows.pools()
+    if not said:
+        return draws, None
+    limits = [limit for group in groups if (limit := rows.independent_draws(group)) is not None]
+    room = min(limits, default=draws + SHAPE_DRAWS)
+    pilot = min(max(room // PILOT_SHARE, 1), SHAPE_DRAWS)
+    if room - pilot < least:
+        times = math.ceil(1.01 * least / (room - pilot)) if room > pilot else 0
+        more = f"pools {times} times as large" if times else "much larger pools"
+        raise InvalidModel(
+            f"the pools have rows for {room:,} independent datasets, and at least {least:,} and a fourth more are "
+            f"needed to show that delta is small: give {more} with pool=…, a larger delta, or fewer records."
+        )
+    each = min(draws, room - pilot)
+    return each, Pools(said=said, pilot=pilot, rounds=min(math.ceil(draws / each), MOST_ROUNDS))
 
 
 def _rounding(model: QueryModel) -> Floats:

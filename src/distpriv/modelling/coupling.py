@@ -15,7 +15,16 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.reference import RowPool
-from distpriv.modelling.sampling import Stratum, block_size, distinct, draw_rows, evaluate, in_blocks, reads_order
+from distpriv.modelling.sampling import (
+    Executors,
+    Stratum,
+    block_size,
+    distinct,
+    draw_rows,
+    evaluate,
+    in_blocks,
+    reads_order,
+)
 from distpriv.modelling.transport import RowPairing
 from distpriv.progress import Progress, silent
 
@@ -25,6 +34,7 @@ __all__ = [
     "Swap",
     "coupled_block",
     "draw_coupled_rows",
+    "evaluate_coupled",
     "row_features",
     "sample_coupled",
     "unpaired_column",
@@ -107,13 +117,22 @@ def sample_coupled(
     stream: str,
     replacement: bool = False,
     processes: int | None = None,
+    executors: Executors | None = None,
     progress: Progress = silent,
 ) -> tuple[Floats, Floats]:
     """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
     task = partial(coupled_block, query, pool, swap, replacement)
     records = swap.common_out + swap.common_into + swap.swapped
-    size = block_size(query, records)
-    blocks = in_blocks(task, draws, size, seed=seed, stream=stream, processes=processes, progress=progress)
+    blocks = in_blocks(
+        task,
+        draws,
+        block_size(query, records),
+        seed=seed,
+        stream=stream,
+        processes=processes,
+        executors=executors,
+        progress=progress,
+    )
     return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
 
@@ -121,7 +140,11 @@ def coupled_block(
     query: Query, pool: RowPool, swap: Swap, replacement: bool, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
     """Draw one block of coupled datasets and evaluate the query on both."""
-    rows = draw_coupled_rows(rng, swap, draws, replacement=replacement)
+    return evaluate_coupled(query, pool, draw_coupled_rows(rng, swap, draws, replacement=replacement), rng)
+
+
+def evaluate_coupled(query: Query, pool: RowPool, rows: CoupledRows, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
     first, second = rows.first, rows.second
     if reads_order(query):
         order = rng.permuted(np.broadcast_to(np.arange(first.shape[1]), first.shape), axis=1)

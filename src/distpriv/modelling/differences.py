@@ -15,10 +15,17 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import Swap, coupled_block, row_features
 from distpriv.modelling.reference import RowPool
-from distpriv.modelling.sampling import BLOCK_CELLS, block_size, in_blocks
+from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, in_blocks
 from distpriv.progress import Progress, silent
 
-__all__ = ["Measure", "avoiding_hidden", "measure_differences", "moved_by_swapped_rows", "widest"]
+__all__ = [
+    "Measure",
+    "avoiding_hidden",
+    "measure_differences",
+    "moved_by_swapped_rows",
+    "sums_of_swapped",
+    "widest",
+]
 
 Measure = Callable[[Floats], Floats]
 """What is kept of differences of the statistics, given as an array of shape (draws, m)."""
@@ -56,6 +63,7 @@ def measure_differences(
     stream: str,
     replacement: bool = False,
     processes: int | None = None,
+    executors: Executors | None = None,
     progress: Progress = silent,
 ) -> list[Floats]:
     """Draw differences F(D_i) − F(D_j) and measure them: one array for each number of swapped rows.
@@ -72,7 +80,9 @@ def measure_differences(
         assert tuple(swapped) == (swap.swapped,)
         task = partial(_differences_block, query, pool, swap, replacement, measure)
         size = block_size(query, records)
-    blocks = in_blocks(task, draws, size, seed=seed, stream=stream, processes=processes, progress=progress)
+    blocks = in_blocks(
+        task, draws, size, seed=seed, stream=stream, processes=processes, executors=executors, progress=progress
+    )
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
@@ -95,9 +105,16 @@ def _sums_block(
     if not replacement:
         first = avoiding_hidden(rng, len(out), swap.common_out, first)
         second = avoiding_hidden(rng, len(into), swap.common_into, second)
-    difference = np.zeros((draws, out.shape[1]))
+    return sums_of_swapped(out, into, first, second, measure, swapped)
+
+
+def sums_of_swapped(
+    out: Floats, into: Floats, first: Rows, second: Rows, measure: Measure, swapped: Sequence[int]
+) -> list[Floats]:
+    """Add up how swapped rows differ, one pair of datasets a row, and measure the sums at each number of rows."""
+    difference = np.zeros((len(first), out.shape[1]))
     measured = {}
-    for k in range(swap.swapped):
+    for k in range(first.shape[1]):
         difference += out.take(first[:, k], axis=0)
         difference -= into.take(second[:, k], axis=0)
         if k + 1 in swapped:

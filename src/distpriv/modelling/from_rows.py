@@ -16,6 +16,7 @@ from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
+from distpriv.modelling.pooling import Pooling
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent
@@ -37,6 +38,8 @@ def model(
     missing: Missing = "refuse",
     draws: int = 5000,
     seed: int = 0,
+    pool: int | None = None,
+    key: str | None = None,
     processes: int | None = None,
     progress: Progress | None = None,
 ) -> QueryModel:
@@ -44,7 +47,8 @@ def model(
 
     Args:
         source: the reference table: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, a DuckDB
-            relation, or a pandas, polars or pyarrow table; None when every secret brings tables of its own.
+            relation, ``"spark:MASTER?path=PATH"`` or ``"spark:MASTER?table=NAME"``, a Spark DataFrame, or a pandas,
+            polars or pyarrow table; None when every secret brings tables of its own.
         query: the statistics to release.
         secret: what to protect: a Share, Scenarios, or a list of them.
         records: how many records the private dataset has.
@@ -53,6 +57,10 @@ def model(
         missing: "refuse" nulls and NaN in used columns, or "drop" their rows.
         draws: how many datasets to sample per scenario, where sampling is used.
         seed: the same seed gives the same sampled numbers, on any number of processes.
+        pool: how many rows of each stratum to hold in memory, chosen at random, where datasets have to be drawn; by
+            default all rows of a table of up to two million, and a million of each stratum of a larger one.
+        key: a column with another whole number or text in every row, to choose those rows by; the same rows are then
+            chosen on every engine, in whatever order the table is read.
         processes: how many processes slow functions may use; every core when not given.
         progress: told as sampling goes on.
 
@@ -78,6 +86,10 @@ def model(
     replacement = yes_or_no("replacement", replacement, InvalidModel)
     draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
     seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
+    if pool is not None:
+        pool = whole("pool", pool, InvalidModel, at_least=1, cure="leave it out to hold a million rows of each stratum")
+    if key is not None and not isinstance(key, str):
+        raise InvalidModel(f"key must be the name of a column, got {key!r}: write key='id', or leave it out.")
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
@@ -86,7 +98,13 @@ def model(
         protect(secret, records),
         exact=method != "sampling" and query.has_exact_moments,
         provenance=Provenance(
-            method="sampling", records=records, replacement=replacement, draws=draws, seed=seed, missing=missing
+            method="sampling",
+            records=records,
+            replacement=replacement,
+            draws=draws,
+            seed=seed,
+            missing=missing,
+            pooling=Pooling(rows=pool, key=key, seed=seed),
         ),
         processes=processes,
         progress=progress or silent,
@@ -127,7 +145,7 @@ def _modelled(
 ) -> QueryModel:
     """Model a query in given scenarios; the provenance says how to sample, where that is needed."""
     records, replacement, draws, seed = _sampling_of(provenance)
-    tables = _open_tables(source, query, protected, cast(Missing, provenance.missing))
+    tables = _open_tables(source, query, protected, cast(Missing, provenance.missing), provenance.pooling)
     simulator = RowSimulator(
         query=query,
         scenarios=protected.scenarios,
@@ -157,6 +175,7 @@ def _modelled(
             method="exact moments" if exact else "sampling",
             draws=None if exact else draws,
             seed=None if exact else seed,
+            pools=() if exact else simulator.pools(),
             sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
         ),
         query=query,
@@ -173,7 +192,7 @@ def _sampling_of(provenance: Provenance) -> tuple[int, bool, int, int]:
 
 
 def _open_tables(
-    source: Any, query: Query, protected: ProtectedScenarios, missing: Missing
+    source: Any, query: Query, protected: ProtectedScenarios, missing: Missing, pooling: Pooling
 ) -> Mapping[str, ReferenceTable]:
     """Open each table once, and return the one of every scenario."""
     shares = [s for s in protected.scenarios.values() if isinstance(s, ShareScenario)]
@@ -182,10 +201,10 @@ def _open_tables(
         if source is None:
             raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
         predicates = dict.fromkeys(scenario.predicate for scenario in shares)
-        shared = ReferenceTable.open(source, query, predicates, missing)
+        shared = ReferenceTable.open(source, query, predicates, missing, pooling)
     for scenario in protected.scenarios.values():
         if isinstance(scenario, TableScenario) and id(scenario.source) not in opened:
-            opened[id(scenario.source)] = ReferenceTable.open(scenario.source, query, (), missing)
+            opened[id(scenario.source)] = ReferenceTable.open(scenario.source, query, (), missing, pooling)
     return {
         name: opened[id(scenario.source)] if isinstance(scenario, TableScenario) else shared
         for name, scenario in protected.scenarios.items()

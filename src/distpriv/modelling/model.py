@@ -15,6 +15,7 @@ from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.differences import Measure
 from distpriv.modelling.lattice import floor_of
+from distpriv.modelling.pooling import Pooling
 from distpriv.progress import Progress
 
 __all__ = [
@@ -60,6 +61,9 @@ class Provenance:
     seed: int | None = None
     sources: tuple[str, ...] = ()
     missing: str = "refuse"
+    pooling: Pooling = field(factory=Pooling)
+    pools: tuple[str, ...] = ()
+    """Which samples stand for strata, where not all rows of a table are held."""
 
 
 class Simulator(Protocol):
@@ -84,6 +88,27 @@ class Simulator(Protocol):
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws."""
+
+    def calibrating(self, seed: int) -> "Simulator":
+        """Return a simulator to calibrate noise with, whose pools nothing else has been drawn from."""
+
+    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
+        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
+
+    def pooled_differences(
+        self,
+        pairs: Sequence[Pair],
+        number: int,
+        pilot: int,
+        draws: int,
+        seed: int,
+        measure: Measure,
+        progress: Progress | None = None,
+    ) -> list[Floats]:
+        """Draw differences from pools and measure them: those of a round, or of a pilot, which is round 0."""
+
+    def pools(self) -> tuple[str, ...]:
+        """Say which samples stand for strata, and of how many rows they are."""
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return the pairing that brings coupled statistics closest."""

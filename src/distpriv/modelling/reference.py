@@ -11,7 +11,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from attrs import field, frozen
+import pyarrow.compute as pc
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from distpriv.engines.engine import Engine, engine_for
@@ -22,6 +23,7 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import did_you_mean, one_of
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.exact_moments import StratumMoments
+from distpriv.modelling.pooling import Pooling, hash_below
 
 __all__ = ["Missing", "ReferenceTable", "RowPool"]
 
@@ -44,6 +46,8 @@ class RowPool:
     numbers: Floats
     columns: Mapping[str, NDArray[Any]]
     strata: Mapping[str, NDArray[np.bool_]]
+    populations: Mapping[bool, int] | None = None
+    """How many rows each stratum has in the table, where these are a sample of them in random order."""
     _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
@@ -85,10 +89,19 @@ class ReferenceTable:
     numbers: tuple[RowExpression, ...]
     predicates: Mapping[str, RowExpression]
     select: RowSelect
+    pooling: Pooling = field(factory=Pooling)
+    _pools: dict[str | None, RowPool] = field(factory=dict, init=False, repr=False)
     _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
 
     @classmethod
-    def open(cls, source: Any, query: Query, predicates: Iterable[str] = (), missing: Missing = "refuse") -> Self:
+    def open(
+        cls,
+        source: Any,
+        query: Query,
+        predicates: Iterable[str] = (),
+        missing: Missing = "refuse",
+        pooling: Pooling | None = None,
+    ) -> Self:
         """Open a source for a query and the predicates of its secrets.
 
         Raises:
@@ -102,6 +115,8 @@ class ReferenceTable:
             if not isinstance(statistic, FunctionOfRows)
         )
         parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
+        pooling = pooling or Pooling()
+        _refuse_wrong_key(pooling.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
@@ -109,8 +124,9 @@ class ReferenceTable:
             columns=_columns_of_functions(query, engine),
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
+            key=pooling.key,
         )
-        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select)
+        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, pooling=pooling)
         table._refuse_wrong_types()
         return table
 
@@ -146,6 +162,45 @@ class ReferenceTable:
             self._refuse_one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
         self._refuse_too_many_digits(pool.numbers.min(axis=1), pool.numbers.max(axis=1))
         return pool
+
+    def pool_of(self, predicate: str | None) -> RowPool:
+        """Return rows to draw a predicate's strata from: every usable row, or a uniform sample of each stratum.
+
+        Only a table that is too large to be held has samples, one pair for every predicate.
+        """
+        if predicate not in self._pools:
+            held = self.held(predicate)
+            self._pools[predicate] = self.pool if held is None else self._sampled(predicate, held)
+        return self._pools[predicate]
+
+    def held(self, predicate: str | None) -> int | None:
+        """Return how many rows of each stratum are held; nothing where all of them are."""
+        return self.pooling.held([stratum.rows for stratum in self.moments(predicate).values()])
+
+    def pooled_for(self, purpose: str, seed: int) -> Self:
+        """Return the same table with other pools, which are independent of those of this one."""
+        table = evolve(self, pooling=evolve(self.pooling, purpose=purpose, seed=seed))
+        table._known.update(self._known)
+        table.__dict__.update({name: value for name, value in self.__dict__.items() if name in ("probe", "pool")})
+        return table
+
+    def _sampled(self, predicate: str | None, held: int) -> RowPool:
+        """Return the rows of each stratum whose hashes come first, in the order of these."""
+        moments = self.moments(predicate)
+        counts = {side: moments[side].rows for side in (True, False) if side in moments}
+        spare = 0.0
+        while True:
+            spare += 6 * held**0.5 + 20
+            below = {side: hash_below((held + spare) / count) for side, count in counts.items()}
+            query = self.select.hashed(self.engine.row_number, self.pooling.salt(predicate), predicate, below)
+            table = self.engine.select(query).sort_by("h")
+            strata = self._pool(table).positions
+            places = [strata(predicate, side) for side in counts]
+            if all(len(p) >= min(held, n) for p, n in zip(places, counts.values(), strict=True)):
+                break
+        self._refuse_ambiguous_key(table["h"])
+        pool = self._pool(table.take(np.concatenate([place[:held] for place in places])))
+        return evolve(pool, populations=dict(counts))
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         """Return the moments of every number, by stratum of a predicate (of the whole table, under True, without)."""
@@ -260,6 +315,14 @@ class ReferenceTable:
             "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
         )
 
+    def _refuse_ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
+        in_order = hashes.combine_chunks()
+        if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
+            raise InvalidSource(
+                f"the key {self.pooling.key!r} has the same value in several rows of {self.engine.description}: name a "
+                "column that tells rows apart, or no key."
+            )
+
     def _refuse_one_sided(self, predicate: str, seen: set[bool]) -> None:
         if len(seen) < 2:
             word = "every" if True in seen else "no"
@@ -284,6 +347,19 @@ def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
                 f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
             )
     return tuple(dict.fromkeys(column for _, column in wanted))
+
+
+def _refuse_wrong_key(key: str | None, engine: Engine) -> None:
+    """Refuse a key that is no column, or whose values engines may write in different ways."""
+    if key is None:
+        return
+    names = engine.schema.names
+    if key not in names:
+        raise InvalidSource(f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}")
+    kind = engine.schema.field(key).type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if not text and not pa.types.is_integer(kind):
+        raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -5,11 +5,11 @@ the same seed gives the same numbers on any number of processes.
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import cpu_count
 from time import perf_counter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -22,7 +22,7 @@ from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.reference import RowPool
 from distpriv.progress import Progress, silent
 
-__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "sample_query"]
+__all__ = ["Executors", "Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
@@ -30,7 +30,16 @@ BLOCK_CELLS = 1_000_000
 WORTH_STARTING = 2.0
 """Seconds of remaining work from which starting processes pays."""
 
+B = TypeVar("B")
+J = TypeVar("J")
 T = TypeVar("T")
+
+
+class Executors(Protocol):
+    """What runs tasks elsewhere, as an engine does."""
+
+    def __call__(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
+        """Run a task for every job and return the results in order."""
 
 
 @frozen(kw_only=True)
@@ -115,6 +124,7 @@ def sample_query(
     stream: str,
     replacement: bool = False,
     processes: int | None = None,
+    executors: Executors | None = None,
     progress: Progress = silent,
 ) -> Floats:
     """Draw datasets and evaluate the query on each: an array of shape (draws, m).
@@ -128,12 +138,20 @@ def sample_query(
         stream: what is sampled; other streams of the same seed are independent.
         replacement: whether a row may be drawn twice.
         processes: how many to use; as many as there are cores when not given.
+        executors: what runs slow queries, instead of processes.
         progress: told after every block.
     """
     task = partial(_sample_block, query, pool, tuple(strata), replacement)
     records = sum(stratum.size for stratum in strata)
     blocks = in_blocks(
-        task, draws, block_size(query, records), seed=seed, stream=stream, processes=processes, progress=progress
+        task,
+        draws,
+        block_size(query, records),
+        seed=seed,
+        stream=stream,
+        processes=processes,
+        executors=executors,
+        progress=progress,
     )
     return np.concatenate(blocks)
 
@@ -158,33 +176,53 @@ def in_blocks(
     seed: int,
     stream: str,
     processes: int | None = None,
+    executors: Executors | None = None,
     progress: Progress = silent,
 ) -> list[T]:
-    """Run a task block by block, here or in processes, whichever is faster, with the same result."""
+    """Run a task that draws so many datasets block by block."""
+    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    return run_blocks(
+        task, sizes, sizes, seed=seed, stream=stream, processes=processes, executors=executors, progress=progress
+    )
+
+
+def run_blocks(
+    task: Callable[[np.random.Generator, B], T],
+    blocks: Sequence[B],
+    sizes: Sequence[int],
+    *,
+    seed: int,
+    stream: str,
+    processes: int | None = None,
+    executors: Executors | None = None,
+    progress: Progress = silent,
+) -> list[T]:
+    """Run a task on every block, here, in processes or on executors, whichever is faster, with the same result."""
     key = zlib.crc32(stream.encode())
-    jobs = [
-        (np.random.SeedSequence(seed, spawn_key=(key, number)), min(size, draws - start))
-        for number, start in enumerate(range(0, draws, size))
-    ]
+    jobs = [(np.random.SeedSequence(seed, spawn_key=(key, number)), block) for number, block in enumerate(blocks)]
     started = perf_counter()
-    results = [_run(task, *jobs[0])]
+    results = [_run(task, jobs[0])]
     seconds_left = (perf_counter() - started) * (len(jobs) - 1)
     workers = min(processes or cpu_count() or 1, len(jobs) - 1)
-    if workers > 1 and seconds_left > WORTH_STARTING:
-        rest = Parallel(n_jobs=workers, return_as="generator")(delayed(_run)(task, *job) for job in jobs[1:])
+    rest: Iterable[T]
+    if executors is not None and seconds_left > WORTH_STARTING:
+        rest = executors(partial(_run, task), jobs[1:])
+    elif workers > 1 and seconds_left > WORTH_STARTING:
+        rest = Parallel(n_jobs=workers, return_as="generator")(delayed(_run)(task, job) for job in jobs[1:])
     else:
-        rest = (_run(task, *job) for job in jobs[1:])
-    done = jobs[0][1]
+        rest = (_run(task, job) for job in jobs[1:])
+    draws, done = sum(sizes), sizes[0]
     progress(stream, done, draws)
-    for result, (_, count) in zip(rest, jobs[1:], strict=True):
+    for result, size in zip(rest, sizes[1:], strict=True):
         results.append(result)
-        done += count
+        done += size
         progress(stream, done, draws)
     return results
 
 
-def _run(task: Callable[[np.random.Generator, int], T], seed: np.random.SeedSequence, count: int) -> T:
-    return task(np.random.Generator(np.random.PCG64(seed)), count)
+def _run(task: Callable[[np.random.Generator, B], T], job: tuple[np.random.SeedSequence, B]) -> T:
+    seed, block = job
+    return task(np.random.Generator(np.random.PCG64(seed)), block)
 
 
 def _sample_block(

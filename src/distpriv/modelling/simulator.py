@@ -11,8 +11,10 @@ from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
 from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled, unpaired_column
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
-from distpriv.modelling.reference import Missing, ReferenceTable
-from distpriv.modelling.sampling import Stratum, sample_query
+from distpriv.modelling.pooled_differences import PooledSwap
+from distpriv.modelling.pools import StratumPool
+from distpriv.modelling.reference import Missing, ReferenceTable, RowPool
+from distpriv.modelling.sampling import Executors, Stratum, sample_query
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -27,11 +29,11 @@ class Split:
     seed: int
     _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
 
-    def rows(self, table: ReferenceTable, number: int) -> Rows:
+    def rows(self, pool: RowPool, number: int) -> Rows:
         """Return the rows of a table that are in a part."""
-        if id(table) not in self._parts:
-            self._parts[id(table)] = table.pool.parts(self.shares, self.seed)
-        return self._parts[id(table)][number]
+        if id(pool) not in self._parts:
+            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
+        return self._parts[id(pool)][number]
 
 
 @frozen(kw_only=True)
@@ -75,7 +77,8 @@ class RowSimulator:
             if isinstance(given, Mapping) or (own and given is source):
                 raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
             if (id(given), own) not in opened:
-                opened[id(given), own] = ReferenceTable.open(given, self.query, () if own else shares, missing)
+                pooling = evolve(self.tables[name].pooling, key=None)
+                opened[id(given), own] = ReferenceTable.open(given, self.query, () if own else shares, missing, pooling)
             tables[name] = opened[id(given), own]
         return evolve(self, tables=tables, part=None)
 
@@ -83,13 +86,14 @@ class RowSimulator:
         """Draw datasets of a scenario and evaluate the query on each."""
         return sample_query(
             self.query,
-            self.tables[scenario].pool,
+            self._pool(scenario),
             self._strata(scenario),
             draws,
             seed=seed,
             stream=scenario,
             replacement=self.replacement,
             processes=self.processes,
+            executors=self._executors,
             progress=self.progress,
         )
 
@@ -97,13 +101,14 @@ class RowSimulator:
         """Draw coupled datasets of two scenarios of one Share and evaluate the query on both."""
         return sample_coupled(
             self.query,
-            self.tables[pair[0]].pool,
+            self._pool(pair[0]),
             self.swap(pair, pairing),
             draws,
             seed=seed,
             stream=f"{pair[0]} | {pair[1]}",
             replacement=self.replacement,
             processes=self.processes,
+            executors=self._executors,
             progress=self.progress,
         )
 
@@ -123,7 +128,7 @@ class RowSimulator:
         swaps = [self.swap(pair, pairing) for pair in pairs]
         return measure_differences(
             self.query,
-            self.tables[pairs[0][0]].pool,
+            self._pool(pairs[0][0]),
             widest(swaps),
             draws,
             records=self.scenarios[pairs[0][0]].records,
@@ -133,14 +138,100 @@ class RowSimulator:
             stream=f"{pairs[0][0]} | {pairs[0][1]}",
             replacement=self.replacement,
             processes=self.processes,
+            executors=self._executors,
             progress=progress or self.progress,
         )
+
+    def calibrating(self, seed: int) -> Self:
+        """Return a simulator to calibrate noise with, whose pools, if it has any, nothing else has been drawn from."""
+        again: dict[int, ReferenceTable] = {}
+        for table in self.tables.values():
+            again.setdefault(id(table), table.pooled_for("calibration", seed))
+        return evolve(self, tables={name: again[id(table)] for name, table in self.tables.items()})
+
+    def pooled_differences(
+        self,
+        pairs: Sequence[Pair],
+        number: int,
+        pilot: int,
+        draws: int,
+        seed: int,
+        measure: Measure,
+        progress: Progress | None = None,
+    ) -> list[Floats]:
+        """Draw differences from pools and measure them, as `measured_differences` does: those of a round or a pilot."""
+        return self._pooled_swap(pairs).measured(
+            number,
+            pilot,
+            draws,
+            records=self.scenarios[pairs[0][0]].records,
+            measure=measure,
+            swapped=sorted({self.swap(pair, "independent").swapped for pair in pairs}),
+            seed=seed,
+            stream=f"{pairs[0][0]} | {pairs[0][1]}",
+            processes=self.processes,
+            executors=self._executors,
+            progress=progress or self.progress,
+        )
+
+    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
+        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
+        return None if self._held(pairs[0][0]) is None else self._pooled_swap(pairs).datasets
+
+    def _pooled_swap(self, pairs: Sequence[Pair]) -> PooledSwap:
+        """Return how to draw differences that serve all of these pairs from pools.
+
+        Of means nothing but the swapped rows need be known. The pilots of all pairs of a predicate have rows in common,
+        so that no test draws upon what another one's pilot has seen.
+        """
+        pool = self._pool(pairs[0][0])
+        swap = widest([self.swap(pair, "independent") for pair in pairs])
+        scenarios = [s for s in self.scenarios.values() if _predicate(s) == _predicate(self.scenarios[pairs[0][0]])]
+        positives = [s.positives for s in scenarios if isinstance(s, ShareScenario)]
+        out_is_positive = self._positives(pairs[0][0]) > self._positives(pairs[0][1])
+        means = moved_by_swapped_rows(self.query)
+        strata = {}
+        for name, side in (("out", out_is_positive), ("into", not out_is_positive)):
+            common = swap.common_out if name == "out" else swap.common_into
+            largest = max(positives) if side else scenarios[0].records - min(positives)
+            assert pool.populations is not None
+            strata[name] = StratumPool(
+                rows=swap.out if name == "out" else swap.into,
+                population=pool.populations[side],
+                size=swap.swapped if means else swap.swapped + common,
+                pilot_size=max(positives) - min(positives) if means else largest,
+            )
+        return PooledSwap(query=self.query, pool=pool, swapped=swap.swapped, replacement=self.replacement, **strata)
+
+    def pools(self) -> tuple[str, ...]:
+        """Say which samples stand for strata, and of how many rows they are."""
+        said: dict[str, None] = {}
+        for name, scenario in self.scenarios.items():
+            held, predicate = self._held(name), _predicate(scenario)
+            strata = {} if held is None else self.tables[name].moments(predicate)
+            for side in sorted(strata, reverse=True):
+                rows = strata[side].rows
+                where = "" if predicate is None else f" where {predicate} is {'' if side else 'not '}satisfied"
+                said[f"{min(held or 0, rows):,} of {rows:,} rows{where}"] = None
+        return tuple(said)
+
+    def _held(self, name: str) -> int | None:
+        """Return how many rows of each of a scenario's strata are held; nothing where all of them are."""
+        return self.tables[name].held(_predicate(self.scenarios[name]))
+
+    def _pool(self, name: str) -> RowPool:
+        return self.tables[name].pool_of(_predicate(self.scenarios[name]))
+
+    @property
+    def _executors(self) -> Executors | None:
+        engine = next(iter(self.tables.values())).engine
+        return engine.run_tasks if engine.has_executors else None
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
         groups: dict[object, list[Pair]] = {}
         for one, other in dict.fromkeys(tuple(sorted(pair, key=self._positives)) for pair in pairs):
-            predicate = getattr(self.scenarios[one], "predicate", None)
+            predicate = _predicate(self.scenarios[one])
             together = moved_by_swapped_rows(self.query)
             groups.setdefault(predicate if together else (one, other), []).append((one, other))
         return [part for group in groups.values() for part in self._feasible(group)]
@@ -157,8 +248,9 @@ class RowSimulator:
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
-        pool = self.tables[pair[0]].pool
-        return "transport" if unpaired_column(self.query, pool) is None else "independent"
+        if self._held(pair[0]) is not None:
+            return "independent"
+        return "transport" if unpaired_column(self.query, self._pool(pair[0])) is None else "independent"
 
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
@@ -172,6 +264,11 @@ class RowSimulator:
         assert isinstance(second, ShareScenario)
         for name in pair:
             self._strata(name)
+        if pairing == "transport" and self._held(pair[0]) is not None:
+            raise InvalidModel(
+                "rows cannot be paired by transport where only samples of the strata are held: use "
+                "pairing='independent', or hold all rows with pool=…."
+            )
         fewer, more = sorted((first.positives, second.positives))
         first_has_more = first.positives > second.positives
         positives, negatives = (self._positions(pair[0], first.predicate, side) for side in (True, False))
@@ -187,7 +284,7 @@ class RowSimulator:
 
     def _pairing(self, scenario: ShareScenario, positives_first: bool) -> RowPairing:
         """Return the pairing of the strata, found once for each predicate."""
-        pool = self.tables[scenario.name].pool
+        pool = self._pool(scenario.name)
         if scenario.predicate not in self._pairings:
             features = row_features(self.query, pool, scenario.records)
             rows = [self._positions(scenario.name, scenario.predicate, side) for side in (True, False)]
@@ -212,19 +309,24 @@ class RowSimulator:
                 Stratum(rows=self._positions(name, scenario.predicate, side), size=size) for side, size in sizes.items()
             ]
         if not self.replacement:
-            place = "the reference table" if self.part is None else "a part of the table"
+            held = "the reference table" if self._held(name) is None else "the pool"
+            place = held if self.part is None else "a part of the table"
             for stratum, label in zip(strata, ("satisfied", "not satisfied"), strict=False):
                 refuse_too_few_rows(scenario, label, stratum.size, len(stratum.rows), place)
         return strata
 
     def _positions(self, name: str, predicate: str | None, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only."""
-        table = self.tables[name]
-        key = (id(table), predicate, satisfied)
+        pool = self.tables[name].pool_of(predicate)
+        key = (id(pool), predicate, satisfied)
         if key not in self._rows:
-            among = None if self.part is None else self.part[0].rows(table, self.part[1])
-            self._rows[key] = table.pool.positions(predicate, satisfied, among)
+            among = None if self.part is None else self.part[0].rows(pool, self.part[1])
+            self._rows[key] = pool.positions(predicate, satisfied, among)
         return self._rows[key]
+
+
+def _predicate(scenario: ShareScenario | TableScenario) -> str | None:
+    return scenario.predicate if isinstance(scenario, ShareScenario) else None
 
 
 def refuse_too_few_rows(

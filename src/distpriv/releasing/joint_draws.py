@@ -19,7 +19,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
-from distpriv.guarantees.mean_bound import best_bet, log_evidence
+from distpriv.guarantees.mean_bound import average_evidence, best_bet, log_evidence
 from distpriv.mechanisms.calibration import Calibration, calibration
 from distpriv.mechanisms.lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
@@ -41,7 +41,8 @@ class JointDraws:
     target: PrivacyTarget
     old: NoiseLaw
     new: NoiseLaw
-    moves: tuple[Floats, ...]
+    moves: tuple[tuple[Floats, ...], ...]
+    """Of every law, round by round."""
     bets: tuple[float, ...]
 
     @classmethod
@@ -52,16 +53,17 @@ class JointDraws:
         def measure(differences: Floats) -> Floats:
             return _lengths(old, new, differences)
 
-        pilot = plan.measured(min(plan.draws, 100_000), 0, measure)
-        moves = tuple(plan.measured(plan.draws, 1, measure))
+        pilot = plan.pilot(measure)
+        moves = tuple(tuple(rounds) for rounds in plan.tests(measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
         return cls(plan=plan, target=target, old=old, new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
         wanted = math.log(self.plan.laws / self.plan.failure)
-        laws = tuple(self._law(moves, bet, factor) for moves, bet in zip(self.moves, self.bets, strict=True))
-        shown = all(log_evidence(law.values, law.counts, self.plan.limit, law.bet) >= wanted for law in laws)
+        laws = tuple(
+            self._law(moves, bet, factor) for rounds, bet in zip(self.moves, self.bets, strict=True) for moves in rounds
+        )
         drawn = Drawn(
             measure="delta",
             noise=stacked([self.old, widened(self.new, factor)]),
@@ -70,6 +72,11 @@ class JointDraws:
             limit=self.plan.limit,
             failure=self.plan.failure,
             laws=laws,
+            rounds=self.plan.rounds,
+        )
+        shown = all(
+            average_evidence([log_evidence(law.values, law.counts, drawn.limit, law.bet) for law in rounds]) >= wanted
+            for rounds in drawn.by_law()
         )
         return Certificate(
             target=self.target,

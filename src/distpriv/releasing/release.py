@@ -275,6 +275,7 @@ def _fingerprint(model: QueryModel) -> str:
         model.protected_pairs,
         [provenance.method, provenance.records, provenance.replacement, provenance.draws, provenance.seed],
         [provenance.sources, provenance.missing],
+        *([[provenance.pools, provenance.pooling.key]] if provenance.pools else []),
     ]
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 

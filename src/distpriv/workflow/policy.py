@@ -104,6 +104,8 @@ class Policy:
                 missing=self.options.missing,
                 draws=self.options.draws,
                 seed=self.options.seed,
+                pool=self.options.pool,
+                key=self.options.key,
                 progress=progress,
             )
         except InvalidInput as failure:

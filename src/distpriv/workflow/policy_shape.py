@@ -78,6 +78,8 @@ class ModelTable(_Table):
     missing: Annotated[str, Field(examples=['missing = "drop"'])] = "refuse"
     draws: Annotated[int, Field(examples=["draws = 5000"])] = 5000
     seed: Annotated[int, Field(examples=["seed = 0"])] = 0
+    pool: Annotated[int | None, Field(examples=["pool = 1000000"])] = None
+    key: Annotated[str | None, Field(examples=['key = "id"'])] = None
 
 
 class PolicyShape(_Table):

@@ -46,6 +46,8 @@ class ModelOptions:
     missing: Missing
     draws: int
     seed: int
+    pool: int | None = None
+    key: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options for JSON."""
@@ -228,10 +230,15 @@ def model_options(file: PolicyText, table: ModelTable) -> ModelOptions:
         whole("draws", table.draws, InvalidInput, at_least=2, cure="1000 is little and 100000 is much")
     with file.at(("model", "seed")):
         whole("seed", table.seed, InvalidInput, at_least=0, cure="any whole number will do")
+    if table.pool is not None:
+        with file.at(("model", "pool")):
+            whole("pool", table.pool, InvalidInput, at_least=1, cure="leave it out to hold a million of each stratum")
     return ModelOptions(
         method=cast(Method, table.method),
         replacement=table.replacement,
         missing=cast(Missing, table.missing),
         draws=table.draws,
         seed=table.seed,
+        pool=table.pool,
+        key=table.key,
     )

@@ -15,7 +15,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
-from distpriv.guarantees.mean_bound import log_evidence
+from distpriv.guarantees.mean_bound import average_evidence, log_evidence
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.lengths import Lengths
@@ -99,15 +99,20 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
     if not math.isclose(drawn.epsilon, claim.within.epsilon, rel_tol=ROUNDING):
         raise InvalidInput(f"the draws were tested at epsilon = {drawn.epsilon:g}, not at that of the target.")
     needed = _laws(claim.model)
-    if len(drawn.laws) < needed:
-        raise InvalidInput(f"{len(drawn.laws)} laws of differences were drawn, and the protected pairs have {needed}.")
+    if drawn.rounds < 1 or len(drawn.laws) % drawn.rounds:
+        raise InvalidInput(f"{len(drawn.laws)} histograms of draws are no {drawn.rounds} rounds of every law.")
+    laws = drawn.by_law()
+    if len(laws) < needed:
+        raise InvalidInput(f"{len(laws)} laws of differences were drawn, and the protected pairs have {needed}.")
     if not 0 < drawn.limit < 1 or not 0 < drawn.failure < 1:
         raise InvalidInput("the limit and the chance of being misled must be between 0 and 1.")
-    wanted = math.log(len(drawn.laws) / drawn.failure)
-    for law in drawn.laws:
-        if not 0 <= law.bet * (1 - drawn.limit) < 1 or (law.counts < 0).any():
-            raise InvalidInput("a bet or a count of the draws is out of its range.")
-        if log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) < wanted * (1 - ROUNDING):
+    wanted = math.log(len(laws) / drawn.failure)
+    for rounds in laws:
+        for law in rounds:
+            if not 0 <= law.bet * (1 - drawn.limit) < 1 or (law.counts < 0).any() or law.bet != rounds[0].bet:
+                raise InvalidInput("a bet or a count of the draws is out of its range.")
+        evidence = [log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds]
+        if average_evidence(evidence) < wanted * (1 - ROUNDING):
             raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
     return drawn.limit + drawn.failure
 

@@ -4,7 +4,10 @@ import os
 from glob import escape, glob, has_magic
 from pathlib import Path
 
+from attrs import evolve
+
 from distpriv.engines.database import PREFIX, database_table
+from distpriv.engines.spark_source import spark_table
 from distpriv.errors import InvalidSource
 
 __all__ = ["ledger_url", "same_source", "source"]
@@ -19,14 +22,15 @@ def source(text: str, folder: Path) -> str:
     '/policies/census/*.parquet'
     >>> source("duckdb:census.duckdb?table=persons", Path("/policies"))
     'duckdb:/policies/census.duckdb?table=persons'
+    >>> source("spark:local[2]?path=census.parquet", Path("/policies"))
+    'spark:local[2]?path=/policies/census.parquet'
     """
     text = text.strip()
     if not text or "\0" in text:
         raise InvalidSource(f"a source needs a name, got {text!r}: write the path of a CSV or Parquet file.")
-    if text.startswith("spark:"):
-        raise InvalidSource(
-            f"{text!r} is a Spark table, and a policy cannot name one yet: name Parquet files of its rows."
-        )
+    if table := spark_table(text):
+        here = table.path is not None and "://" not in table.path and not table.path.startswith(("file:", "dbfs:"))
+        return evolve(table, path=_seen_from(folder, table.path)).text if here and table.path else table.text
     if named := database_table(text):
         return f"{PREFIX}{_seen_from(folder, named[0])}?table={named[1]}"
     if "://" in text:
@@ -37,7 +41,7 @@ def source(text: str, folder: Path) -> str:
 
 
 def same_source(one: str, other: str) -> bool:
-    """Tell whether two sources have a file in common, by name, by link or by pattern."""
+    """Tell whether two sources have a file or a table of Spark's in common, by name, by link or by pattern."""
     return not _files(one).isdisjoint(_files(other))
 
 
@@ -64,7 +68,8 @@ def ledger_url(text: str, folder: Path) -> str:
 
 def _files(text: str) -> set[str]:
     """Return the files that a source reads, without links."""
-    path = (database_table(text) or (text,))[0]
+    spark = spark_table(text)
+    path = (spark.path or f"table {spark.table}") if spark else (database_table(text) or (text,))[0]
     matching = glob(path, recursive=True) if has_magic(path) and not os.path.exists(path) else []
     return set(map(os.path.realpath, [path, *matching]))
 

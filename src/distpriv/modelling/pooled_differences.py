@@ -1,0 +1,120 @@
+"""Differences of coupled datasets of a large table's strata, drawn from pools.
+
+They are those of `differences.py` for swapped rows that are drawn independently. Within a round the pairs of datasets
+are independent, of each other and of the pilot; rounds use the same rows again.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.queries import Query
+from distpriv.modelling.coupling import CoupledRows, evaluate_coupled, row_features
+from distpriv.modelling.differences import Measure, moved_by_swapped_rows, sums_of_swapped
+from distpriv.modelling.pools import StratumPool
+from distpriv.modelling.reference import RowPool
+from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, run_blocks
+from distpriv.progress import Progress, silent
+
+__all__ = ["PooledSwap"]
+
+Picks = tuple[Rows, Rows]
+"""Rows of the two strata, one pair of datasets a row: those swapped first, the common ones after them."""
+
+
+@frozen(kw_only=True)
+class PooledSwap:
+    """Two scenarios' strata, as pools, and how many of their rows a pair of datasets needs to be known."""
+
+    query: Query
+    pool: RowPool
+    swapped: int
+    out: StratumPool
+    into: StratumPool
+    replacement: bool
+
+    @property
+    def datasets(self) -> int | None:
+        """How many pairs of datasets can be drawn that are independent, the pilot's among them; nothing if any."""
+        limits = [limit for limit in (self.out.datasets, self.into.datasets) if limit is not None]
+        return min(limits, default=None)
+
+    def measured(
+        self,
+        number: int,
+        pilot: int,
+        draws: int,
+        *,
+        records: int,
+        measure: Measure,
+        swapped: Sequence[int],
+        seed: int,
+        stream: str,
+        processes: int | None = None,
+        executors: Executors | None = None,
+        progress: Progress = silent,
+    ) -> list[Floats]:
+        """Draw differences of a round, or of the pilot, which is round 0, and measure them, as `measure_differences`.
+
+        Args:
+            number: which round, from 1, or 0 for the pilot.
+            pilot: how many pairs of datasets the pilot has.
+            draws: how many the round has; the pilot has its own number.
+            records: how many rows a dataset has.
+            measure: what is kept of differences.
+            swapped: for which numbers of swapped rows to measure.
+            seed: the same for pilot and rounds.
+            stream: the same for pilot and rounds.
+            processes: how many may be used.
+            executors: what runs slow queries, instead of processes.
+            progress: told as drawing goes on.
+        """
+        picks = tuple(
+            stratum.round(number, pilot, draws, seed=seed, stream=side, replacement=self.replacement)
+            if number
+            else stratum.pilot(pilot, seed=seed, stream=side, replacement=self.replacement)
+            for side, stratum in (("out", self.out), ("into", self.into))
+        )
+        count = len(picks[0])
+        task: Callable[[np.random.Generator, Picks], list[Floats]]
+        if moved_by_swapped_rows(self.query):
+            task = partial(_sums_block, row_features(self.query, self.pool, records), measure, swapped)
+            size = max(1, min(32_768, BLOCK_CELLS // max(self.swapped, 1)))
+        else:
+            task = partial(_datasets_block, self.query, self.pool, self.swapped, measure)
+            size = block_size(self.query, records)
+        blocks = [(picks[0][start : start + size], picks[1][start : start + size]) for start in range(0, count, size)]
+        found = run_blocks(
+            task,
+            blocks,
+            [len(out) for out, _ in blocks],
+            seed=seed,
+            stream=f"{stream} | round {number}" if number else stream,
+            processes=processes,
+            executors=executors,
+            progress=progress,
+        )
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _sums_block(
+    features: Floats, measure: Measure, swapped: Sequence[int], rng: np.random.Generator, picks: Picks
+) -> list[Floats]:
+    del rng  # means do not depend on the order of rows
+    return sums_of_swapped(features, features, *picks, measure, swapped)
+
+
+def _datasets_block(
+    query: Query, pool: RowPool, swapped: int, measure: Measure, rng: np.random.Generator, picks: Picks
+) -> list[Floats]:
+    out, into = picks
+    rows = CoupledRows(
+        common=np.concatenate([out[:, swapped:], into[:, swapped:]], axis=1),
+        first_only=out[:, :swapped],
+        second_only=into[:, :swapped],
+    )
+    first, second = evaluate_coupled(query, pool, rows, rng)
+    return [measure(first - second)]
