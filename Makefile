@@ -4,17 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo reproduce test test-slow browser lint bench clean
+.PHONY: demo reproduce test test-slow browser java lint bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)
 	$(BIN)/distpriv demo
 
 test: $(READY)
-	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow"
 
 test-slow: $(READY)
-	$(BIN)/pytest -q -n 2 -m slow
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m slow
 
 # A browser for the tests that look at pages. Where there is none and none can be installed, they are skipped.
 browser:
@@ -25,6 +25,16 @@ browser:
 	elif ! { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 600 \
 	  apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1; then \
 	  echo "no browser, and chromium could not be installed: tests that look at pages are skipped"; \
+	fi
+
+# Java for the tests that run Spark, in the same way.
+java:
+	@if [ -n "$$JAVA_HOME" ] || command -v java >/dev/null; then :; \
+	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "no Java, and only root on Debian can install one here: tests that run Spark are skipped"; \
+	elif ! { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 600 \
+	  apt-get -qq install -y --no-install-recommends openjdk-17-jre-headless; } >/dev/null 2>&1; then \
+	  echo "no Java, and none could be installed: tests that run Spark are skipped"; \
 	fi
 
 lint: $(READY)
