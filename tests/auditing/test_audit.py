@@ -248,3 +248,12 @@ def test_too_few_rows_to_keep_shadows_and_tests_apart_are_refused() -> None:
     with pytest.raises(InvalidSource, match="too few rows to keep shadow and test datasets apart") as refusal:
         audit(mechanism, model=model)
     assert "needs 40 rows where s is satisfied and a part of the table has 38" in str(refusal.value)
+
+
+def test_an_audit_of_a_large_table_says_that_it_draws_from_samples_of_it(adult: pa.Table) -> None:
+    share = dp.Share("income = '>50K'", values=(0.4, 0.6))
+    model = dp.model(adult, dp.Query(age=dp.quantile("age", 0.5)), share, records=10, pool=4000, draws=200)
+    mechanism = dp.mechanisms.coupled_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.1), seed=1)
+    report = dp.audit(mechanism, model=model, shadows=200, releases=2000, seed=1)
+    assert report.verdict.startswith("passed")
+    assert "4,000 of 11,208 rows where income = '>50K' is satisfied" in report.populations

@@ -54,12 +54,18 @@ def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress:
     for part in (shadow, test):
         _refuse_too_few(part, pair)
     where = "the reference rows" if source is None else "the source"
+    pools = simulator.pools()
+    law = (
+        f"drawn from a sample of them, {'; '.join(pools)}, where the certificate is about all of them"
+        if pools
+        else "of all reference rows, as the certificate is"
+    )
     return Populations(
         shadow=shadow,
         test=test,
         reference=evolve(simulator, progress=progress),
         description=f"shadows are drawn from one half of {where} and tests from the other; bounds are about datasets "
-        "of all reference rows, as the certificate is",
+        f"{law}",
     )
 
 

@@ -16,16 +16,15 @@ from attrs import frozen
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
-from distpriv.framework.queries import FunctionOfRows
 from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import average_evidence, best_bet, least_draws, log_evidence
+from distpriv.mechanisms.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
 from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress
@@ -38,24 +37,8 @@ FAILURE = 0.01
 ROUNDING = 1e-4
 """Which share of δ may be lost by statistics being rounded to floating point."""
 
-SHAPE_DRAWS = 100_000
-"""How many draws at most choose the shape, of one law."""
-
 MOST_SHAPE_DRAWS = 1_000_000
 """The same, of all laws together."""
-
-MOST_ROWS = 200_000_000
-"""How many rows are read for a query that has to be evaluated on whole datasets, unless δ needs more."""
-
-MOST_CALLS = 200_000
-"""How often a function is called, unless δ needs more."""
-
-
-PILOT_SHARE = 5
-"""Which part of the datasets that pools have rows for chooses the noise: one in so many."""
-
-MOST_ROUNDS = 8
-"""How often the rows of pools are used to test the noise; more rounds gain little."""
 
 
 @frozen(kw_only=True)
@@ -64,15 +47,6 @@ class Scale:
 
     value: float
     laws: tuple[DrawnLaw, ...]
-
-
-@frozen(kw_only=True)
-class Pools:
-    """How pools are used: some datasets choose, and those of every round test, independent of each other."""
-
-    said: tuple[str, ...]
-    pilot: int
-    rounds: int
 
 
 @frozen(kw_only=True)
@@ -298,8 +272,8 @@ def calibration(
     laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)
-    drawn, fewer = _draws(model, laws, limit, failure / laws, draws)
-    drawn, pools = _pools(rows, groups, drawn, least_draws(limit, failure / laws))
+    drawn, fewer = how_many(model, laws, limit, failure / laws, draws)
+    drawn, pools = pools_of(rows, groups, drawn, least_draws(limit, failure / laws))
     return Calibration(
         rows=rows,
         groups=groups,
@@ -317,25 +291,6 @@ def calibration(
     )
 
 
-def _pools(rows: Simulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
-    """Return how many datasets to draw in a round, and how pools are used, if not all rows are held."""
-    said = rows.pools()
-    if not said:
-        return draws, None
-    limits = [limit for group in groups if (limit := rows.independent_draws(group)) is not None]
-    room = min(limits, default=draws + SHAPE_DRAWS)
-    pilot = min(max(room // PILOT_SHARE, 1), SHAPE_DRAWS)
-    if room - pilot < least:
-        times = math.ceil(1.01 * least / (room - pilot)) if room > pilot else 0
-        more = f"pools {times} times as large" if times else "much larger pools"
-        raise InvalidModel(
-            f"the pools have rows for {room:,} independent datasets, and at least {least:,} and a fourth more are "
-            f"needed to show that delta is small: give {more} with pool=…, a larger delta, or fewer records."
-        )
-    each = min(draws, room - pilot)
-    return each, Pools(said=said, pilot=pilot, rounds=min(math.ceil(draws / each), MOST_ROUNDS))
-
-
 def _rounding(model: QueryModel) -> Floats:
     """Return a bound on the rounding of a sum of rows: 2⁻⁴⁸ of the root of their mean square, or more."""
     roots = [
@@ -350,24 +305,3 @@ def _swapped(model: QueryModel, pair: Pair) -> int:
     assert isinstance(one, ShareScenario)
     assert isinstance(other, ShareScenario)
     return abs(one.positives - other.positives)
-
-
-def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
-    """Return how many coupled datasets to draw, and whether that is fewer than means would get."""
-    assert model.query is not None
-    least = least_draws(limit, failure)
-    many = int(min(max(1000 / limit, 200_000), 4_000_000))
-    cure = f"at least {least:,} draws can show it, and {max(many, 4 * least):,} do so with little noise"
-    if given is not None:
-        given = whole("draws", given, InvalidInput, at_least=1, cure=cure)
-        if given < least:
-            raise InvalidInput(f"draws = {given:,} cannot show that delta is below {limit:.3g}: {cure}.")
-        return given, given < many
-    if moved_by_swapped_rows(model.query):
-        if many < least:
-            raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
-        return many, False
-    functions = any(isinstance(statistic, FunctionOfRows) for _, statistic in model.query.statistics)
-    datasets = MOST_CALLS if functions else MOST_ROWS // (model.provenance.records or 1)
-    affordable = max(datasets // (2 * laws), 2 * least)
-    return min(many, affordable), affordable < many

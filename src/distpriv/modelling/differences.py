@@ -14,7 +14,7 @@ from attrs import evolve
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import Swap, coupled_block, row_features
-from distpriv.modelling.reference import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, in_blocks
 from distpriv.progress import Progress, silent
 

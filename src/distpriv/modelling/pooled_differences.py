@@ -6,16 +6,17 @@ are independent, of each other and of the pilot; rounds use the same rows again.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Self
 
 import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.modelling.coupling import CoupledRows, evaluate_coupled, row_features
+from distpriv.modelling.coupling import CoupledRows, Swap, evaluate_coupled, row_features
 from distpriv.modelling.differences import Measure, moved_by_swapped_rows, sums_of_swapped
 from distpriv.modelling.pools import StratumPool
-from distpriv.modelling.reference import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, run_blocks
 from distpriv.progress import Progress, silent
 
@@ -35,6 +36,47 @@ class PooledSwap:
     out: StratumPool
     into: StratumPool
     replacement: bool
+
+    @classmethod
+    def of(
+        cls,
+        query: Query,
+        pool: RowPool,
+        swap: Swap,
+        *,
+        out_is_positive: bool,
+        positives: Sequence[int],
+        records: int,
+        replacement: bool,
+    ) -> Self:
+        """Return how to draw the differences of a swap.
+
+        Of means nothing but the swapped rows need be known. The pilots of all swaps of one predicate see the same rows,
+        so that no test draws upon what another one's pilot has seen.
+
+        Args:
+            query: the statistics.
+            pool: samples of the strata.
+            swap: how many rows datasets swap and have in common, and where in the pool those of each stratum are.
+            out_is_positive: whether the first stratum is the one that satisfies the predicate.
+            positives: how many rows satisfy it in each scenario of the predicate.
+            records: how many rows a dataset has.
+            replacement: whether a row may be in a dataset twice.
+        """
+        assert pool.populations is not None
+        means = moved_by_swapped_rows(query)
+        largest = {True: max(positives), False: records - min(positives)}
+        sides = ((swap.out, swap.common_out, out_is_positive), (swap.into, swap.common_into, not out_is_positive))
+        out, into = (
+            StratumPool(
+                rows=rows,
+                population=pool.populations[side],
+                size=swap.swapped if means else swap.swapped + common,
+                pilot_size=max(positives) - min(positives) if means else largest[side],
+            )
+            for rows, common, side in sides
+        )
+        return cls(query=query, pool=pool, swapped=swap.swapped, out=out, into=into, replacement=replacement)
 
     @property
     def datasets(self) -> int | None:

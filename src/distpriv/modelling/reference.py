@@ -5,7 +5,7 @@ nothing in them refused or dropped. After that there are two ways to look at it:
 one pass inside the engine, and the rows themselves, in memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -13,71 +13,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
 from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, one_of
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
+from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["Missing", "ReferenceTable", "RowPool"]
+__all__ = ["Missing", "ReferenceTable"]
 
 Missing = Literal["refuse", "drop"]
 """What to do about rows with a null or NaN in a used column."""
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
-
-
-@frozen(kw_only=True)
-class RowPool:
-    """Rows in memory, to draw datasets from.
-
-    `numbers[k]` holds the values of the query's k-th SQL statistic, `columns` what functions read, and
-    `strata` which rows satisfy each predicate.
-    """
-
-    size: int
-    numbers: Floats
-    columns: Mapping[str, NDArray[Any]]
-    strata: Mapping[str, NDArray[np.bool_]]
-    populations: Mapping[bool, int] | None = None
-    """How many rows each stratum has in the table, where these are a sample of them in random order."""
-    _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
-
-    def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
-        """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
-        if among is None:
-            return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
-        return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
-
-    def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
-        """Return shares of the rows, chosen at random, no row in two of them.
-
-        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
-        one row.
-        """
-        rng = np.random.default_rng(seed)
-        split = []
-        for rows in self._alike():
-            ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
-            split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
-        return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
-
-    def _alike(self) -> list[Rows]:
-        """Return the rows in groups that are alike in every predicate."""
-        if not self._groups:
-            alike = [np.arange(self.size)]
-            for satisfied in self.strata.values():
-                sides = [(rows, satisfied[rows]) for rows in alike]
-                alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
-            self._groups.extend(alike)
-        return self._groups
 
 
 @frozen(kw_only=True, slots=False, eq=False)

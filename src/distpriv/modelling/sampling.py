@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import FunctionOfRows, Query
-from distpriv.modelling.reference import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.progress import Progress, silent
 
 __all__ = ["Executors", "Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]

@@ -12,8 +12,8 @@ from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
 from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled, unpaired_column
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
 from distpriv.modelling.pooled_differences import PooledSwap
-from distpriv.modelling.pools import StratumPool
-from distpriv.modelling.reference import Missing, ReferenceTable, RowPool
+from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Executors, Stratum, sample_query
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
@@ -179,29 +179,18 @@ class RowSimulator:
         return None if self._held(pairs[0][0]) is None else self._pooled_swap(pairs).datasets
 
     def _pooled_swap(self, pairs: Sequence[Pair]) -> PooledSwap:
-        """Return how to draw differences that serve all of these pairs from pools.
-
-        Of means nothing but the swapped rows need be known. The pilots of all pairs of a predicate have rows in common,
-        so that no test draws upon what another one's pilot has seen.
-        """
-        pool = self._pool(pairs[0][0])
-        swap = widest([self.swap(pair, "independent") for pair in pairs])
-        scenarios = [s for s in self.scenarios.values() if _predicate(s) == _predicate(self.scenarios[pairs[0][0]])]
-        positives = [s.positives for s in scenarios if isinstance(s, ShareScenario)]
-        out_is_positive = self._positives(pairs[0][0]) > self._positives(pairs[0][1])
-        means = moved_by_swapped_rows(self.query)
-        strata = {}
-        for name, side in (("out", out_is_positive), ("into", not out_is_positive)):
-            common = swap.common_out if name == "out" else swap.common_into
-            largest = max(positives) if side else scenarios[0].records - min(positives)
-            assert pool.populations is not None
-            strata[name] = StratumPool(
-                rows=swap.out if name == "out" else swap.into,
-                population=pool.populations[side],
-                size=swap.swapped if means else swap.swapped + common,
-                pilot_size=max(positives) - min(positives) if means else largest,
-            )
-        return PooledSwap(query=self.query, pool=pool, swapped=swap.swapped, replacement=self.replacement, **strata)
+        """Return how to draw differences that serve all of these pairs from pools."""
+        first, second = (self.scenarios[name] for name in pairs[0])
+        same = [s for s in self.scenarios.values() if isinstance(s, ShareScenario) and s.predicate == _predicate(first)]
+        return PooledSwap.of(
+            self.query,
+            self._pool(first.name),
+            widest([self.swap(pair, "independent") for pair in pairs]),
+            out_is_positive=self._positives(first.name) > self._positives(second.name),
+            positives=[s.positives for s in same],
+            records=first.records,
+            replacement=self.replacement,
+        )
 
     def pools(self) -> tuple[str, ...]:
         """Say which samples stand for strata, and of how many rows they are."""

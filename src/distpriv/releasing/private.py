@@ -9,7 +9,8 @@ from distpriv.engines.expressions import parse_expression
 from distpriv.errors import DistprivError, InvalidQuery, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import FunctionOfRows, Query
-from distpriv.modelling.reference import Missing, ReferenceTable, RowPool
+from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import evaluate
 
 __all__ = ["private_statistics"]

@@ -1,0 +1,58 @@
+"""Rows in memory, by stratum: what datasets are drawn from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from distpriv.framework.arrays import Floats, Rows
+
+__all__ = ["RowPool"]
+
+
+@frozen(kw_only=True)
+class RowPool:
+    """Rows in memory, to draw datasets from.
+
+    `numbers[k]` holds the values of the query's k-th SQL statistic, `columns` what functions read, and
+    `strata` which rows satisfy each predicate.
+    """
+
+    size: int
+    numbers: Floats
+    columns: Mapping[str, NDArray[Any]]
+    strata: Mapping[str, NDArray[np.bool_]]
+    populations: Mapping[bool, int] | None = None
+    """How many rows each stratum has in the table, where these are a sample of them in random order."""
+    _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
+
+    def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
+        """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
+        if among is None:
+            return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
+        return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
+
+    def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
+        """Return shares of the rows, chosen at random, no row in two of them.
+
+        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
+        one row.
+        """
+        rng = np.random.default_rng(seed)
+        split = []
+        for rows in self._alike():
+            ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
+            split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
+        return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
+
+    def _alike(self) -> list[Rows]:
+        """Return the rows in groups that are alike in every predicate."""
+        if not self._groups:
+            alike = [np.arange(self.size)]
+            for satisfied in self.strata.values():
+                sides = [(rows, satisfied[rows]) for rows in alike]
+                alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
+            self._groups.extend(alike)
+        return self._groups
