@@ -99,10 +99,11 @@ def _columns(engine: Engine, rows: int) -> Iterator[Column]:
 
 def _number(engine: Engine, column: pa.Field) -> Iterator[Column]:
     """Yield a column of numbers, unless it holds none or more digits than arithmetic keeps."""
-    finite = "isfinite(CAST(x AS DOUBLE))"
+    name = _quoted(column.name, engine.dialect)
+    finite = f"CASE WHEN CAST({name} AS DOUBLE) BETWEEN -1.797e308 AND 1.797e308 THEN {name} END AS x"
     seen = engine.select(
-        f"SELECT min(x) FILTER ({finite}) AS low, max(x) FILTER ({finite}) AS high, "
-        f"count(*) FILTER ({finite}) AS usable, count(*) AS n FROM (SELECT {_quoted(column.name)} AS x FROM {SOURCE})"
+        "SELECT MIN(x) AS low, MAX(x) AS high, COUNT(x) AS usable, COUNT(*) AS n "
+        f"FROM (SELECT {finite} FROM {SOURCE}) AS read"
     ).to_pylist()[0]
     if not seen["usable"] or max(abs(seen["low"]), abs(seen["high"])) >= 2**53:
         return
@@ -119,7 +120,7 @@ def _number(engine: Engine, column: pa.Field) -> Iterator[Column]:
 def _kinds(engine: Engine, column: pa.Field, rows: int) -> Iterator[Column]:
     """Yield a column of few kinds with the most frequent of them."""
     counted = engine.select(
-        f"SELECT x, count(*) AS n FROM (SELECT {_quoted(column.name)} AS x FROM {SOURCE}) "
+        f"SELECT x, COUNT(*) AS n FROM (SELECT {_quoted(column.name, engine.dialect)} AS x FROM {SOURCE}) AS read "
         f"GROUP BY x ORDER BY n DESC, x LIMIT {MOST_KINDS + 2}"
     ).to_pylist()
     kinds = [(row["x"], row["n"]) for row in counted if row["x"] is not None]
@@ -148,8 +149,8 @@ def _spelled(engine: Engine, name: str) -> str:
     return name if isinstance(tree, exp.Column) and name.isidentifier() else _quoted(name)
 
 
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql(dialect="duckdb")
+def _quoted(name: str, dialect: str = "duckdb") -> str:
+    return exp.to_identifier(name, quoted=True).sql(dialect=dialect)
 
 
 def _is_text(kind: pa.DataType) -> bool:
