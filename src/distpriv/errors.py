@@ -19,7 +19,12 @@
         ├── InvalidModel                    moments, samples or draws that are no model of the query
         └── InvalidPolicy                   a policy file that cannot be followed; names the key and the line
 
-Every message is one sentence that says what was wrong, where, and what to do about it.
+Every message is one sentence that says what was wrong, where, and what to do about it. On the command line it is the
+one line on standard error; the exit code is 2 for an InvalidInput and 1 for everything else.
+
+>>> from distpriv import errors
+>>> issubclass(errors.BudgetSpent, errors.NotCertified), issubclass(errors.InvalidSource, ValueError)
+(True, True)
 """
 
 __all__ = [
@@ -43,64 +48,240 @@ __all__ = [
 
 
 class DistprivError(Exception):
-    """The root of the tree: catch this to catch everything distpriv raises on purpose."""
+    """The root of the tree, never raised itself: catch it to catch everything distpriv raises on purpose.
+
+    Cure: show the message to whoever asked, since it says what to do; anything that is no DistprivError is a mistake in
+    the library or in a function of your own.
+
+    >>> import distpriv as dp
+    >>> try:
+    ...     dp.PrivacyTarget(epsilon=-1)
+    ... except dp.errors.DistprivError as refusal:
+    ...     print(f"{type(refusal).__name__}: {refusal}")
+    InvalidTarget: epsilon must be at least 0, got -1: smaller is more private, and 1 is a common choice.
+    """
 
 
 class AssumptionViolated(DistprivError):
-    """The model lacks a hypothesis of a theorem without which its formula means nothing; names the theorem."""
+    """The model lacks a hypothesis of a theorem without which its formula means nothing; names the theorem.
+
+    Cure: give the option that the message names, or take a mechanism that assumes less, such as certified_gaussian; a
+    plan does so by itself.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"boom": [0, 0], "bust": [1, 0], "war": [0, 1]},
+    ...     covariances=[[1, 0], [0, 1]],
+    ...     pairs=[("boom", "bust"), ("boom", "war")],
+    ... )
+    >>> dp.mechanisms.directional_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    Traceback (most recent call last):
+    distpriv.errors.AssumptionViolated: Theorem 4.3 with Gaussian noise needs mean shifts that are all parallel, and
+    these are up to 1 off one direction: use directions='several' where there is such an option, or another
+    mechanism.
+    """
 
 
 class NotCertified(DistprivError):
-    """No mechanism's certificate holds at the target and the trust that were asked for."""
+    """No mechanism's certificate holds at the target and the trust that were asked for.
+
+    Cure: ask for a larger ε or δ, or for less trust; the printed plan says of every mechanism why it does not hold.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"boom": [0], "bust": [1]}, covariances=[[1]], pairs=[("boom", "bust")])
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), trust="sampling")
+    >>> plan.mechanism
+    Traceback (most recent call last):
+    distpriv.errors.NotCertified: no mechanism meets epsilon = 1, delta = 0.001 at trust 'sampling' on this model:
+    print the plan to see why, and ask for a larger epsilon or delta, or for less trust.
+    """
 
 
 class BudgetSpent(NotCertified):
-    """All releases of a dataset together would be more than its ledger allows."""
+    """All releases of a dataset together would be more than its ledger allows.
+
+    Cure: keep the total and the protected pairs that the dataset's first release was made with, ask for less, or
+    release nothing more of this dataset.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> release = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///spent.db", dataset="clinic")
+    >>> dp.earlier_releases("sqlite:///spent.db", "clinic", model, total=dp.PrivacyTarget(epsilon=2, delta=0.05))
+    Traceback (most recent call last):
+    distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 1 and delta = 0.05 in total since
+    its first release: give these, or another id for other data.
+    """
 
 
 class LedgerUnavailable(DistprivError):
-    """The ledger cannot be read or written, so nothing is released."""
+    """The ledger cannot be read or written, so nothing is released.
+
+    Cure: see that the database is there, that it may be written to and that its disk has room; then ask again.
+
+    >>> import distpriv as dp
+    >>> dp.Ledger.open("sqlite:///no/such/folder/ledger.db").history("clinic")
+    Traceback (most recent call last):
+    distpriv.errors.LedgerUnavailable: the ledger sqlite:///no/such/folder/ledger.db cannot be read (unable to open
+    database file): nothing was released; see that its folder exists, may be written to and has room.
+    """
 
 
 class LedgerChanged(DistprivError):
-    """Another release of the dataset was written since its history was read."""
+    """Another release of the dataset was written since its history was read.
+
+    Cure: read the history again and certify the release together with what is new; `distpriv.release` does so by
+    itself, and raises this only if others never stop writing.
+
+    >>> import distpriv as dp
+    >>> ledger, total = dp.Ledger.open("sqlite:///changed.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> history = ledger.history("clinic")
+    >>> entry = ledger.append(history, total, "mean age", {"values": {"age": 40.1}})
+    >>> ledger.append(history, total, "mean hours", {"values": {"hours": 38.2}})
+    Traceback (most recent call last):
+    distpriv.errors.LedgerChanged: another release of dataset 'clinic' was written meanwhile: ask again.
+    """
 
 
 class BundleNotWritten(DistprivError):
-    """A release is in the ledger, and its bundle could not be written; asking again completes it."""
+    """A release is in the ledger, and its bundle could not be written; asking again completes it.
+
+    Cure: make room or give another folder, and run the same command again: it shows the same answer, and costs nothing
+    more.
+
+    >>> from distpriv.workflow.bundle import BundleFolder
+    >>> folder = BundleFolder.prepared("bundle")
+    >>> folder.discard()  # as when a disk goes away after the release
+    >>> folder.write({"release.json": "{}"})
+    Traceback (most recent call last):
+    distpriv.errors.BundleNotWritten: the release is in the ledger, but its bundle could not be written (No such
+    file or directory): run the same command again, which shows the same answer and completes the bundle.
+    """
 
 
 class InvalidInput(DistprivError, ValueError):
-    """Something that was given cannot be used."""
+    """Something that was given cannot be used.
+
+    Cure: give what the message asks for; it shows what was given.
+
+    >>> import distpriv as dp
+    >>> dp.release("policy.toml", dp.datasets.adult(), ledger=None)
+    Traceback (most recent call last):
+    distpriv.errors.InvalidInput: a release needs a plan, got 'policy.toml': make one with distpriv.plan(…).
+    """
 
 
 class InvalidTarget(InvalidInput):
-    """An ε, a δ or an attack accuracy outside its range."""
+    """An ε, a δ or an attack accuracy outside its range, or one that a mechanism cannot reach.
+
+    Cure: give ε of at least 0 and δ of at least 0 and below 1, not both 0; mechanisms with Gaussian noise need δ above
+    0 and those with Laplace noise ε above 0.
+
+    >>> import distpriv as dp
+    >>> dp.PrivacyTarget(epsilon=1, delta=1)
+    Traceback (most recent call last):
+    distpriv.errors.InvalidTarget: delta must be at least 0 and below 1, got 1: it is a small probability, such as
+    0.001.
+    """
 
 
 class InvalidQuery(InvalidInput):
-    """A statistic or a query that makes no sense."""
+    """A statistic or a query that makes no sense, or a function of yours that fails.
+
+    Cure: name each statistic and make it by mean, count, proportion, total, variance, quantile or function.
+
+    >>> import distpriv as dp
+    >>> dp.Query(age="age")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidQuery: statistic 'age' is 'age': use mean, count, proportion, total, variance, quantile
+    or function, as in age=mean('age').
+    """
 
 
 class InvalidSecret(InvalidInput):
-    """A secret, a scenario or a protected pair that makes no sense."""
+    """A secret, a scenario or a protected pair that makes no sense, or that the reference rows are too few for.
+
+    Cure: give shares between 0 and 1 that so many records can have, and pairs of scenarios by their names.
+
+    >>> import distpriv as dp
+    >>> dp.Share("income = '>50K'", values=(45, 55))
+    Traceback (most recent call last):
+    distpriv.errors.InvalidSecret: a share must be at least 0 and at most 1, got 45: write 45 % as 0.45.
+    """
 
 
 class InvalidExpression(InvalidInput):
-    """SQL text that is refused or does not fit the table."""
+    """SQL text that is refused or does not fit the table.
+
+    Cure: write one expression over the columns of one row, a number or a comparison, without subqueries, aggregates or
+    functions that depend on anything else.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("agee")), secret, records=100)
+    Traceback (most recent call last):
+    distpriv.errors.InvalidExpression: statistic 'age': there is no column 'agee' in 'agee': did you mean 'age'?
+    """
 
 
 class InvalidSource(InvalidInput):
-    """A file, a table or a column that cannot be read."""
+    """A file, a table or a column that cannot be read.
+
+    Cure: check the path, and give CSV or Parquet files, a DuckDB table, or a pandas, polars or pyarrow table, with rows
+    in it and finite numbers in the columns that are used.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> dp.model("/data/census.csv", dp.Query(age=dp.mean("age")), secret, records=100)
+    Traceback (most recent call last):
+    distpriv.errors.InvalidSource: there is no file '/data/census.csv': check the path.
+    """
 
 
 class MissingValues(InvalidSource):
-    """Nulls or NaN where numbers are needed."""
+    """Nulls or NaN where numbers are needed.
+
+    Cure: fill them in, leave their rows out with ``missing="drop"``, or provide for them in the expression, as in
+    ``coalesce(occupation, '') = 'Sales'``.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> query = dp.Query(sales=dp.count("occupation = 'Sales'"))
+    >>> dp.model(dp.datasets.adult(complete=False), query, secret, records=100)
+    Traceback (most recent call last):
+    distpriv.errors.MissingValues: the pyarrow table has nulls or NaN in column 'occupation' (2,809 of 48,842 rows):
+    mend them, or leave those rows out with missing='drop'.
+    """
 
 
 class InvalidModel(InvalidInput):
-    """Moments, samples or draws that are no model of the query."""
+    """Moments, samples or draws that are no model of the query, or a model that lacks what is asked of it.
+
+    Cure: give moments that some law has, for every scenario; where rows are needed, make the model with
+    `distpriv.model`.
+
+    >>> import distpriv as dp
+    >>> dp.gaussian_model(
+    ...     means={"boom": [0, 0], "bust": [1, 0]}, covariances=[[1, 2], [2, 1]], pairs=[("boom", "bust")]
+    ... )
+    Traceback (most recent call last):
+    distpriv.errors.InvalidModel: the covariance of scenario 'boom' is indefinite (least eigenvalue -1 in units of
+    the standard deviations), so it is no covariance: check its entries.
+    """
 
 
 class InvalidPolicy(InvalidInput):
-    """A policy file that cannot be followed; names the key and the line."""
+    """A policy file that cannot be followed; names the key and the line.
+
+    Cure: change the line that the message names; `distpriv init` writes a policy that can be followed.
+
+    >>> from distpriv.workflow.planning import plan_policy
+    >>> from distpriv.workflow.writing import write_policy
+    >>> policy = write_policy("policy.toml")  # as `distpriv init` does
+    >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
+    >>> plan_policy("policy.toml")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidPolicy: policy.toml, line 26, privacy.epsilon: epsilon must be at least 0, got -1.0:
+    smaller is more private, and 1 is a common choice.
+    """
