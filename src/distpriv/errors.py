@@ -100,8 +100,8 @@ class NotCertified(DistprivError):
 class BudgetSpent(NotCertified):
     """All releases of a dataset together would be more than its ledger allows.
 
-    Cure: keep the total and the protected pairs that the dataset's first release was made with, ask for less, or
-    release nothing more of this dataset.
+    Cure: keep the total and the protected pairs of the dataset's first release, and plan all its statistics at once;
+    where there is no room left, release nothing more of it.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
