@@ -1,3 +1,8 @@
-"""The version, in a module that imports nothing."""
+"""The version, in a module that imports nothing.
+
+>>> import distpriv as dp
+>>> [part.isdigit() for part in dp.__version__.split(".")]
+[True, True, True]
+"""
 
 __version__ = "0.1.0"

@@ -1,4 +1,9 @@
-"""Data to try things on."""
+"""Data to try things on.
+
+>>> import distpriv as dp
+>>> dp.datasets.adult().column_names[:4]
+['age', 'workclass', 'fnlwgt', 'education']
+"""
 
 from distpriv.datasets.adult import adult
 

@@ -17,8 +17,13 @@ def adult(*, complete: bool = True) -> "pa.Table":
     Args:
         complete: only the 45,222 records with no missing value, as in the paper; otherwise all 48,842, with nulls.
 
+    Returns:
+        A pyarrow table, which `distpriv.model` takes as it is.
+
     >>> adult().num_rows, adult(complete=False).num_rows
     (45222, 48842)
+    >>> adult().select(["age", "marital_status", "income"]).slice(0, 1).to_pylist()
+    [{'age': 39, 'marital_status': 'Never-married', 'income': '<=50K'}]
     """
     import pyarrow.parquet as pq
 

@@ -1,4 +1,11 @@
-"""How far apart two laws are: privacy curves, radii, divergences and transport distances."""
+"""How far apart two laws are: privacy curves, radii, divergences and transport distances.
+
+>>> import distpriv as dp
+>>> dp.distances.wasserstein_inf([0, 1, 2], [0.5, 1.5, 9])
+7.0
+>>> dp.distances.closeness_radius([0, 1, 2], [0.5, 1.5, 9], delta=0.4)
+0.5
+"""
 
 from distpriv.distances.closeness import closeness_profile, closeness_radius
 from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta

@@ -32,8 +32,18 @@ class PrivacyTarget:
     :math:`\Pr[M ∈ S \mid θ_i] ≤ e^ε \Pr[M ∈ S \mid θ_j] + δ`. ε = 0 is allowed with δ > 0 and
     then bounds the total variation distance by δ.
 
+    Args:
+        epsilon: ε ≥ 0; smaller is more private.
+        delta: δ, at least 0 and below 1; what is allowed beyond ε, a small probability.
+
+    Raises:
+        InvalidTarget: one of them is outside its range, or both are 0.
+
     >>> PrivacyTarget(epsilon=1.0, delta=1e-3)
     PrivacyTarget(epsilon=1.0, delta=0.001)
+    >>> target = PrivacyTarget(epsilon=0.5)
+    >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
+    (0.5, 0.0, 0.6225)
     """
 
     epsilon: float = field(converter=_epsilon)
@@ -51,6 +61,13 @@ class PrivacyTarget:
 
         Without δ this is the total variation target (0, 2a − 1); with δ it is the ε that solves
         :math:`(e^ε + δ)/(1 + e^ε) = a`.
+
+        Args:
+            accuracy: how often an attacker may be right, above 0.5, which is a blind guess, and below 1.
+            delta: the δ to have; none when ε is to be 0.
+
+        Raises:
+            InvalidTarget: the accuracy is outside its range, or δ alone allows more than it.
 
         >>> PrivacyTarget.from_attack_accuracy(0.6)
         PrivacyTarget(epsilon=0.0, delta=0.2)

@@ -26,7 +26,14 @@ Status = Literal["proved", "checked", "assumed"]
 
 @frozen(kw_only=True)
 class Assumption:
-    """One thing a guarantee rests on, and the numbers that speak for or against it."""
+    """One thing a guarantee rests on, and the numbers that speak for or against it.
+
+    >>> rests_on = Assumption(statement="the shifts are parallel", status="checked", evidence="0.1° off at most")
+    >>> print(rests_on)
+    checked: the shifts are parallel (0.1° off at most)
+    >>> rests_on.statement, rests_on.status, rests_on.evidence
+    ('the shifts are parallel', 'checked', '0.1° off at most')
+    """
 
     statement: str
     status: Status
@@ -38,7 +45,21 @@ class Assumption:
 
 @frozen(kw_only=True)
 class Certificate:
-    """The (ε, δ) that a mechanism has at a level of trust, held against the target."""
+    """The (ε, δ) that a mechanism has at a level of trust, held against the target.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> promise = dp.mechanisms.expected_value_gaussian(model, target).certificate
+    >>> promise.epsilon, round(promise.delta, 6), promise.target.delta, promise.holds
+    (1.0, 0.000509, 0.001, True)
+    >>> promise.trust, promise.theorem, promise.contradicted
+    ('gaussian', 'Theorem 4.2', False)
+    >>> promise.assumptions[0].statement
+    'the statistics are Gaussian with the modelled means and covariances, on their lattice'
+    >>> [assumption.status for assumption in promise.assumptions]
+    ['assumed', 'checked', 'checked']
+    """
 
     target: PrivacyTarget
     epsilon: float
@@ -54,11 +75,28 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether the target is met at this level of trust."""
+        """Whether the target is met at this level of trust.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+        >>> dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
+        False
+        """
         return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
 
     def holds_at(self, trust: Trust) -> bool:
-        """Tell whether the target is met and no more must be believed than at this level."""
+        """Tell whether the target is met and no more must be believed than at this level.
+
+        Args:
+            trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``, the most demanding first.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+        >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+        >>> promise = dp.mechanisms.expected_value_gaussian(model, target).certificate
+        >>> {trust: promise.holds_at(trust) for trust in ("sampling", "gaussian", "assumed")}
+        {'sampling': False, 'gaussian': True, 'assumed': True}
+        """
         return self.holds and TRUST[self.trust] >= TRUST[trust]
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +122,14 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the certificate that `to_dict` wrote down."""
+        """Return the certificate that `to_dict` wrote down.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+        >>> promise = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=1)).certificate
+        >>> Certificate.from_dict(promise.to_dict()) == promise
+        True
+        """
         return cls(
             target=PrivacyTarget(**values["target"]),
             epsilon=values["epsilon"],

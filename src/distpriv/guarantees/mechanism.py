@@ -10,7 +10,22 @@ __all__ = ["AdditiveMechanism"]
 
 @frozen(kw_only=True)
 class AdditiveMechanism:
-    """Adds independent noise to the statistics; every mechanism of this library has this form."""
+    """Adds independent noise to the statistics; every mechanism of this library has this form.
+
+    Made by the functions of `distpriv.mechanisms`, or chosen by `distpriv.plan`.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> mechanism = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5))
+    >>> mechanism.name, mechanism.statistics, mechanism.noise.covariance
+    ('expected_value_laplace', ('statistic_1',), array([[8.]]))
+    >>> mechanism.certificate.holds
+    True
+    >>> print(mechanism)
+    expected_value_laplace: expected error 2 (L2)
+    (0.5, 0)-distribution privacy at trust 'assumed', by Theorem 4.1: the target (0.5, 0) holds
+      assumed: the laws of a protected pair are translations of each other, or Gaussian ...
+    """
 
     name: str
     statistics: tuple[str, ...]

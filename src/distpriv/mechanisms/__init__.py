@@ -1,4 +1,17 @@
-"""One file per theorem, each with one function from a model and a target to noise with its certificate."""
+"""One file per theorem, each with one function from a model and a target to noise with its certificate.
+
+Every one is called in the same way and returns the same kind of value, so they can be compared:
+
+>>> import distpriv as dp
+>>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
+>>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+>>> for name in ("expected_value_gaussian", "directional_gaussian", "optimal_gaussian"):
+...     mechanism = getattr(dp.mechanisms, name)(model, target)
+...     print(f"{name}: {mechanism.noise.expected_rms:.2f}, holds: {mechanism.certificate.holds}")
+expected_value_gaussian: 5.15, holds: True
+directional_gaussian: 3.64, holds: True
+optimal_gaussian: 3.31, holds: True
+"""
 
 from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded

@@ -18,7 +18,16 @@ RANK = 1e-10
 
 @frozen(kw_only=True)
 class PairDiagnostics:
-    """One protected pair, one order of it."""
+    """One protected pair, one order of it.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")]
+    ... )
+    >>> found = dp.diagnose(model).pairs[0]
+    >>> found.pair, found.distance, found.variance_ratio
+    (('a', 'b'), 0.5, 1.0)
+    """
 
     pair: Pair
     distance: float
@@ -33,7 +42,14 @@ class PairDiagnostics:
 
 @frozen(kw_only=True)
 class StatisticDiagnostics:
-    """One statistic, in the scenario where it is farthest from normal."""
+    """One statistic, in the scenario where it is farthest from normal.
+
+    >>> import distpriv as dp
+    >>> model = dp.empirical_model(samples={"a": [0, 0, 0, 9], "b": [0, 0, 9, 9]}, pairs=[("a", "b")])
+    >>> found = dp.diagnose(model).statistics[0]
+    >>> found.name, found.scenario, round(found.skewness, 3), round(found.distance, 3)
+    ('statistic_1', 'a', 1.155, 0.468)
+    """
 
     name: str
     scenario: str
@@ -47,7 +63,18 @@ class StatisticDiagnostics:
 
 @frozen(kw_only=True)
 class Diagnostics:
-    """Covariance mismatch, non-parallelism of the shifts, and departure from normality."""
+    """Covariance mismatch, non-parallelism of the shifts, and departure from normality.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"a": [0, 0], "b": [1, 0], "c": [0, 1]},
+    ...     covariances={"a": [[1, 0], [0, 1]], "b": [[2, 0], [0, 2]], "c": [[1, 0], [0, 1]]},
+    ...     pairs=[("a", "b"), ("a", "c")],
+    ... )
+    >>> found = dp.diagnose(model)
+    >>> round(found.variance_ratio, 6), round(found.angle, 6), round(found.off_direction, 3)
+    (2.0, 90.0, 0.866)
+    """
 
     pairs: tuple[PairDiagnostics, ...]
     statistics: tuple[StatisticDiagnostics, ...]
@@ -92,6 +119,9 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
         model: the model.
         draws: how many datasets to draw per scenario where the model has rows and no sampled values yet.
         seed: the same seed gives the same numbers.
+
+    Returns:
+        Numbers for every pair and every statistic; printed, they are three lines.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances={"a": np.eye(2), "b": [[1, 0], [0, 4]]},

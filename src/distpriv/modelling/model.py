@@ -29,7 +29,14 @@ __all__ = [
 
 @frozen(kw_only=True)
 class QueryDistribution:
-    """f_θ, the law of F(Data) in one scenario: its mean and covariance, and its points where it is known by them."""
+    """f_θ, the law of F(Data) in one scenario: its mean and covariance, and its points where it is known by them.
+
+    >>> import distpriv as dp
+    >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
+    >>> law = model.distributions["b"]
+    >>> law.mean, law.covariance.round(4), law.points.ravel()
+    (array([3.]), array([[0.6667]]), array([2., 3., 4.]))
+    """
 
     mean: Floats = array_field()
     covariance: Floats = array_field()
@@ -40,7 +47,12 @@ class QueryDistribution:
     """A basis, as columns, of the lattice the statistics live on together; that of the model's steps if not known."""
 
     def draw(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw from the points, or from the Gaussian with these moments when there are none."""
+        """Draw from the points, or from the Gaussian with these moments when there are none.
+
+        >>> law = QueryDistribution(mean=[40], covariance=[[4]])
+        >>> round(float(law.draw(np.random.default_rng(0), draws=10_000).std()), 1)
+        2.0
+        """
         if self.points is not None:
             chance = None if self.weights is None else self.weights / self.weights.sum()
             return np.asarray(self.points[rng.choice(len(self.points), size=draws, p=chance)])
@@ -51,7 +63,13 @@ class QueryDistribution:
 
 @frozen(kw_only=True)
 class Provenance:
-    """How a model was made."""
+    """How a model was made.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> model.provenance.method, model.provenance.records
+    ('given moments', None)
+    """
 
     method: str
     """``"exact moments"``, ``"sampling"``, ``"given moments"`` or ``"given points"``."""
@@ -119,6 +137,19 @@ class QueryModel:
     """The released statistics' law in every scenario, the protected pairs, and the statistics' lattice.
 
     Made by `distpriv.model`, `distpriv.gaussian_model` or `distpriv.empirical_model`.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    >>> secret = dp.Share("income = '>50K'", values=(0.4, 0.5))
+    >>> model = dp.model(dp.datasets.adult(), query, secret, records=50)
+    >>> model.names, model.dimension, model.steps, model.provenance.method
+    (('age', 'women'), 2, array([0.02, 1.  ]), 'exact moments')
+    >>> model.protected_pairs[0]
+    ("income = '>50K' @ 0.4", "income = '>50K' @ 0.5")
+    >>> model.distributions["income = '>50K' @ 0.4"].mean.round(2)
+    array([39.65, 14.47])
+    >>> model.record_sensitivities
+    array([1.46, 1.  ])
     """
 
     names: tuple[str, ...]
@@ -140,11 +171,30 @@ class QueryModel:
 
     @property
     def floor(self) -> Floats:
-        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
+        """The least standard deviation h of noise along each statistic against which its lattice is fine.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(
+        ...     means={"a": [40, 20], "b": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("a", "b")], steps=[0, 1]
+        ... )
+        >>> model.floor
+        array([0.02, 1.  ])
+        """
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
 
     def mean_shift(self, pair: Pair) -> Floats:
-        """Return d_ij = μ_i − μ_j."""
+        """Return d_ij = μ_i − μ_j.
+
+        Args:
+            pair: the names of two scenarios, protected or not.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(
+        ...     means={"boom": [40, 20], "bust": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("boom", "bust")]
+        ... )
+        >>> model.mean_shift(("boom", "bust"))
+        array([-1.,  2.])
+        """
         pair = self._pair(pair)
         return np.asarray(self._distribution(pair[0]).mean - self._distribution(pair[1]).mean)
 
@@ -158,6 +208,12 @@ class QueryModel:
 
         Returns:
             An array of shape (draws, m).
+
+        >>> import distpriv as dp
+        >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
+        >>> drawn = model.samples("a", draws=1000)
+        >>> drawn.shape, sorted(set(drawn.ravel().tolist()))
+        ((1000, 1), [1.0, 2.0, 3.0])
         """
         distribution = self._distribution(scenario)
         draws, seed = _draws(draws), _seed(seed)
@@ -179,6 +235,18 @@ class QueryModel:
 
         Returns:
             Two arrays of shape (draws, m); row k of one belongs to row k of the other.
+
+        Raises:
+            InvalidModel: the model has no rows, or the scenarios are not shares of one predicate.
+
+        Forty of fifty rows are the same, so the counts differ by the other ten at most:
+
+        >>> import distpriv as dp
+        >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.4, 0.6))
+        >>> model = dp.model(dp.datasets.adult(), query, secret, records=50)
+        >>> one, other = model.coupled_samples(model.protected_pairs[0], draws=1000)
+        >>> one.shape, bool(0 < abs(one - other).max() <= 10), bool(one.std() > 2)
+        ((1000, 1), True, True)
         """
         pair = self._pair(pair)
         draws, seed = _draws(draws), _seed(seed)
@@ -198,6 +266,14 @@ class QueryModel:
 
         Returns:
             An array of shape (draws, m).
+
+        >>> import distpriv as dp
+        >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.4, 0.6))
+        >>> model = dp.model(dp.datasets.adult(), query, secret, records=50)
+        >>> pair = model.protected_pairs[0]
+        >>> drawn = model.coupled_differences(pair, draws=20_000)
+        >>> model.mean_shift(pair).round(1), drawn.mean(axis=0).round(1)
+        (array([2.3]), array([2.3]))
         """
         pair = self._pair(pair)
         draws, seed = _draws(draws), _seed(seed)
@@ -205,7 +281,18 @@ class QueryModel:
         return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
 
     def rows(self) -> Simulator:
-        """Return the closure over the reference rows, or say that there are none."""
+        """Return the closure over the reference rows, or say that there are none.
+
+        Raises:
+            InvalidModel: there are none.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+        >>> model.rows()
+        Traceback (most recent call last):
+        distpriv.errors.InvalidModel: coupled samples need rows, and this model has none: make it with
+        distpriv.model(…).
+        """
         if self.simulator is None:
             raise InvalidModel("coupled samples need rows, and this model has none: make it with distpriv.model(…).")
         return self.simulator

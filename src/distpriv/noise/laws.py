@@ -28,7 +28,14 @@ _LOG_TIMES = np.arange(-80.0, 80.0, 0.25)
 
 @frozen(kw_only=True)
 class GaussianNoise:
-    """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics."""
+    """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics.
+
+    >>> noise = GaussianNoise(axes=[[0.6], [0.8]], variances=[25])
+    >>> noise.dimension, noise.covariance.tolist(), noise.expected_rms
+    (2, [[9.0, 12.0], [12.0, 16.0]], 5.0)
+    >>> noise.half_widths.round(2)
+    array([5.88, 7.84])
+    """
 
     axes: Floats = array_field()
     variances: Floats = array_field()
@@ -38,18 +45,30 @@ class GaussianNoise:
 
     @classmethod
     def isotropic(cls, dimension: int, deviation: float) -> Self:
-        """Return N(0, deviation² I)."""
+        """Return N(0, deviation² I).
+
+        >>> GaussianNoise.isotropic(2, 3.0).covariance.tolist()
+        [[9.0, 0.0], [0.0, 9.0]]
+        """
         return cls(axes=np.eye(dimension), variances=np.full(dimension, deviation**2))
 
     @classmethod
     def along(cls, axes: Floats, variances: Floats) -> Self:
-        """Return noise along the axes that have a variance; the others are left out."""
+        """Return noise along the axes that have a variance; the others are left out.
+
+        >>> GaussianNoise.along(np.eye(3), [4, 0, 1]).variances
+        array([4., 1.])
+        """
         kept = np.asarray(variances) > 0
         return cls(axes=np.asarray(axes)[:, kept], variances=np.asarray(variances)[kept])
 
     @classmethod
     def of(cls, covariance: Floats) -> Self:
-        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none."""
+        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none.
+
+        >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9)
+        array([1., 3.])
+        """
         variances, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
         return cls.along(axes, np.where(variances > 1e-15 * variances.max(initial=0.0), variances, 0.0))
 
@@ -92,14 +111,25 @@ class GaussianNoise:
         return np.asarray(NORMAL_95 * np.sqrt(np.maximum(np.diag(self.covariance), 0)))
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        """Draw noise for an experiment: an array of shape (draws, dimension).
+
+        >>> GaussianNoise.isotropic(2, 3.0).simulate(10_000, seed=0).std(axis=0).round(1)
+        array([3., 3.])
+        """
         normal = np.random.default_rng(seed).normal(size=(draws, len(self.variances)))
         return np.asarray((normal * np.sqrt(self.variances)) @ self.axes.T)
 
 
 @frozen(kw_only=True)
 class LaplaceNoise:
-    """Z = Σ_k Y_k v_k, Y_k ~ Lap(scale_k) independent, the v_k orthonormal columns of `axes`."""
+    """Z = Σ_k Y_k v_k, Y_k ~ Lap(scale_k) independent, the v_k orthonormal columns of `axes`.
+
+    >>> noise = LaplaceNoise(axes=[[0.6], [0.8]], scales=[5])
+    >>> noise.dimension, noise.covariance.tolist(), round(noise.expected_rms, 6)
+    (2, [[18.0, 24.0], [24.0, 32.0]], 7.071068)
+    >>> noise.half_widths.round(2)
+    array([ 8.99, 11.98])
+    """
 
     axes: Floats = array_field()
     scales: Floats = array_field()
@@ -109,7 +139,11 @@ class LaplaceNoise:
 
     @classmethod
     def isotropic(cls, dimension: int, scale: float) -> Self:
-        """Return independent Lap(scale) on every statistic."""
+        """Return independent Lap(scale) on every statistic.
+
+        >>> LaplaceNoise.isotropic(2, 3.0).covariance.tolist()
+        [[18.0, 0.0], [0.0, 18.0]]
+        """
         return cls(axes=np.eye(dimension), scales=np.full(dimension, scale))
 
     @property
@@ -150,14 +184,23 @@ class LaplaceNoise:
         return np.array([_laplace_sum_quantile(np.abs(row) * self.scales) for row in self.axes])
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        """Draw noise for an experiment: an array of shape (draws, dimension).
+
+        >>> abs(LaplaceNoise.isotropic(2, 3.0).simulate(10_000, seed=0)).mean(axis=0).round(1)
+        array([3., 3.])
+        """
         laplace = np.random.default_rng(seed).laplace(size=(draws, len(self.scales)))
         return np.asarray((laplace * self.scales) @ self.axes.T)
 
 
 @frozen(kw_only=True)
 class NoNoise:
-    """Z = 0: the statistics are released as they are."""
+    """Z = 0: the statistics are released as they are.
+
+    >>> nothing = NoNoise(dimension=2)
+    >>> nothing.covariance.tolist(), nothing.half_widths.tolist(), nothing.simulate(1, seed=0).tolist()
+    ([[0.0, 0.0], [0.0, 0.0]], [0.0, 0.0], [[0.0, 0.0]])
+    """
 
     dimension: int = field()
     expected_l2: float = field(default=0.0, init=False)
@@ -180,7 +223,16 @@ class NoNoise:
 
 @frozen(kw_only=True)
 class SumNoise:
-    """Z = the sum of independent Gaussian and Laplace noise."""
+    """Z = the sum of independent Gaussian and Laplace noise.
+
+    >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
+    >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
+    (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
+    >>> both.gaussian.variances, both.laplace_axes.tolist(), both.laplace_scales
+    (array([9., 9.]), [[1.0], [0.0]], array([4.]))
+    >>> both.half_widths.round(2)
+    array([13.11,  5.88])
+    """
 
     parts: tuple[GaussianNoise | LaplaceNoise, ...]
 
@@ -259,7 +311,12 @@ class SumNoise:
         return np.array(widths)
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension)."""
+        """Draw noise for an experiment: an array of shape (draws, dimension).
+
+        >>> both = SumNoise(parts=(GaussianNoise.isotropic(1, 3.0), LaplaceNoise.isotropic(1, 8**0.5)))
+        >>> both.simulate(10_000, seed=0).std(axis=0).round(1)
+        array([5.])
+        """
         seeds = np.random.SeedSequence(seed).generate_state(len(self.parts))
         drawn = [part.simulate(draws, int(s)) for part, s in zip(self.parts, seeds, strict=True)]
         return np.asarray(np.sum(drawn, axis=0))
