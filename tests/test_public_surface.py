@@ -1,9 +1,29 @@
+import re
 import subprocess
 import sys
+from doctest import DocTestFinder, Example
+from functools import cache
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
 
+import attrs
 import pytest
 
 import distpriv as dp
+from distpriv import datasets, distances, errors, mechanisms
+from distpriv.auditing.measures import Measures
+from distpriv.auditing.report import AttackResult, AuditReport
+from distpriv.framework.queries import FunctionOfRows, Quantile, RowMean, Variance
+from distpriv.framework.secrets import ProtectedScenarios, ShareScenario, TableScenario
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
+from distpriv.modelling.model import Provenance, QueryDistribution
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.planning.option import Option, Refusal
+from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.ledger import Entry, History
 
 HEAVY = (
     "duckdb",
@@ -21,10 +41,97 @@ HEAVY = (
     "jinja2",
 )
 
+PACKAGES = (dp, mechanisms, distances, datasets, errors)
+NAMES = [(package, name) for package in PACKAGES for name in package.__all__]
 
-def test_every_public_name_is_there_and_documented() -> None:
-    for name in dp.__all__:
-        assert getattr(dp, name).__doc__, name
+RETURNED = (
+    *(RowMean, Variance, Quantile, FunctionOfRows),
+    *(ShareScenario, TableScenario, ProtectedScenarios),
+    *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
+    *(AdditiveMechanism, Certificate, Assumption),
+    *(GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
+    *(Option, Refusal, Entry, History, PastRelease, Together),
+    *(AuditReport, AttackResult, Measures),
+)
+"""What functions of the public surface take or return, and a user comes to hold."""
+
+CLASSES = (
+    *(dp.PrivacyTarget, dp.Query, dp.Share, dp.Scenarios, dp.QueryModel, dp.Plan, dp.Release, dp.Ledger),
+    *(distances.HockeyStick, distances.HockeySticks),
+    *RETURNED,
+)
+
+MEMBERS = [
+    (class_, name)
+    for class_ in CLASSES
+    for name, member in vars(class_).items()
+    if not name.startswith("_") and isinstance(member, FunctionType | property | classmethod | staticmethod)
+]
+
+NAMED_FIELDS = [
+    *((dp.PrivacyTarget, name) for name in ("epsilon", "delta")),
+    *((dp.QueryModel, name) for name in ("names", "distributions", "protected_pairs", "steps", "provenance")),
+    *((QueryDistribution, name) for name in ("mean", "covariance")),
+    *((AdditiveMechanism, name) for name in ("noise", "certificate")),
+    *((Certificate, name) for name in ("target", "epsilon", "delta", "trust", "theorem", "assumptions")),
+    *((Assumption, name) for name in ("statement", "status", "evidence")),
+    *((dp.Plan, name) for name in ("options", "refusals", "undefended_attack_accuracy")),
+    *((dp.Release, name) for name in ("values", "intervals")),
+    *((AuditReport, name) for name in ("attacks", "epsilon", "delta")),
+    *((AttackResult, name) for name in ("name", "defended", "undefended")),
+]
+"""Attributes that are fields, and that a user reads."""
+
+
+@cache
+def examples_of_module(module: str) -> dict[str, list[Example]]:
+    """The examples that a doctest run of the module finds, by what they belong to."""
+    found = DocTestFinder().find(import_module(module), module)
+    return {test.name.removeprefix(f"{module}.") if test.name != module else "": test.examples for test in found}
+
+
+def examples_of(thing: Any, member: str | None = None) -> list[Example]:
+    if isinstance(thing, ModuleType):
+        return examples_of_module(thing.__name__).get("", [])
+    path = thing.__qualname__ if member is None else f"{thing.__qualname__}.{member}"
+    return examples_of_module(thing.__module__).get(path, [])
+
+
+def uses(examples: list[Example], pattern: str) -> bool:
+    """Whether the examples have the word in their code, and come to a result that can be wrong."""
+    code = "".join(example.source for example in examples)
+    results = "".join(example.want for example in examples)
+    return bool(re.search(pattern, code)) and bool(re.search(r"\w", results))
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES, ids=lambda value: getattr(value, "__name__", value))
+def test_every_public_name_has_an_example_that_shows_it(package: ModuleType, name: str) -> None:
+    thing = import_module("distpriv._version") if name == "__version__" else getattr(package, name)
+    assert thing.__doc__
+    # A class that is made by a function is shown by what it can do, and an error by being raised.
+    made_elsewhere = thing in (*CLASSES, *(getattr(errors, each) for each in errors.__all__))
+    assert uses(examples_of(thing), "" if made_elsewhere else rf"\b{name}\b")
+
+
+@pytest.mark.parametrize("class_", RETURNED, ids=lambda class_: class_.__name__)
+def test_so_has_every_class_that_its_functions_take_or_return(class_: type) -> None:
+    assert class_.__doc__
+    assert uses(examples_of(class_), "")
+
+
+@pytest.mark.parametrize(("class_", "name"), MEMBERS, ids=lambda value: getattr(value, "__name__", value))
+def test_every_method_and_property_is_documented_and_used_in_an_example(class_: type, name: str) -> None:
+    assert getattr(class_, name).__doc__
+    assert uses([*examples_of(class_), *examples_of(class_, name)], rf"\.{name}\b")
+
+
+@pytest.mark.parametrize(("class_", "name"), NAMED_FIELDS, ids=lambda value: getattr(value, "__name__", value))
+def test_every_field_that_a_user_reads_is_used_in_an_example(class_: type, name: str) -> None:
+    assert name in attrs.fields_dict(class_)
+    assert uses(examples_of(class_), rf"\.{name}\b")
+
+
+def test_the_names_are_those_that_dir_lists() -> None:
     assert set(dp.__all__) <= set(dir(dp))
 
 

@@ -62,6 +62,10 @@ def audit(
         A report. It fails if the bound on ε exceeds the ε claimed, or that on the accuracy what (ε, δ) allows. A
         certificate that does not hold is taken to claim its target.
 
+    Raises:
+        InvalidInput: there is no such attack or pair, the model is not the mechanism's, or a number is out of range.
+        NotCertified: the plan has no mechanism that holds.
+
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> mechanism = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))

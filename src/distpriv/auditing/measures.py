@@ -23,11 +23,19 @@ Scores = tuple[Floats, Floats]
 
 @frozen(kw_only=True)
 class Measures:
-    """How well scores tell two scenarios apart."""
+    """How well scores tell two scenarios apart.
+
+    >>> found = measures((np.array([3.0, 2.0, 1.0]), np.array([-1.0, -2.0, 2.5])), 0.95)
+    >>> round(found.accuracy, 3), round(found.auc, 3), round(found.tpr_at_1_percent_fpr, 3)
+    (0.833, 0.778, 0.333)
+    >>> found.interval[0] < found.accuracy < found.interval[1]
+    True
+    """
 
     accuracy: float
     """The share of right decisions, as many releases of either scenario."""
     interval: tuple[float, float]
+    """Where the accuracy on all releases is, with the confidence asked for."""
     auc: float
     """The probability that a release of the first scenario scores higher than one of the second."""
     tpr_at_1_percent_fpr: float

@@ -13,11 +13,24 @@ __all__ = ["AttackResult", "AuditReport"]
 
 @frozen(kw_only=True)
 class AttackResult:
-    """One attack: what it achieves on unseen rows, defended and not, and what it proves about the modelled law."""
+    """One attack: what it achieves on unseen rows, defended and not, and what it proves about the modelled law.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> mechanism = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> report = dp.audit(mechanism, model=model, attacks=["bayes"], releases=20_000)
+    >>> attack = report.attacks[0]
+    >>> attack.name, round(attack.accuracy, 2), round(attack.undefended.accuracy, 2)
+    ('bayes', 0.57, 0.69)
+    >>> attack.accuracy == attack.defended.accuracy, attack.accuracy_lower_bound < attack.accuracy
+    (True, True)
+    """
 
     name: str
     defended: Measures
+    """Against releases with their noise."""
     undefended: Measures
+    """Against the statistics without noise."""
     accuracy_lower_bound: float
     epsilon_lower_bound: float
     """At the claim's δ. All bounds of a report hold together with its confidence."""
@@ -30,7 +43,28 @@ class AttackResult:
 
 @frozen(kw_only=True)
 class AuditReport:
-    """All attacks, the strongest first, held against what the mechanism claims."""
+    """All attacks, the strongest first, held against what the mechanism claims; made by `distpriv.audit`.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> mechanism = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> report = dp.audit(mechanism, model=model, attacks=["bayes"], releases=20_000)
+    >>> report.epsilon, round(report.delta, 6), [attack.name for attack in report.attacks], report.failed
+    (1.0, 0.000509, ['bayes'], False)
+    >>> 0 < report.epsilon_lower_bound < report.epsilon, report.accuracy_lower_bound < report.modelled_accuracy
+    (True, True)
+    >>> print(report.verdict)
+    passed: no attack exceeded the claim; the attack, bayes, was right 57...% ± 0.7 of the time, where (1, 0.000509)
+    allows 73.1% and the Gaussian model at most 57.2%; ε is at least 0.5...
+    >>> report.to_dict()["attacks"][0]["name"]
+    'bayes'
+
+    A mechanism that claims too much fails:
+
+    >>> bare = dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=0.1, delta=0.001))
+    >>> dp.audit(bare, model=model, attacks=["bayes"], releases=20_000).failed
+    True
+    """
 
     mechanism: str
     pair: Pair
@@ -44,10 +78,14 @@ class AuditReport:
     """The most that Gaussian statistics with this noise allow; none for noise where no bound is known."""
     attacks: tuple[AttackResult, ...]
     confidence: float
+    """The probability with which all bounds hold together, at least."""
     shadows: int
+    """How many datasets the attacks learnt from."""
     releases: int
+    """How many releases they were tried on."""
     seed: int
     populations: str
+    """Which rows the shadows and the tests were drawn from, in words."""
 
     @property
     def epsilon_lower_bound(self) -> float:

@@ -67,7 +67,12 @@ def _bounds(value: object) -> tuple[float, float] | None:
 class RowMean:
     """A mean of a row expression, times the number of records when `summed`.
 
-    `predicate` marks an expression that is true or false, counted as 1 and 0.
+    `predicate` marks an expression that is true or false, counted as 1 and 0. Made by `mean`, `total`, `count` and
+    `proportion`.
+
+    >>> hours = total("hours_per_week", bounds=(1, 99))
+    >>> hours.size, hours.factor(100), hours.step(100, resolution=1), hours.record_sensitivity(100, 1, 99)
+    (1, 100, 1.0, 98.0)
     """
 
     expression: str = field(converter=_text)
@@ -104,7 +109,14 @@ class RowMean:
 
 @frozen(kw_only=True)
 class Variance:
-    """The sample variance of a row expression (divisor n − 1)."""
+    """The sample variance of a row expression (divisor n − 1); made by `variance`.
+
+    >>> spread = variance("age")
+    >>> spread.size, spread.evaluate(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
+    (1, array([1., 0.]))
+    >>> spread.step(10, resolution=1), spread.record_sensitivity(10, 20, 60)
+    (0.011111111111111112, 160.0)
+    """
 
     expression: str = field(converter=_text)
     resolution: float | None = field(default=None, converter=_resolution)
@@ -136,7 +148,12 @@ class Variance:
 
 @frozen(kw_only=True)
 class Quantile:
-    """A quantile of a row expression, interpolated linearly between neighbouring rows."""
+    """A quantile of a row expression, interpolated linearly between neighbouring rows; made by `quantile`.
+
+    >>> median = quantile("age", 0.5)
+    >>> median.size, median.level, median.step(101, resolution=1), median.record_sensitivity(101, 20, 60)
+    (1, 0.5, 1, 40.0)
+    """
 
     expression: str = field(converter=_text)
     level: float = field(converter=_level)
@@ -186,7 +203,12 @@ class Quantile:
 
 @frozen(kw_only=True)
 class FunctionOfRows:
-    """A Python function of the columns of one dataset, with one number or `size` numbers as its value."""
+    """A Python function of the columns of one dataset, with one number or `size` numbers as its value; by `function`.
+
+    >>> oldest = function(lambda rows: rows["age"].max(), columns=["age"])
+    >>> oldest.columns, oldest.size, oldest.callable({"age": np.array([20, 61])}).item()
+    (('age',), 1, 61)
+    """
 
     callable: Callable[[Mapping[str, NDArray[Any]]], Any]
     columns: tuple[str, ...]
@@ -207,8 +229,10 @@ def mean(expression: str, *, resolution: float | None = None, bounds: tuple[floa
             table when not given.
         bounds: the least and the greatest value a row can have, for mechanisms that need them.
 
-    >>> mean("age", resolution=1).step(100, 1.0)
-    0.01
+    >>> import distpriv as dp
+    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> dp.model(dp.datasets.adult(), query, secret, records=100).distributions["income = '>50K' @ 0.45"].mean.round(2)
+    array([40.01])
     """
     return RowMean(expression=expression, resolution=resolution, bounds=bounds)
 
@@ -216,8 +240,15 @@ def mean(expression: str, *, resolution: float | None = None, bounds: tuple[floa
 def total(expression: str, *, resolution: float | None = None, bounds: tuple[float, float] | None = None) -> RowMean:
     """Return the sum of a row expression over the records.
 
-    >>> total("hours_per_week").factor(100)
-    100
+    Args:
+        expression: SQL text over the columns, such as ``"hours_per_week"``.
+        resolution: the least amount by which two rows can differ, as for `mean`.
+        bounds: the least and the greatest value a row can have, as for `mean`.
+
+    >>> import distpriv as dp
+    >>> query, secret = dp.Query(hours=dp.total("hours_per_week")), dp.Share("sex = 'Female'", values=(0.4, 0.6))
+    >>> dp.model(dp.datasets.adult(), query, secret, records=10).distributions["sex = 'Female' @ 0.4"].mean.round(1)
+    array([404.9])
     """
     return RowMean(expression=expression, summed=True, resolution=resolution, bounds=bounds)
 
@@ -225,8 +256,14 @@ def total(expression: str, *, resolution: float | None = None, bounds: tuple[flo
 def count(predicate: str) -> RowMean:
     """Return the number of records for which a predicate holds.
 
-    >>> count("marital_status = 'Never-married'").step(100, 1.0)
-    1.0
+    Args:
+        predicate: SQL text over the columns that is true or false.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(never_married=dp.count("marital_status = 'Never-married'"))
+    >>> model = dp.model(dp.datasets.adult(), query, dp.Share("income = '>50K'", values=(0.4, 0.5)), records=50)
+    >>> model.distributions["income = '>50K' @ 0.4"].mean.round(2), model.steps
+    (array([13.51]), array([1.]))
     """
     return RowMean(expression=predicate, predicate=True, summed=True, resolution=1, bounds=(0, 1))
 
@@ -234,14 +271,24 @@ def count(predicate: str) -> RowMean:
 def proportion(predicate: str) -> RowMean:
     """Return the share of records for which a predicate holds.
 
-    >>> proportion("sex = 'Female'").step(100, 1.0)
-    0.01
+    Args:
+        predicate: SQL text over the columns that is true or false.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(women=dp.proportion("sex = 'Female'"))
+    >>> model = dp.model(dp.datasets.adult(), query, dp.Share("income = '>50K'", values=(0.4, 0.5)), records=50)
+    >>> model.distributions["income = '>50K' @ 0.4"].mean.round(4), model.steps
+    (array([0.2893]), array([0.02]))
     """
     return RowMean(expression=predicate, predicate=True, resolution=1, bounds=(0, 1))
 
 
 def variance(expression: str, *, resolution: float | None = None) -> Variance:
-    """Return the sample variance of a row expression (divisor n − 1).
+    """Return the sample variance of a row expression (divisor n − 1); its law is sampled.
+
+    Args:
+        expression: SQL text over the columns, such as ``"age"``.
+        resolution: the least amount by which two rows can differ, as for `mean`.
 
     >>> float(variance("age").evaluate(np.array([1.0, 2.0, 3.0])))
     1.0
@@ -250,7 +297,12 @@ def variance(expression: str, *, resolution: float | None = None) -> Variance:
 
 
 def quantile(expression: str, level: float, *, resolution: float | None = None) -> Quantile:
-    """Return a quantile of a row expression, interpolated linearly between neighbouring rows.
+    """Return a quantile of a row expression, interpolated linearly between neighbouring rows; its law is sampled.
+
+    Args:
+        expression: SQL text over the columns, such as ``"hours_per_week"``.
+        level: between 0 and 1; the median is 0.5.
+        resolution: the least amount by which two rows can differ, as for `mean`.
 
     >>> float(quantile("hours_per_week", 0.5).evaluate(np.array([30.0, 40.0, 50.0])))
     40.0
@@ -274,8 +326,13 @@ def function(
         size: how many numbers it returns; they are named ``key_1 … key_k`` after the query's key.
         resolution: the spacing of its values, if they are on a lattice; found on sampled values when not given.
 
-    >>> function(lambda rows: rows["age"].max(), columns=["age"]).columns
-    ('age',)
+    Raises:
+        InvalidQuery: there is nothing to call, or no column to read.
+
+    >>> import distpriv as dp
+    >>> ends = dp.function(lambda rows: [rows["age"].min(), rows["age"].max()], columns=["age"], size=2)
+    >>> dp.Query(age=ends).names
+    ('age_1', 'age_2')
     """
     if not hasattr(callable, "__call__"):  # noqa: B004 - the builtin is shadowed by the parameter
         raise InvalidQuery(f"function() needs something to call, got {callable!r}: pass a Python function.")
@@ -291,9 +348,18 @@ def function(
 class Query:
     """The released statistics, by name and in order.
 
+    Args:
+        statistics: statistics by name, for names that are no keywords of Python.
+        named: statistics by name.
+
+    Raises:
+        InvalidQuery: there is no statistic, one has no name, or two have the same.
+
     >>> query = Query(mean_age=mean("age"), never_married=count("marital_status = 'Never-married'"))
-    >>> query.names
-    ('mean_age', 'never_married')
+    >>> query.names, query.dimension, query.has_exact_moments
+    (('mean_age', 'never_married'), 2, True)
+    >>> Query({"median age": quantile("age", 0.5)}).has_exact_moments
+    False
     """
 
     statistics: tuple[tuple[str, Statistic], ...]

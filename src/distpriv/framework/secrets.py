@@ -31,7 +31,11 @@ def _within(value: object) -> float:
 
 @frozen(kw_only=True)
 class ShareScenario:
-    """The data are `records` rows of which exactly `positives` satisfy the predicate."""
+    """The data are `records` rows of which exactly `positives` satisfy the predicate.
+
+    >>> ShareScenario(predicate="sex = 'Female'", positives=45, records=100).name
+    "sex = 'Female' @ 0.45"
+    """
 
     predicate: str
     positives: int
@@ -45,7 +49,11 @@ class ShareScenario:
 
 @frozen(kw_only=True)
 class TableScenario:
-    """The data are `records` rows drawn from a table of their own."""
+    """The data are `records` rows drawn from a table of their own.
+
+    >>> TableScenario(name="boom", source="a.parquet", records=100)
+    TableScenario(name='boom', records=100)
+    """
 
     name: str
     source: Any = field(eq=id, repr=False)
@@ -54,7 +62,12 @@ class TableScenario:
 
 @frozen(kw_only=True)
 class ProtectedScenarios:
-    """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates."""
+    """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates.
+
+    >>> protected = Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
+    >>> list(protected.scenarios), len(protected.pairs)
+    (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6)
+    """
 
     scenarios: Mapping[str, ShareScenario | TableScenario]
     pairs: tuple[Pair, ...]
@@ -66,6 +79,15 @@ class Share:
 
     Either some values to keep apart from each other, or all attainable shares in a range that are
     at most `within` apart.
+
+    Args:
+        predicate: SQL text over the columns of one row that is true or false.
+        values: at least two shares, each protected against each.
+        between: instead of values, the least and the greatest share.
+        within: together with `between`, how far apart two shares may be that are protected against each other.
+
+    Raises:
+        InvalidSecret: a share is not between 0 and 1, or it is not clear which pairs are meant.
 
     >>> Share("income = '>50K'", values=(0.45, 0.55)).protected(records=100).pairs
     (("income = '>50K' @ 0.45", "income = '>50K' @ 0.55"), ("income = '>50K' @ 0.55", "income = '>50K' @ 0.45"))
@@ -102,7 +124,14 @@ class Share:
         )
 
     def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records."""
+        """Return the scenarios and pairs among datasets of so many records.
+
+        Raises:
+            InvalidSecret: so many records cannot have such a share.
+
+        >>> [scenario.positives for scenario in Share("x > 0", values=(0.4, 0.6)).protected(10).scenarios.values()]
+        [4, 6]
+        """
         if self.values is not None:
             counts = sorted({_attained(value, records, self.predicate) for value in self.values})
             chosen = list(combinations(counts, 2))
@@ -139,6 +168,9 @@ class Scenarios:
         tables: the source of each scenario, by name.
         pairs: the pairs to protect; every two scenarios when not given.
 
+    Raises:
+        InvalidSecret: there are fewer than two tables, or a pair names none of them.
+
     >>> Scenarios({"boom": "a.parquet", "bust": "b.parquet"}).protected(records=10).pairs
     (('boom', 'bust'), ('bust', 'boom'))
     """
@@ -153,7 +185,11 @@ class Scenarios:
         self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))
 
     def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records."""
+        """Return the scenarios and pairs among datasets of so many records.
+
+        >>> Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
+        10
+        """
         scenarios = {
             name: TableScenario(name=name, source=source, records=records) for name, source in self.tables.items()
         }

@@ -43,6 +43,9 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
         mechanism: a mechanism, a Gaussian law of noise, or the noise's covariance matrix.
         epsilon: ε ≥ 0; at 0 the result is the total variation distance.
 
+    Raises:
+        InvalidInput: the noise is not Gaussian, or no covariance of noise.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> round(exact_delta(model, [[3.0]], epsilon=1.0), 6)
@@ -57,6 +60,11 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
     """Return the least ε with which the noisy statistics are (ε, δ)-distribution private, rounded up.
 
     Infinite when no ε has so small a δ, as when a scenario can be told with certainty.
+
+    Args:
+        model: the model of the statistics.
+        mechanism: a mechanism, a Gaussian law of noise, or the noise's covariance matrix.
+        delta: δ, at least 0 and below 1.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -76,6 +84,14 @@ def privacy_profile(
     model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, epsilons: Iterable[float]
 ) -> Floats:
     """Return δ(ε) at every ε: the whole privacy curve of the noisy statistics.
+
+    Args:
+        model: the model of the statistics.
+        mechanism: a mechanism, a Gaussian law of noise, or the noise's covariance matrix.
+        epsilons: every ε ≥ 0 to look at.
+
+    Returns:
+        The exact δ of the worst protected pair, one for each ε.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])

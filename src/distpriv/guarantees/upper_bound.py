@@ -40,10 +40,17 @@ CLOSE = 0.7
 def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw, *, epsilon: float) -> float:
     """Return a proven upper bound on δ with f_θ Gaussian, covariances as they are; exact for Gaussian noise.
 
+    Args:
+        model: the model of the statistics.
+        mechanism: a mechanism, or a law of noise of any kind.
+        epsilon: ε ≥ 0; at 0 the bound is on the total variation distance.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
     0.0
+    >>> round(delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
+    0.11
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
     if not isinstance(noise, LaplaceNoise | SumNoise | UnimodalNoise):

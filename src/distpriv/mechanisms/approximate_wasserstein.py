@@ -30,6 +30,15 @@ def approximate_wasserstein(
     Laplace noise has scale W/ε and spends δ on the mass that moves farther: (ε, δ). Gaussian noise has W in L2 for a
     part δ₁ of δ, hides a move by W at (ε, δ − δ₁), and has the split that needs the least noise.
 
+    Args:
+        model: the model, with its laws as points.
+        target: the (ε, δ) to reach; Laplace noise needs ε above 0, Gaussian noise δ above 0.
+        noise: its law, ``"laplace"`` or ``"gaussian"``.
+
+    Raises:
+        InvalidTarget: the noise cannot reach this ε and δ.
+        InvalidModel: the model has moments and no points.
+
     >>> from distpriv.modelling.given import empirical_model
     >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})

@@ -53,6 +53,9 @@ def certified_gaussian(
         weights: what an error of each statistic costs.
         progress: told of every start of the search.
 
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [0, 0], "b": [1, 1]},

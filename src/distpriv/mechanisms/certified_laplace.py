@@ -39,6 +39,9 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
         target: ε and δ, both above 0 unless all covariances are equal.
         weights: what an error in each statistic costs, as in `utility_weights`.
 
+    Raises:
+        InvalidTarget: ε is 0, or δ is 0 and covariances of a pair differ.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> certified_laplace(model, PrivacyTarget(epsilon=0.5)).noise.parts[0].scales.round(3)

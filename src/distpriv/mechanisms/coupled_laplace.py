@@ -51,6 +51,11 @@ def coupled_laplace(
         weights: what an error in each statistic costs, as for `utility_weights`.
         progress: told as drawing goes on.
 
+    Raises:
+        InvalidTarget: δ is 0.
+        InvalidModel: the model has no rows of a Share, or its statistics are too large against what they vary by.
+        InvalidInput: so few draws cannot show so small a δ.
+
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)

@@ -19,6 +19,16 @@ def directional_gaussian(
 ) -> AdditiveMechanism:
     r"""Add :math:`N(0, (Δ_{E,2}/r)^2 BBᵀ)`, B the direction of the shifts or an orthonormal basis of their span.
 
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        radius: which distance of the means the target can bear, the exact one or the paper's.
+        directions: whether to refuse shifts that are not all parallel, or to add noise along a basis of their span.
+
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        AssumptionViolated: the shifts are not all parallel.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> mechanism = directional_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))

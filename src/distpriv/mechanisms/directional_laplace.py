@@ -28,6 +28,15 @@ def directional_laplace(
     With several directions, independent Laplace coordinates in an orthonormal basis B of the shifts' span, all
     of scale :math:`\max ‖Bᵀd_{ij}‖₁/ε`: the L2 length would not do, as the density falls with the L1 norm.
 
+    Args:
+        model: the model of the statistics.
+        target: what is asked for; δ is not spent.
+        directions: whether to refuse shifts that are not all parallel, or to add noise along a basis of their span.
+
+    Raises:
+        InvalidTarget: ε is 0, which Laplace noise cannot reach.
+        AssumptionViolated: the shifts are not all parallel.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> directional_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales

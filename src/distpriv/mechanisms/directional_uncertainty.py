@@ -29,6 +29,16 @@ def directional_uncertainty(
     are known: :math:`Σ + t vvᵀ ≻ 0` exactly if :math:`t > -1/(vᵀΣ^{-1}v)`. Nothing is credited if v is outside
     the range of Σ.
 
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        radius: which distance of the means the target can bear, the exact one or the paper's.
+        covariance: whether to refuse or to average covariances that differ inside a pair.
+
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        AssumptionViolated: the shifts are not all parallel, or the covariances of a pair differ and are not pooled.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
     >>> directional_uncertainty(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)

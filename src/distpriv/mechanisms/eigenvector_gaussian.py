@@ -21,6 +21,16 @@ def eigenvector_gaussian(
     The attacker's own uncertainty Σ already hides part of the shift, so along each shared eigenvector :math:`v_k` only
     :math:`σ_k^2 = \max_θ \max(0, (Δ_{E,2}/r)^2 - v_kᵀ Σ_θ v_k)` is added.
 
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        radius: which distance of the means the target can bear, the exact one or the paper's.
+        covariance: whether to refuse or to average covariances that differ inside a pair.
+
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        AssumptionViolated: covariances of a pair differ, or scenarios share no eigenvectors, and they are not pooled.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]

@@ -18,6 +18,14 @@ def expected_value_gaussian(
 
     If the laws of a pair are translations of each other, that is all there is to hide.
 
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        radius: which distance of the means the target can bear, the exact one or the paper's.
+
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]

@@ -17,6 +17,13 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     If the laws of a pair are translations of each other, moving one onto the other costs a factor of
     :math:`e^{ε}` at most, as for any shift of that L1 length: (ε, 0).
 
+    Args:
+        model: the model of the statistics.
+        target: what is asked for; δ is not spent.
+
+    Raises:
+        InvalidTarget: ε is 0, which Laplace noise cannot reach.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 2]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> expected_value_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales

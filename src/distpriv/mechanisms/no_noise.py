@@ -23,6 +23,16 @@ def no_noise(
     Where it is not, the certificate says so. A shift outside the range of Σ tells the scenarios apart with certainty,
     and is refused.
 
+    Args:
+        model: the model of the statistics.
+        target: the (ε, δ) to reach, with δ above 0.
+        radius: which distance of the means the target can bear, the exact one or the paper's.
+        covariance: whether to refuse or to average covariances that differ inside a pair.
+
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        AssumptionViolated: a shift is outside the range of Σ, or the covariances of a pair differ and are not pooled.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
     >>> no_noise(model, PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds

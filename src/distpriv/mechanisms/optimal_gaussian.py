@@ -53,6 +53,10 @@ def optimal_gaussian(
         weights: what an error of each statistic costs.
         floor: whether to cover the lattice too.
 
+    Raises:
+        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        AssumptionViolated: the covariances of a pair differ, and they are not pooled.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
     >>> optimal_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(3)

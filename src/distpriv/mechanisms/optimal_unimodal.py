@@ -38,6 +38,10 @@ def optimal_unimodal(
         uncertainty: whether to count on the attacker's own uncertainty; otherwise s = 0.
         cells: about how many steps the density has on either side of 0.
 
+    Raises:
+        InvalidTarget: δ is below 1e-8, or no such noise is proven to have it.
+        AssumptionViolated: the shifts are not all parallel, or the covariances of a pair differ and are not pooled.
+
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> target = PrivacyTarget(epsilon=1, delta=0.001)

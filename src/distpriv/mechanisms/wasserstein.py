@@ -39,6 +39,11 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         target: what is asked for; δ is not spent.
         distance: by default the points where the model has them, then coupled datasets, then the shift.
 
+    Raises:
+        InvalidTarget: ε is 0, which Laplace noise cannot reach.
+        AssumptionViolated: the distance is infinite, as between Gaussian laws with different covariances.
+        InvalidModel: the model has not what the distance asked for is computed from.
+
     >>> from distpriv.modelling.given import empirical_model
     >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})

@@ -34,6 +34,10 @@ def gaussian_model(
         steps: the spacing of each statistic's values; continuous when not given.
         names: the statistics' names; ``statistic_1 …`` when not given.
 
+    Raises:
+        InvalidModel: a mean or a covariance is none, or they do not fit each other.
+        InvalidSecret: a pair does not name two scenarios.
+
     >>> model = gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )
@@ -72,6 +76,10 @@ def empirical_model(
         weights: the probability of each point; the same for all when not given.
         steps: the spacing of each statistic's values; continuous when not given.
         names: the statistics' names; ``statistic_1 …`` when not given.
+
+    Raises:
+        InvalidModel: points or weights are no numbers, or do not fit each other.
+        InvalidSecret: a pair does not name two scenarios.
 
     >>> model = empirical_model(
     ...     samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]},

@@ -18,7 +18,19 @@ __all__ = ["Option", "Refusal", "option"]
 
 @frozen(kw_only=True)
 class Option:
-    """A mechanism that applies, and what it costs."""
+    """A mechanism that applies, and what it costs.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).chosen
+    >>> found.name, round(found.error, 3), round(found.attack_accuracy, 3), found.delta_is
+    ('certified_laplace', 1.414, 0.628, 'bound')
+    >>> found.errors.keys(), found.mechanism.certificate.holds
+    (dict_keys(['statistic_1']), True)
+    >>> sorted(found.to_dict())
+    ['attack_accuracy', 'certificate', 'delta_is', 'error', 'errors', 'expected_l2', 'expected_rms', 'half_widths',
+    'mechanism', 'noise']
+    """
 
     mechanism: AdditiveMechanism
     error: float
@@ -62,7 +74,14 @@ class Option:
 
 @frozen(kw_only=True)
 class Refusal:
-    """A mechanism that does not apply, and why."""
+    """A mechanism that does not apply, and why.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> refusals = dp.plan(model, dp.PrivacyTarget(epsilon=1)).refusals
+    >>> next(refusal.reason for refusal in refusals if refusal.name == "expected_value_gaussian")
+    'Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.'
+    """
 
     name: str
     reason: str

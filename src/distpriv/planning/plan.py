@@ -37,7 +37,26 @@ class Earlier(Protocol):
 
 @frozen(kw_only=True)
 class Plan:
-    """What could be released, at what error and what risk; made by `distpriv.plan`."""
+    """What could be released, at what error and what risk; made by `distpriv.plan`.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
+    ... )
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.trust)
+    ('certified_laplace', True)
+    >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
+    (0.792, 0.656)
+    >>> plan.options[0].name, plan.options[0].mechanism.certificate.holds, plan.chosen in plan.alternatives
+    ('no_noise', False, False)
+    >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
+    coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
+    >>> print(str(plan).splitlines()[0])
+    ε = 1, δ = 0.001, trust 'gaussian': certified_laplace
+    >>> plan.to_dict()["chosen"], plan.to_dict()["target"]
+    ('certified_laplace', {'epsilon': 1.0, 'delta': 0.001})
+    """
 
     model: QueryModel = field(repr=False)
     target: PrivacyTarget
@@ -123,6 +142,12 @@ def plan(
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
         processes: how many to use; as many as pay off when not given.
         progress: is told how far the work is.
+
+    Returns:
+        A plan, which prints as a table. Where no mechanism holds, it says so and why; only `Plan.mechanism` raises.
+
+    Raises:
+        InvalidInput: the model, the target, the trust or the weights cannot be used.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(

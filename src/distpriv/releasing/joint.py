@@ -45,7 +45,14 @@ WIDER = "times as wide as this release alone would need"
 
 @frozen(kw_only=True)
 class PastRelease:
-    """A release that has been made: what was asked, and the noise its answer has."""
+    """A release that has been made: what was asked, and the noise its answer has.
+
+    >>> import distpriv as dp
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> past = PastRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 2.0))
+    >>> past.query.names, past.noise.expected_rms
+    (('age',), 2.0)
+    """
 
     query: Query
     noise: NoiseLaw
@@ -53,7 +60,24 @@ class PastRelease:
 
 @frozen(kw_only=True)
 class Together:
-    """What has been released of a dataset, and what all of it together may cost."""
+    """What has been released of a dataset, and what all of it together may cost.
+
+    Made by `distpriv.earlier_releases`, for `distpriv.plan(…, after=…)`.
+
+    >>> import distpriv as dp
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> model = dp.model(dp.datasets.adult(), query, secret, records=100)
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
+    >>> asked = PastRelease(query=dp.Query(hours=dp.mean("hours_per_week")), noise=GaussianNoise.isotropic(1, 2.0))
+    >>> earlier = Together(past=(asked,), total=target)
+    >>> earlier.stack(model).names
+    ('1. hours', '2. age')
+    >>> alone = dp.mechanisms.certified_gaussian(model, target)
+    >>> mechanism, joint = earlier.calibrated(model, alone, "gaussian")
+    >>> joint.holds, mechanism.noise.expected_rms > alone.noise.expected_rms
+    (True, True)
+    """
 
     past: tuple[PastRelease, ...]
     total: PrivacyTarget

@@ -46,7 +46,13 @@ _RELEASES = sql.Table(
 
 @frozen(kw_only=True)
 class Entry:
-    """One release, as it was written down."""
+    """One release, as it was written down.
+
+    >>> ledger, total = Ledger.open("sqlite:///ledger.db"), PrivacyTarget(epsilon=1, delta=0.001)
+    >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
+    >>> entry.dataset, entry.position, entry.content["values"]
+    ('clinic-2026', 1, {'age': 40.1})
+    """
 
     dataset: str
     position: int
@@ -60,7 +66,16 @@ class Entry:
 
 @frozen(kw_only=True)
 class History:
-    """All releases of one dataset so far, and what they may cost together."""
+    """All releases of one dataset so far, and what they may cost together.
+
+    >>> ledger, total = Ledger.open("sqlite:///ledger.db"), PrivacyTarget(epsilon=1, delta=0.001)
+    >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
+    >>> history = ledger.history("clinic-2026")
+    >>> history.total, len(history.entries), history.next_position
+    (PrivacyTarget(epsilon=1.0, delta=0.001), 1, 2)
+    >>> history.answer_to("mean age") == entry, history.answer_to("mean hours")
+    (True, None)
+    """
 
     dataset: str
     total: PrivacyTarget | None
@@ -77,7 +92,17 @@ class History:
         return next((entry for entry in self.entries if entry.query_key == query_key), None)
 
     def check_total(self, total: PrivacyTarget) -> None:
-        """Refuse a total that differs from the one the first release was made under."""
+        """Refuse a total that differs from the one the first release was made under.
+
+        Raises:
+            BudgetSpent: it differs.
+
+        >>> history = History(dataset="clinic-2026", total=PrivacyTarget(epsilon=1, delta=0.001), entries=())
+        >>> history.check_total(PrivacyTarget(epsilon=2, delta=0.001))
+        Traceback (most recent call last):
+        distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic-2026' to epsilon = 1 and delta = 0.001 in total
+        since its first release: give these, or another id for other data.
+        """
         if self.total is not None and self.total != total:
             raise BudgetSpent(
                 f"the ledger holds dataset {self.dataset!r} to epsilon = {self.total.epsilon:g} and delta = "
@@ -87,14 +112,34 @@ class History:
 
 @frozen
 class Ledger:
-    """A database of releases; `Ledger.open` makes it if there is none."""
+    """A database of releases; `Ledger.open` makes it if there is none.
+
+    >>> import distpriv as dp
+    >>> ledger = dp.Ledger.open("sqlite:///ledger.db")
+    >>> ledger.datasets(), ledger.history("clinic-2026").entries
+    ((), ())
+    >>> total = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
+    >>> ledger.datasets(), ledger.history("clinic-2026").entries == (entry,)
+    (('clinic-2026',), True)
+    """
 
     url: str
     _engine: sql.Engine = field(repr=False, eq=False)
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """Open a ledger by the URL of its database, such as ``sqlite:///ledger.db``."""
+        """Open a ledger by the URL of its database, such as ``sqlite:///ledger.db``.
+
+        Nothing is written before the first release.
+
+        Raises:
+            InvalidInput: this is no URL of a database.
+
+        >>> Ledger.open("ledger.db")
+        Traceback (most recent call last):
+        distpriv.errors.InvalidInput: 'ledger.db' is no URL of a database: write 'sqlite:///ledger.db'.
+        """
         if not isinstance(url, str):
             raise InvalidInput(
                 f"a ledger is named by the URL of its database, got {url!r}: write 'sqlite:///ledger.db'."
@@ -110,7 +155,11 @@ class Ledger:
         return cls(url, engine)
 
     def history(self, dataset: str) -> History:
-        """Return all releases of a dataset; none where there is no ledger yet."""
+        """Return all releases of a dataset; none where there is no ledger yet.
+
+        Raises:
+            LedgerUnavailable: the ledger cannot be read.
+        """
         with self._transaction("be read", writes=False) as connection:
             if not sql.inspect(connection).has_table(_RELEASES.name):
                 return History(dataset=dataset, total=None, entries=())
@@ -131,7 +180,14 @@ class Ledger:
     def append(self, history: History, total: PrivacyTarget, query_key: str, content: Mapping[str, Any]) -> Entry:
         """Write the next release of a dataset and sync it to the disk; only then may its answer be shown.
 
+        Args:
+            history: what has been released of the dataset, as `history` returned it.
+            total: what all its releases may cost together.
+            query_key: what makes two queries the same.
+            content: the release, as plain numbers, lists and text.
+
         Raises:
+            BudgetSpent: the total is another than that of the first release.
             LedgerChanged: another release of the dataset was written since the history was read.
             LedgerUnavailable: nothing was written.
         """

@@ -32,7 +32,30 @@ MOST_TRIES = 1000
 
 @frozen(kw_only=True)
 class Release:
-    """What was released, and what is promised about it; made by `distpriv.release`."""
+    """What was released, and what is promised about it; made by `distpriv.release`.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> shown = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> low, high = shown.intervals["hours"]
+    >>> low < shown.values["hours"] < high, round(high - low, 3)
+    (True, 0.196)
+    >>> shown.certificate.holds, shown.joint.holds, shown.position, shown.repeated
+    (True, True, 1, False)
+    >>> sorted(shown.to_dict())
+    ['certificate', 'dataset', 'distpriv', 'intervals', 'joint_certificate', 'mechanism', 'noise', 'position', 'time',
+    'values']
+    >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
+    {'release': None, 'joint': None}
+
+    The ledger has it, and shows it again:
+
+    >>> entry = dp.Ledger.open("sqlite:///ledger.db").history("clinic-2026").entries[0]
+    >>> Release.of(entry, model.query, repeated=True).values == shown.values
+    True
+    """
 
     values: Mapping[str, float]
     """The statistics with their noise: what may be shown to anyone."""
@@ -133,6 +156,22 @@ def release(
         NotCertified: no mechanism of the plan holds.
         BudgetSpent: earlier releases leave no room.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
+        InvalidSource: the private table cannot be read, or does not have exactly so many records.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> private = rows.slice(1000, 20)
+    >>> first = dp.release(plan, private, ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> list(first.values), first.certificate.holds, first.repeated
+    (['hours'], True, False)
+
+    Asked again, it answers the same, so that nobody can average the noise out:
+
+    >>> again = dp.release(plan, private, ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> again.repeated, again.values == first.values
+    (True, True)
     """
     if not isinstance(plan, Plan):
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
@@ -186,6 +225,24 @@ def earlier_releases(
         model: the model to plan for.
         total: what all releases of the dataset may cost together.
         seed: of coupled draws for the joint certificate, where they are needed.
+
+    Raises:
+        BudgetSpent: the total or the protected pairs are not those that earlier releases were made with.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> first = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> other = dp.model(rows.slice(0, 1000), dp.Query(age=dp.mean("age")), secret, records=20)
+    >>> earlier = dp.earlier_releases("sqlite:///ledger.db", "clinic-2026", other, total=plan.target)
+
+    A mechanism has its noise widened until all releases hold together, here more than tenfold:
+
+    >>> alone = dp.mechanisms.certified_gaussian(other, plan.target)
+    >>> mechanism, joint = earlier.calibrated(other, alone, "gaussian")
+    >>> joint.holds, mechanism.noise.expected_rms > 10 * alone.noise.expected_rms
+    (True, True)
     """
     book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     return together(book.history(dataset), model, total, seed)
