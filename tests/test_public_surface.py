@@ -14,8 +14,8 @@ import distpriv as dp
 from distpriv import datasets, distances, errors, mechanisms
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
-from distpriv.framework.queries import FunctionOfRows, Quantile, RowMean, Variance
 from distpriv.framework.secrets import ProtectedScenarios, ShareScenario, TableScenario
+from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Variance
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
