@@ -106,11 +106,11 @@ class BudgetSpent(NotCertified):
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> release = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///spent.db", dataset="clinic")
-    >>> dp.earlier_releases("sqlite:///spent.db", "clinic", model, total=dp.PrivacyTarget(epsilon=2, delta=0.05))
+    >>> dp.earlier_releases("sqlite:///spent.db", "clinic", model, total=dp.PrivacyTarget(epsilon=3, delta=0.05))
     Traceback (most recent call last):
-    distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 1 and delta = 0.05 in total since
+    distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 2 and delta = 0.05 in total since
     its first release: give these, or another id for other data.
     """
 

@@ -48,9 +48,8 @@ def least_epsilon(
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> least = dp.least_epsilon(model, error=2.0)
-    >>> dp.plan(model, dp.PrivacyTarget(epsilon=least, delta=1e-3)).chosen.error <= 2.0
-    True
+    >>> round(dp.least_epsilon(model, error=2.0), 2)
+    0.71
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
     one_of("trust", trust, tuple(TRUST), InvalidInput)

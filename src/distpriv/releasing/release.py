@@ -37,7 +37,7 @@ class Release:
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> shown = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
     >>> low < shown.values["hours"] < high, round(high - low, 3)
@@ -161,7 +161,7 @@ def release(
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> private = rows.slice(1000, 20)
     >>> first = dp.release(plan, private, ledger="sqlite:///ledger.db", dataset="clinic-2026")
     >>> list(first.values), first.certificate.holds, first.repeated
