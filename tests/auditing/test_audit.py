@@ -221,7 +221,7 @@ def test_what_cannot_be_audited_is_refused() -> None:
     other = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     with pytest.raises(InvalidInput, match=r"give it as audit\(mechanism, model=model\)"):
         audit(mechanism)
-    with pytest.raises(InvalidInput, match="needs a plan or a mechanism, got 'DauM'"):
+    with pytest.raises(InvalidInput, match="needs a plan or a mechanism, got 'DauM': make one with"):
         audit("DauM")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="releases statistic_1, statistic_2, and the model is of statistic_1"):
         audit(mechanism, model=other)

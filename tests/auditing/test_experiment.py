@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_numbers_and_mechanisms_do_not_disturb_each
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mechanisms": {}}, "at least one mechanism"),
+        ({"mechanisms": {}}, "mechanisms must be at least one, .*: give them by name"),
         ({"mechanisms": {"odd": NoNoise(dimension=3)}}, "each for the model's 2 statistics"),
         ({"shadows": 2}, "shadows must be a whole number, at least 4"),
         ({"repetitions": 1}, "repetitions must be a whole number, at least 2"),

@@ -163,6 +163,10 @@ def test_noise_that_does_not_fit_is_refused() -> None:
         dp.exact_delta(model, LaplaceNoise.isotropic(2, 1.0), epsilon=1)
     with pytest.raises(InvalidInput, match=r"got shape \(3, 3\)"):
         dp.exact_delta(model, np.eye(3), epsilon=1)
+    with pytest.raises(InvalidInput, match=r"got shape \(2, 3\): give one row and one column for each statistic"):
+        dp.exact_delta(model, np.ones((2, 3)), epsilon=1)
+    with pytest.raises(InvalidInput, match=r"got 'little': write \[\[1, 0\], \[0, 1\]\]"):
+        dp.exact_delta(model, "little", epsilon=1)
     with pytest.raises(InvalidInput, match="epsilon must be at least 0"):
         dp.exact_delta(model, np.eye(2), epsilon=-1)
     with pytest.raises(InvalidInput, match="delta must be at least 0 and below 1"):

@@ -39,3 +39,8 @@ def test_relative_errors_do_not_depend_on_units(unit: float) -> None:
 def test_weights_that_mean_nothing_are_refused(weights: object) -> None:
     with pytest.raises(InvalidInput):
         utility_weights(MODEL, weights)  # type: ignore[arg-type]
+
+
+def test_a_word_for_weights_is_refused_with_an_example_of_them() -> None:
+    with pytest.raises(InvalidInput, match=r"got 'absolute': write \{'age': 2\} to weigh only one"):
+        utility_weights(MODEL, "absolute")  # type: ignore[arg-type]

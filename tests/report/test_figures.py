@@ -116,7 +116,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: intervals(
             "n", [Interval("i", 1, 0, 2)], x=Axis("x", unit="m", log=True), rows="r", legend="l", **WORDS
         ),
-        "the interval of 'i' reaches 0.0 on a logarithmic axis",
+        "the interval of 'i' reaches 0.0 on a logarithmic axis: use a linear one",
     ),
 ]
 

@@ -17,7 +17,7 @@ import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
 from distpriv.releasing.joint import WIDER
 from distpriv.releasing.ledger import Ledger
-from distpriv.workflow.bundle import BundleFolder, csv_text
+from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.display import display_values
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.planning import plan_policy
@@ -189,6 +189,11 @@ def test_counts_and_shares_are_shown_as_they_can_be(value: float, count: int, sh
     query = dp.Query(a=dp.count("x > 1"), b=dp.proportion("x > 1"), c=dp.mean("x"), d=dp.total("x"))
     shown = display_values(dict.fromkeys("abcd", value), query, 100)
     assert shown == {"a": count, "b": share, "c": value, "d": value}
+
+
+def test_files_of_a_bundle_that_is_gone_are_not_written_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(BundleNotWritten, match=r"could not be written \(No such file .*run the same command again"):
+        replace_files(tmp_path / "gone", {"audit.json": "{}"})
 
 
 def test_a_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def test_a_file_that_is_not_utf_8_is_refused_by_line(tmp_path: Path, encoding: s
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("absent.toml", "distpriv init"), (".", "cannot be read"), ("\0", "read")]
+    ("name", "message"),
+    [("absent.toml", "distpriv init"), (".", "cannot be read .*: give the path of a file"), ("\0", "read")],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InvalidPolicy, match=message) as refused:

@@ -201,7 +201,7 @@ def _mechanism_and_model(
         mechanism = plan
     else:
         if not isinstance(plan, Plan):
-            raise InvalidInput(f"an audit needs a plan or a mechanism, got {plan!r}.")
+            raise InvalidInput(f"an audit needs a plan or a mechanism, got {plan!r}: make one with distpriv.plan(…).")
         if model is not None:
             raise InvalidInput("a plan has its own model: leave model out.")
         mechanism, model = plan.mechanism, plan.model

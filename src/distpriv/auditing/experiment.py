@@ -97,7 +97,10 @@ def attack_accuracies(
     require_model(model)
     laws = {name: m.noise if isinstance(m, AdditiveMechanism) else m for name, m in mechanisms.items()}
     if not laws or any(law.dimension != model.dimension for law in laws.values()):
-        raise InvalidInput(f"give at least one mechanism, each for the model's {model.dimension} statistics, by name.")
+        raise InvalidInput(
+            f"mechanisms must be at least one, each for the model's {model.dimension} statistics, got "
+            f"{ {name: law.dimension for name, law in laws.items()}!r}: give them by name, made with this model."
+        )
     tried = arsenal(attacks)
     shadows = whole("shadows", shadows, InvalidInput, at_least=4, cure="the paper has 200")
     tests = whole("tests", tests, InvalidInput, at_least=2, cure="the paper has 200")

@@ -208,7 +208,10 @@ def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenar
     """
     several = (secrets,) if isinstance(secrets, Secret) else items(secrets)
     if not several or not all(isinstance(secret, Secret) for secret in several):
-        raise InvalidSecret(f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}.")
+        raise InvalidSecret(
+            f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}: write "
+            "Share(\"income = '>50K'\", values=(0.45, 0.55))."
+        )
     scenarios: dict[str, ShareScenario | TableScenario] = {}
     pairs: list[Pair] = []
     for secret in several:
@@ -267,8 +270,8 @@ def _attained(share: float, records: int, predicate: str) -> int:
     low, high = floor(exact), ceil(exact)
     if low < high:
         raise InvalidSecret(
-            f"{records} records cannot have a share of {share} with {predicate}: the nearest are "
-            f"{low / records:.15g} ({low} records) and {high / records:.15g} ({high} records)."
+            f"{records} records cannot have a share of {share} with {predicate}: give one of the nearest, "
+            f"{low / records:.15g} ({low} records) or {high / records:.15g} ({high} records)."
         )
     return low
 

@@ -184,10 +184,13 @@ def _noise_of(covariance: Any) -> GaussianNoise:
         matrix = np.array(covariance, dtype=np.float64)
     except (TypeError, ValueError) as failure:
         raise InvalidInput(
-            f"noise is a mechanism, a Gaussian law or a covariance matrix, got {covariance!r}."
+            f"noise is a mechanism, a Gaussian law or a covariance matrix, got {covariance!r}: write [[1, 0], [0, 1]]."
         ) from failure
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
-        raise InvalidInput(f"a covariance of noise is a square of finite numbers, got shape {matrix.shape}.")
+        raise InvalidInput(
+            f"a covariance of noise is a square of finite numbers, got shape {matrix.shape}: give one row and one "
+            "column for each statistic, without NaN and infinity."
+        )
     if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-9 * np.abs(matrix).max(initial=0.0):
         raise InvalidInput("a covariance of noise is symmetric, and this is not: average it with its transpose.")
     if np.linalg.eigvalsh(matrix).min(initial=0.0) < -1e-9 * np.abs(matrix).max(initial=0.0):

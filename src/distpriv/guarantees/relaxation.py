@@ -67,7 +67,9 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     loss = _loss(divergence)
     reach = real("distance", distance, InvalidInput, at_least=0, cure="it is how far the true laws may be, at most")
     if reach > 0 and loss == 0:
-        raise InvalidInput("divergence must be above 0 where distance is: no noise hides a difference at no cost.")
+        raise InvalidInput(
+            "divergence must be above 0 where distance is, since no noise hides a difference at no cost: give 0.1, say."
+        )
     close = Assumption(
         statement=f"every true law is within an ∞-Wasserstein distance of {reach:g} (L1) of the one modelled",
         status="assumed",

@@ -109,7 +109,10 @@ def empirical_distribution(points: Any, weights: Any, where: str, *, sampled: bo
     array = _numbers(points, f"the points of {where}")
     array = array[:, np.newaxis] if array.ndim == 1 else array
     if array.ndim != 2 or not array.size:
-        raise InvalidModel(f"the points of {where} must be rows of numbers, at least one: got shape {array.shape}.")
+        raise InvalidModel(
+            f"the points of {where} must be rows of numbers, at least one, got shape {array.shape}: write "
+            "[[1, 2], [3, 4]]."
+        )
     chance = np.full(len(array), 1 / len(array)) if weights is None else _numbers(weights, f"the weights of {where}")
     if chance.shape != (len(array),) or (chance < 0).any() or abs(chance.sum() - 1) > 1e-9:
         raise InvalidModel(
@@ -142,7 +145,7 @@ def _given_model(
     if spacings.shape != (size,) or (spacings < 0).any():
         raise InvalidModel(f"steps must be {size} numbers, none of them negative, got {steps!r}: 0 means continuous.")
     if len(labels) != size or len(set(labels)) != size:
-        raise InvalidModel(f"names must be {size} different names, got {names!r}.")
+        raise InvalidModel(f"names must be {size} different names, got {names!r}: give each statistic its own.")
     return QueryModel(
         names=labels,
         distributions=dict(distributions),
@@ -163,7 +166,9 @@ def _numbers(values: Any, where: str) -> Floats:
     try:
         array = frozen_array(values)
     except (TypeError, ValueError, OverflowError) as failure:
-        raise InvalidModel(f"{where} must be numbers in a regular shape, got {values!r}.") from failure
+        raise InvalidModel(
+            f"{where} must be numbers in a regular shape, got {values!r}: give lists of the same length."
+        ) from failure
     if not np.isfinite(array).all():
         raise InvalidModel(f"{where} must be finite numbers: take out NaN and infinity.")
     return array
@@ -172,7 +177,9 @@ def _numbers(values: Any, where: str) -> Floats:
 def _vector(values: Any, where: str) -> Floats:
     array = _numbers(values, where)
     if array.ndim != 1 or not array.size:
-        raise InvalidModel(f"{where} must be a list of numbers, at least one: got shape {array.shape}.")
+        raise InvalidModel(
+            f"{where} must be a list of numbers, got shape {array.shape}: give one number for each statistic."
+        )
     return array
 
 
@@ -182,7 +189,8 @@ def _covariance(values: Any, scenario: str, size: int) -> Floats:
     matrix = _numbers(values, where)
     if matrix.shape != (size, size):
         raise InvalidModel(
-            f"{where} must be {size} × {size}, as its mean has {size} numbers: got shape {matrix.shape}."
+            f"{where} must be {size} × {size}, as its mean has {size} numbers, got shape {matrix.shape}: give one row "
+            "and one column for each statistic."
         )
     spread = np.sqrt(np.maximum(np.diag(matrix), 0))
     scale = np.outer(spread, spread)

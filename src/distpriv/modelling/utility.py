@@ -35,7 +35,10 @@ def utility_weights(model: QueryModel, weights: Weights = None) -> Floats:
         return np.ones(model.dimension)
     if isinstance(weights, str):
         if weights != "relative":
-            raise InvalidInput(f"weights is 'relative', or a number for each statistic, got {weights!r}.")
+            raise InvalidInput(
+                f"weights is 'relative', or a number for each statistic, got {weights!r}: "
+                f"write {{{model.names[0]!r}: 2}} to weigh only one."
+            )
         return _relative(model)
     if isinstance(weights, Mapping):
         for name in weights:

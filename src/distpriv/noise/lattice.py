@@ -186,7 +186,7 @@ def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
             step = _step(IntegerPiecewise.symmetric(law.edges, law.masses).scale, bits)
             coordinate = IntegerPiecewise.symmetric(law.edges / step, law.masses)
             return LatticePart(axes=law.axes, steps=np.array([step]), coordinates=(coordinate,))
-    raise InvalidInput("a sum of noise has parts along axes, not sums.")
+    raise InvalidInput("a sum of noise has parts along axes, not sums: give the parts of those sums.")
 
 
 def _scaled(axes: Floats, sizes: Floats, kind: type[IntegerGaussian] | type[IntegerLaplace], bits: int) -> LatticePart:

@@ -120,4 +120,6 @@ def _statistic_from_dict(value: dict[str, Any]) -> Statistic:
                 f"statistic {value.get('name')!r} is a Python function, which cannot be written down: releases of "
                 "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
             )
-    raise InvalidInput(f"there is no kind of statistic called {kind!r}.")
+    raise InvalidInput(
+        f"there is no kind of statistic called {kind!r}: it is mean, total, count, proportion, variance or quantile."
+    )

@@ -30,7 +30,10 @@ def stacked(laws: Sequence[NoiseLaw]) -> GaussianNoise | SumNoise:
             elif isinstance(part, LaplaceNoise):
                 laplace.append((_embedded(part.axes, start, size), part.scales))
             elif not isinstance(part, NoNoise):
-                raise InvalidInput(f"{type(part).__name__} cannot be certified together with other releases.")
+                raise InvalidInput(
+                    f"{type(part).__name__} cannot be certified together with other releases: use a mechanism with "
+                    "Gaussian or Laplace noise, such as certified_gaussian."
+                )
         start += law.dimension
     normal = GaussianNoise(axes=_joined(gaussian, size)[0], variances=_joined(gaussian, size)[1])
     if not laplace:

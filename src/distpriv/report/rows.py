@@ -142,7 +142,9 @@ class Intervals:
     def __attrs_post_init__(self) -> None:
         for interval in self.intervals:
             if self.x.log and interval.low <= 0:
-                raise InvalidInput(f"the interval of {interval.name!r} reaches {interval.low} on a logarithmic axis.")
+                raise InvalidInput(
+                    f"the interval of {interval.name!r} reaches {interval.low} on a logarithmic axis: use a linear one."
+                )
 
     @property
     def keys(self) -> Sequence[Key]:

@@ -165,7 +165,10 @@ def replace_files(folder: str | os.PathLike[str], files: Mapping[str, str]) -> N
             partial.write_text(text, encoding="utf-8", newline="")
             partial.replace(target)
         except OSError as failure:
-            raise BundleNotWritten(f"{str(target)!r} could not be written ({failure.strerror}).") from failure
+            raise BundleNotWritten(
+                f"{str(target)!r} could not be written ({failure.strerror}): see that the bundle is there, may be "
+                "written to and has room, and run the same command again."
+            ) from failure
 
 
 def _no_number(text: str) -> float:

@@ -48,7 +48,9 @@ class PolicyText:
             ) from failure
         except (OSError, ValueError) as failure:
             reason = failure.strerror if isinstance(failure, OSError) else str(failure)
-            raise InvalidPolicy(f"the policy file {name!r} cannot be read: {reason}.") from failure
+            raise InvalidPolicy(
+                f"the policy file {name!r} cannot be read ({reason}): give the path of a file that can."
+            ) from failure
         try:
             return cls.parse(content.decode("utf-8-sig"), name=name)
         except UnicodeDecodeError as failure:
@@ -62,7 +64,7 @@ class PolicyText:
         try:
             document = tomllib.loads(text)
         except RecursionError as failure:
-            raise InvalidPolicy(f"{name}: this is no TOML that can be read: it is nested too deeply.") from failure
+            raise InvalidPolicy(f"{name}: this is TOML that is nested too deeply to be read: flatten it.") from failure
         except ValueError as failure:
             raise InvalidPolicy(_no_toml(name, text, str(failure))) from failure
         return cls(name=name, text=text, document=document, places=places(text, document))

@@ -20,7 +20,7 @@ def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Pat
             file.write(text)
     except OSError as failure:
         raise InvalidInput(
-            f"the policy file {str(path)!r} cannot be written: {failure.strerror or failure}."
+            f"the policy file {str(path)!r} cannot be written ({failure.strerror or failure}): give another path."
         ) from failure
     return target
 
