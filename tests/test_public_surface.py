@@ -1,3 +1,5 @@
+import ast
+import builtins
 import re
 import subprocess
 import sys
@@ -83,6 +85,11 @@ NAMED_FIELDS = [
 """Attributes that are fields, and that a user reads."""
 
 
+IMPORT = (ast.Import, ast.ImportFrom)
+
+SHOWN = list(dict.fromkeys([*(getattr(package, name) for package, name in NAMES if name != "__version__"), *CLASSES]))
+
+
 @cache
 def examples_of_module(module: str) -> dict[str, list[Example]]:
     """The examples that a doctest run of the module finds, by what they belong to."""
@@ -129,6 +136,30 @@ def test_every_method_and_property_is_documented_and_used_in_an_example(class_: 
 def test_every_field_that_a_user_reads_is_used_in_an_example(class_: type, name: str) -> None:
     assert name in attrs.fields_dict(class_)
     assert uses(examples_of(class_), rf"\.{name}\b")
+
+
+def missing_names(examples: list[Example]) -> set[str]:
+    """The names that code uses without importing or assigning them, wherever that is done in it."""
+    nodes = [node for example in examples for node in ast.walk(ast.parse(example.source))]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    known = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {*dir(builtins), "__name__"}
+    known |= {alias.asname or alias.name for node in nodes if isinstance(node, IMPORT) for alias in node.names}
+    known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    known |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
+    return {node.id for node in names} - known
+
+
+@pytest.mark.parametrize("thing", SHOWN, ids=lambda thing: thing.__name__)
+def test_examples_can_be_copied_as_they_are(thing: Any) -> None:
+    """They import what they use, rather than find it in the module that they stand in."""
+    members = [name for class_, name in MEMBERS if class_ is thing]
+    for examples in [examples_of(thing), *(examples_of(thing, name) for name in members)]:
+        assert missing_names(examples) == set()
+
+
+def test_a_name_that_an_example_does_not_import_is_noticed() -> None:
+    code = [Example("import numpy as np", ""), Example("[k + np.pi + lost for k in range(2)]", "")]
+    assert missing_names(code) == {"lost"}
 
 
 def test_the_names_are_those_that_dir_lists() -> None:

@@ -69,7 +69,7 @@ def audit(
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> mechanism = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> report = audit(mechanism, model=model, attacks=["bayes"])
+    >>> report = dp.audit(mechanism, model=model, attacks=["bayes"])
     >>> report.failed, report.attacks[0].name, round(report.attacks[0].accuracy, 2)
     (False, 'bayes', 0.57)
     """

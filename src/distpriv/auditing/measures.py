@@ -25,6 +25,8 @@ Scores = tuple[Floats, Floats]
 class Measures:
     """How well scores tell two scenarios apart.
 
+    >>> import numpy as np
+    >>> from distpriv.auditing.measures import measures
     >>> found = measures((np.array([3.0, 2.0, 1.0]), np.array([-1.0, -2.0, 2.5])), 0.95)
     >>> round(found.accuracy, 3), round(found.auc, 3), round(found.tpr_at_1_percent_fpr, 3)
     (0.833, 0.778, 0.333)

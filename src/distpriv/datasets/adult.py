@@ -20,9 +20,10 @@ def adult(*, complete: bool = True) -> "pa.Table":
     Returns:
         A pyarrow table, which `distpriv.model` takes as it is.
 
-    >>> adult().num_rows, adult(complete=False).num_rows
+    >>> import distpriv as dp
+    >>> dp.datasets.adult().num_rows, dp.datasets.adult(complete=False).num_rows
     (45222, 48842)
-    >>> adult().select(["age", "marital_status", "income"]).slice(0, 1).to_pylist()
+    >>> dp.datasets.adult().select(["age", "marital_status", "income"]).slice(0, 1).to_pylist()
     [{'age': 39, 'marital_status': 'Never-married', 'income': '<=50K'}]
     """
     import pyarrow.parquet as pq

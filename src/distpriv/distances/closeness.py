@@ -45,7 +45,8 @@ def closeness_radius(
 
     Figure 1 of the paper:
 
-    >>> closeness_radius([1, 2, 3, 100], [1, 2, 3, 100], 0.1, [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1])
+    >>> import distpriv as dp
+    >>> dp.distances.closeness_radius([1, 2, 3, 100], [1, 2, 3, 100], 0.1, [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1])
     1.0
     """
     return float(closeness_profile(x, y, [delta], x_weights, y_weights, norm)[0])
@@ -63,7 +64,9 @@ def closeness_profile(
 
     Takes the arguments of :func:`closeness_radius`. What one search learns about a radius is kept for the others.
 
-    >>> closeness_profile([1, 2, 3, 100], [1, 2, 3, 100], [0, 0.1, 0.3], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1])
+    >>> import distpriv as dp
+    >>> points, one, other = [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]
+    >>> dp.distances.closeness_profile(points, points, [0, 0.1, 0.3], one, other)
     array([97.,  1.,  0.])
     """
     if np.ndim(deltas) != 1:

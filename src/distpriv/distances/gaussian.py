@@ -40,7 +40,8 @@ def gaussian_delta(epsilon: float, distance: float) -> float:
         epsilon: The privacy parameter ε ≥ 0.
         distance: The Mahalanobis distance r ≥ 0; ``inf`` is allowed and gives 1.
 
-    >>> round(gaussian_delta(1.0, 0.38840125), 9)
+    >>> import distpriv as dp
+    >>> round(dp.distances.gaussian_delta(1.0, 0.38840125), 9)
     0.001
     """
     require_epsilon(epsilon)
@@ -89,9 +90,10 @@ def analytic_radius(epsilon: float, delta: float) -> float:
         epsilon: The privacy parameter ε ≥ 0.
         delta: The privacy parameter 0 ≤ δ < 1; 0 allows no distance at all.
 
-    >>> round(analytic_radius(1.0, 1e-3), 8)
+    >>> import distpriv as dp
+    >>> round(dp.distances.analytic_radius(1.0, 1e-3), 8)
     0.38840125
-    >>> round(1 / analytic_radius(1.0, 1e-6), 4)    # the noise that hides a shift of 1
+    >>> round(1 / dp.distances.analytic_radius(1.0, 1e-6), 4)    # the noise that hides a shift of 1
     4.2247
     """
     require_epsilon(epsilon)
@@ -123,7 +125,8 @@ def classic_radius(epsilon: float, delta: float) -> float:
         epsilon: The privacy parameter ε ≥ 0.
         delta: The privacy parameter 0 ≤ δ < 1; 0 allows no distance at all.
 
-    >>> round(classic_radius(1.0, 1e-3), 6)
+    >>> import distpriv as dp
+    >>> round(dp.distances.classic_radius(1.0, 1e-3), 6)
     0.264797
     """
     require_epsilon(epsilon)

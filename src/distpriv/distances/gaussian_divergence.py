@@ -54,7 +54,8 @@ TOGETHER: Final = 1000
 class HockeyStick:
     """A computed divergence: the truth lies within `error` of `value`.
 
-    >>> found = gaussian_hockey_stick(1.0, [1.0], [[4.0]], [[4.0]])
+    >>> import distpriv as dp
+    >>> found = dp.distances.gaussian_hockey_stick(1.0, [1.0], [[4.0]], [[4.0]])
     >>> round(found.value, 9), found.error < 1e-12, 0 <= found.upper_bound - found.value < 1e-12
     (0.006829595, True, True)
     """
@@ -72,7 +73,8 @@ class HockeyStick:
 class HockeySticks:
     """Computed divergences of many pairs: the truth lies within `error` of `value`, pair by pair.
 
-    >>> found = gaussian_hockey_sticks(1.0, [[1.0], [2.0]], [[[4.0]], [[4.0]]], [[[4.0]], [[4.0]]])
+    >>> import distpriv as dp
+    >>> found = dp.distances.gaussian_hockey_sticks(1.0, [[1.0], [2.0]], [[[4.0]], [[4.0]]], [[[4.0]], [[4.0]]])
     >>> found.value.round(6), found.error < 1e-12
     (array([0.00683 , 0.126937]), array([ True,  True]))
     >>> bool((found.upper_bound >= found.value).all())
@@ -111,7 +113,8 @@ def gaussian_hockey_stick(
     Raises:
         InvalidInput: If ε is negative or infinite, shapes do not fit, or a matrix is no covariance.
 
-    >>> round(gaussian_hockey_stick(0.0, [0.0], [[1.0]], [[4.0]]).value, 12)
+    >>> import distpriv as dp
+    >>> round(dp.distances.gaussian_hockey_stick(0.0, [0.0], [[1.0]], [[4.0]]).value, 12)
     0.322674568835
     """
     require_epsilon(epsilon)
@@ -137,8 +140,9 @@ def gaussian_hockey_sticks(
     Raises:
         InvalidInput: If an ε is negative or infinite, shapes do not fit, or a matrix is no covariance.
 
+    >>> import distpriv as dp
     >>> laws = [[[1.0]], [[1.0]]], [[[4.0]], [[1.0]]]
-    >>> gaussian_hockey_sticks(0.0, [[0.0], [1.0]], *laws).value.round(6)
+    >>> dp.distances.gaussian_hockey_sticks(0.0, [[0.0], [1.0]], *laws).value.round(6)
     array([0.322675, 0.382925])
     """
     pairs = gaussian_pairs(mean_differences, covariances_1, covariances_2)

@@ -30,7 +30,9 @@ def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
         p: The probability of every atom under the first law; it means the decimal it is written as.
         q: The probabilities of the same atoms, in the same order, under the second.
 
-    >>> round(max_divergence([0.9, 0.1], [0.3, 0.7]) / math.log(3), 12)
+    >>> import math
+    >>> import distpriv as dp
+    >>> round(dp.distances.max_divergence([0.9, 0.1], [0.3, 0.7]) / math.log(3), 12)
     1.0
     """
     return approximate_max_divergence(p, q, 0.0)
@@ -52,9 +54,11 @@ def approximate_max_divergence(p: ArrayLike, q: ArrayLike, delta: float) -> floa
         q: The probabilities of the same atoms, in the same order, under the second.
         delta: The mass 0 ≤ δ < 1 that is forgiven; it means the decimal it is written as.
 
-    >>> approximate_max_divergence([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], 0.5)
+    >>> import math
+    >>> import distpriv as dp
+    >>> dp.distances.approximate_max_divergence([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], 0.5)
     0.0
-    >>> approximate_max_divergence([0.5, 0.5], [0.5, 0.5], 0.5) == math.log(0.5)
+    >>> dp.distances.approximate_max_divergence([0.5, 0.5], [0.5, 0.5], 0.5) == math.log(0.5)
     True
     """
     forgiven = as_written(_checked(delta))
@@ -109,7 +113,8 @@ def gaussian_max_divergence(
         covariance_2: C₂, likewise.
         delta: The mass 0 ≤ δ < 1 that is forgiven.
 
-    >>> round(gaussian_max_divergence([0.38840125], [[1.0]], [[1.0]], 1e-3), 6)
+    >>> import distpriv as dp
+    >>> round(dp.distances.gaussian_max_divergence([0.38840125], [[1.0]], [[1.0]], 1e-3), 6)
     1.0
     """
     allowed = _checked(delta)

@@ -45,7 +45,8 @@ def wasserstein_inf(
 
     Figure 1 of the paper:
 
-    >>> wasserstein_inf([1, 2, 3, 100], [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1])
+    >>> import distpriv as dp
+    >>> dp.distances.wasserstein_inf([1, 2, 3, 100], [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1])
     97.0
     """
     sets = _finite(PointSets.checked(x, y, x_weights, y_weights, norm))
@@ -66,7 +67,8 @@ def wasserstein_inf_coupling(
 
     Takes the same arguments; rows are points of `x` and columns points of `y`.
 
-    >>> wasserstein_inf_coupling([0, 1], [5, 6, 7], [0.5, 0.5], [0.25, 0.25, 0.5]).toarray()
+    >>> import distpriv as dp
+    >>> dp.distances.wasserstein_inf_coupling([0, 1], [5, 6, 7], [0.5, 0.5], [0.25, 0.25, 0.5]).toarray()
     array([[0.25, 0.25, 0.  ],
            [0.  , 0.  , 0.5 ]])
     """

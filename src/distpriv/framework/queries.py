@@ -97,8 +97,9 @@ def variance(expression: str, *, resolution: float | None = None) -> Variance:
         expression: SQL text over the columns, such as ``"age"``.
         resolution: the least amount by which two rows can differ, as for `mean`.
 
+    >>> import distpriv as dp
     >>> import numpy as np
-    >>> float(variance("age").evaluate(np.array([1.0, 2.0, 3.0])))
+    >>> float(dp.variance("age").evaluate(np.array([1.0, 2.0, 3.0])))
     1.0
     """
     return Variance(expression=expression, resolution=resolution)
@@ -112,8 +113,9 @@ def quantile(expression: str, level: float, *, resolution: float | None = None) 
         level: between 0 and 1; the median is 0.5.
         resolution: the least amount by which two rows can differ, as for `mean`.
 
+    >>> import distpriv as dp
     >>> import numpy as np
-    >>> float(quantile("hours_per_week", 0.5).evaluate(np.array([30.0, 40.0, 50.0])))
+    >>> float(dp.quantile("hours_per_week", 0.5).evaluate(np.array([30.0, 40.0, 50.0])))
     40.0
     """
     return Quantile(expression=expression, level=level, resolution=resolution)
@@ -164,10 +166,11 @@ class Query:
     Raises:
         InvalidQuery: there is no statistic, one has no name, or two have the same.
 
-    >>> query = Query(mean_age=mean("age"), never_married=count("marital_status = 'Never-married'"))
+    >>> import distpriv as dp
+    >>> query = dp.Query(mean_age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
     >>> query.names, query.dimension, query.has_exact_moments
     (('mean_age', 'never_married'), 2, True)
-    >>> Query({"median age": quantile("age", 0.5)}).has_exact_moments
+    >>> dp.Query({"median age": dp.quantile("age", 0.5)}).has_exact_moments
     False
     """
 

@@ -33,6 +33,7 @@ def _within(value: object) -> float:
 class ShareScenario:
     """The data are `records` rows of which exactly `positives` satisfy the predicate.
 
+    >>> from distpriv.framework.secrets import ShareScenario
     >>> ShareScenario(predicate="sex = 'Female'", positives=45, records=100).name
     "sex = 'Female' @ 0.45"
     """
@@ -51,6 +52,7 @@ class ShareScenario:
 class TableScenario:
     """The data are `records` rows drawn from a table of their own.
 
+    >>> from distpriv.framework.secrets import TableScenario
     >>> TableScenario(name="boom", source="a.parquet", records=100)
     TableScenario(name='boom', records=100)
     """
@@ -64,7 +66,8 @@ class TableScenario:
 class ProtectedScenarios:
     """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates.
 
-    >>> protected = Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
+    >>> import distpriv as dp
+    >>> protected = dp.Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
     >>> list(protected.scenarios), len(protected.pairs)
     (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6)
     """
@@ -89,9 +92,10 @@ class Share:
     Raises:
         InvalidSecret: a share is not between 0 and 1, or it is not clear which pairs are meant.
 
-    >>> Share("income = '>50K'", values=(0.45, 0.55)).protected(records=100).pairs
+    >>> import distpriv as dp
+    >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).protected(records=100).pairs
     (("income = '>50K' @ 0.45", "income = '>50K' @ 0.55"), ("income = '>50K' @ 0.55", "income = '>50K' @ 0.45"))
-    >>> len(Share("income = '>50K'", between=(0.3, 0.7), within=0.1).protected(records=100).pairs)
+    >>> len(dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1).protected(records=100).pairs)
     710
     """
 
@@ -129,7 +133,8 @@ class Share:
         Raises:
             InvalidSecret: so many records cannot have such a share.
 
-        >>> [scenario.positives for scenario in Share("x > 0", values=(0.4, 0.6)).protected(10).scenarios.values()]
+        >>> import distpriv as dp
+        >>> [scenario.positives for scenario in dp.Share("x > 0", values=(0.4, 0.6)).protected(10).scenarios.values()]
         [4, 6]
         """
         if self.values is not None:
@@ -171,7 +176,8 @@ class Scenarios:
     Raises:
         InvalidSecret: there are fewer than two tables, or a pair names none of them.
 
-    >>> Scenarios({"boom": "a.parquet", "bust": "b.parquet"}).protected(records=10).pairs
+    >>> import distpriv as dp
+    >>> dp.Scenarios({"boom": "a.parquet", "bust": "b.parquet"}).protected(records=10).pairs
     (('boom', 'bust'), ('bust', 'boom'))
     """
 
@@ -187,7 +193,8 @@ class Scenarios:
     def protected(self, records: int) -> ProtectedScenarios:
         """Return the scenarios and pairs among datasets of so many records.
 
-        >>> Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
+        >>> import distpriv as dp
+        >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
         10
         """
         scenarios = {

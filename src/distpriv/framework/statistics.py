@@ -79,6 +79,7 @@ class RowMean:
     def evaluate(self, rows: Floats) -> Floats:
         """Evaluate on datasets given along the last axis.
 
+        >>> import numpy as np
         >>> import distpriv as dp
         >>> dp.count("x > 0").evaluate(np.array([[0.0, 1.0], [1.0, 1.0]]))
         array([1., 2.])
@@ -98,6 +99,7 @@ class RowMean:
 class Variance:
     """The sample variance of a row expression (divisor n − 1); made by `variance`.
 
+    >>> import numpy as np
     >>> import distpriv as dp
     >>> spread = dp.variance("age")
     >>> spread.size, spread.evaluate(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
@@ -163,6 +165,7 @@ class Quantile:
     def evaluate(self, rows: Floats) -> Floats:
         """Evaluate on datasets given along the last axis.
 
+        >>> import numpy as np
         >>> import distpriv as dp
         >>> dp.quantile("x", 0.5).evaluate(np.array([3.0, 1.0, 2.0, 10.0]))
         array(2.5)
@@ -195,6 +198,7 @@ class Quantile:
 class FunctionOfRows:
     """A Python function of the columns of one dataset, with one number or `size` numbers as its value; by `function`.
 
+    >>> import numpy as np
     >>> import distpriv as dp
     >>> oldest = dp.function(lambda rows: rows["age"].max(), columns=["age"])
     >>> oldest.columns, oldest.size, oldest.callable({"age": np.array([20, 61])}).item()

@@ -39,9 +39,10 @@ class PrivacyTarget:
     Raises:
         InvalidTarget: one of them is outside its range, or both are 0.
 
-    >>> PrivacyTarget(epsilon=1.0, delta=1e-3)
+    >>> import distpriv as dp
+    >>> dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     PrivacyTarget(epsilon=1.0, delta=0.001)
-    >>> target = PrivacyTarget(epsilon=0.5)
+    >>> target = dp.PrivacyTarget(epsilon=0.5)
     >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
     (0.5, 0.0, 0.6225)
     """
@@ -69,9 +70,10 @@ class PrivacyTarget:
         Raises:
             InvalidTarget: the accuracy is outside its range, or δ alone allows more than it.
 
-        >>> PrivacyTarget.from_attack_accuracy(0.6)
+        >>> import distpriv as dp
+        >>> dp.PrivacyTarget.from_attack_accuracy(0.6)
         PrivacyTarget(epsilon=0.0, delta=0.2)
-        >>> round(PrivacyTarget.from_attack_accuracy(0.6, delta=0.001).epsilon, 6)
+        >>> round(dp.PrivacyTarget.from_attack_accuracy(0.6, delta=0.001).epsilon, 6)
         0.403797
         """
         accuracy = _accuracy(accuracy)
@@ -93,7 +95,8 @@ class PrivacyTarget:
 
         :math:`(e^ε + δ)/(1 + e^ε)`: the best test of two laws that are (ε, δ)-close both ways.
 
-        >>> PrivacyTarget(epsilon=0, delta=0.2).attack_accuracy_ceiling
+        >>> import distpriv as dp
+        >>> dp.PrivacyTarget(epsilon=0, delta=0.2).attack_accuracy_ceiling
         0.6
         """
         return min(1.0, (1.0 + self.delta * math.exp(-self.epsilon)) / (1.0 + math.exp(-self.epsilon)))

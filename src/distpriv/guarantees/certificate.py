@@ -28,6 +28,7 @@ Status = Literal["proved", "checked", "assumed"]
 class Assumption:
     """One thing a guarantee rests on, and the numbers that speak for or against it.
 
+    >>> from distpriv.guarantees.certificate import Assumption
     >>> rests_on = Assumption(statement="the shifts are parallel", status="checked", evidence="0.1° off at most")
     >>> print(rests_on)
     checked: the shifts are parallel (0.1° off at most)
@@ -102,7 +103,9 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text.
 
-        >>> target = PrivacyTarget(epsilon=1, delta=0.001)
+        >>> import distpriv as dp
+        >>> from distpriv.guarantees.certificate import Certificate
+        >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
         >>> promise = Certificate(
         ...     target=target, epsilon=1, delta=0.0005, trust="gaussian", theorem="4.2", assumptions=()
         ... )
@@ -124,6 +127,7 @@ class Certificate:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down.
 
+        >>> from distpriv.guarantees.certificate import Certificate
         >>> import distpriv as dp
         >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
         >>> promise = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=1)).certificate

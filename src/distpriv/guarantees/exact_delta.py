@@ -46,9 +46,9 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
     Raises:
         InvalidInput: the noise is not Gaussian, or no covariance of noise.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(exact_delta(model, [[3.0]], epsilon=1.0), 6)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> round(dp.exact_delta(model, [[3.0]], epsilon=1.0), 6)
     0.00683
     """
     epsilon = _epsilon(epsilon)
@@ -66,9 +66,9 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
         mechanism: a mechanism, a Gaussian law of noise, or the noise's covariance matrix.
         delta: δ, at least 0 and below 1.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> exact_epsilon(model, [[1 / 0.38840125**2 - 1]], delta=1e-3)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> dp.exact_epsilon(model, [[1 / 0.38840125**2 - 1]], delta=1e-3)
     1.00000...
     """
     delta = real("delta", delta, InvalidInput, at_least=0, below=1, cure="it is a small probability, such as 0.001")
@@ -93,9 +93,9 @@ def privacy_profile(
     Returns:
         The exact δ of the worst protected pair, one for each ε.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> dp.privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
     array([0.1974, 0.0524, 0.0068])
     """
     curve = np.array([_epsilon(epsilon) for epsilon in epsilons])

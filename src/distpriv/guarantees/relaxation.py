@@ -33,7 +33,7 @@ def relaxed_by_divergence(certificate: Certificate, *, divergence: float, failur
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> found = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5)).certificate
-    >>> weaker = relaxed_by_divergence(found, divergence=0.1, failure=1e-4)
+    >>> weaker = dp.relaxed_by_divergence(found, divergence=0.1, failure=1e-4)
     >>> round(weaker.epsilon, 6), round(weaker.delta, 6)
     (0.7, 0.000282)
     """
@@ -61,7 +61,7 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> mechanism = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5))
-    >>> round(relaxed(mechanism, distance=0.2, divergence=0.1).noise.expected_rms, 4)
+    >>> round(dp.relaxed(mechanism, distance=0.2, divergence=0.1).noise.expected_rms, 4)
     4.0
     """
     loss = _loss(divergence)

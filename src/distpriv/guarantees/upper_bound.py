@@ -45,11 +45,12 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
         mechanism: a mechanism, or a law of noise of any kind.
         epsilon: ε ≥ 0; at 0 the bound is on the total variation distance.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
+    >>> import distpriv as dp
+    >>> from distpriv.noise.laws import LaplaceNoise
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
     0.0
-    >>> round(delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
+    >>> round(dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
     0.11
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism

@@ -39,10 +39,10 @@ def approximate_wasserstein(
         InvalidTarget: the noise cannot reach this ε and δ.
         InvalidModel: the model has moments and no points.
 
-    >>> from distpriv.modelling.given import empirical_model
-    >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
+    >>> import distpriv as dp
+    >>> model = dp.empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
-    >>> approximate_wasserstein(model, PrivacyTarget(epsilon=1, delta=0.1)).noise.scales
+    >>> dp.mechanisms.approximate_wasserstein(model, dp.PrivacyTarget(epsilon=1, delta=0.1)).noise.scales
     array([1.])
     """
     theorem = "Theorem 3.2"

@@ -37,9 +37,9 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     Raises:
         InvalidTarget: ε or δ is 0, or δ is too small for so few sampled points.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> bounded(model, PrivacyTarget(epsilon=1, delta=0.05)).noise.scales.round(4)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.05)).noise.scales.round(4)
     array([5.4828])
     """
     require_model(model)

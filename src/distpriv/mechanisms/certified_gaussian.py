@@ -56,14 +56,14 @@ def certified_gaussian(
     Raises:
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
     ...     means={"a": [0, 0], "b": [1, 1]},
     ...     covariances={"a": [[4, 0], [0, 1]], "b": [[5, 0], [0, 1]]},
     ...     pairs=[("a", "b")],
     ...     steps=[1, 0],
     ... )
-    >>> mechanism = certified_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> mechanism.certificate.holds, mechanism.certificate.trust, round(mechanism.noise.expected_rms, 2)
     (True, 'gaussian', 3.99)
     """

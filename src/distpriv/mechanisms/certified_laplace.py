@@ -42,9 +42,9 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
     Raises:
         InvalidTarget: ε is 0, or δ is 0 and covariances of a pair differ.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> certified_laplace(model, PrivacyTarget(epsilon=0.5)).noise.parts[0].scales.round(3)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.certified_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.parts[0].scales.round(3)
     array([10.])
     """
     laplace_epsilon(target)

@@ -61,7 +61,7 @@ def coupled_gaussian(
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> mechanism = coupled_gaussian(model, PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
+    >>> mechanism = dp.mechanisms.coupled_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
     ('sampling', True, True)
     """

@@ -59,7 +59,7 @@ def coupled_laplace(
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> mechanism = coupled_laplace(model, PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
+    >>> mechanism = dp.mechanisms.coupled_laplace(model, dp.PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
     ('sampling', True, True)
     """

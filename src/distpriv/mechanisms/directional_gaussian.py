@@ -29,9 +29,9 @@ def directional_gaussian(
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
         AssumptionViolated: the shifts are not all parallel.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> mechanism = directional_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001))
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> mechanism = dp.mechanisms.directional_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> mechanism.noise.variances.round(2)
     array([165.72])
     """

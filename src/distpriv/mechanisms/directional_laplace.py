@@ -37,9 +37,9 @@ def directional_laplace(
         InvalidTarget: ε is 0, which Laplace noise cannot reach.
         AssumptionViolated: the shifts are not all parallel.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> directional_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.directional_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([10.])
     """
     name, theorem = "directional_laplace", "Theorem 4.3"

@@ -39,9 +39,9 @@ def directional_uncertainty(
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
         AssumptionViolated: the shifts are not all parallel, or the covariances of a pair differ and are not pooled.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
-    >>> directional_uncertainty(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.directional_uncertainty(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
     array([2.6289])
     """
     name, theorem = "directional_uncertainty", "Theorem A.1"

@@ -31,11 +31,12 @@ def eigenvector_gaussian(
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
         AssumptionViolated: covariances of a pair differ, or scenarios share no eigenvectors, and they are not pooled.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )
-    >>> mechanism = eigenvector_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001), radius="classic")
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> mechanism = dp.mechanisms.eigenvector_gaussian(model, target, radius="classic")
     >>> mechanism.noise.variances.round(2)
     array([18.52,  3.52])
     """

@@ -26,12 +26,12 @@ def expected_value_gaussian(
     Raises:
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )
-    >>> target = PrivacyTarget(epsilon=1, delta=0.001)
-    >>> expected_value_gaussian(model, target, radius="classic").noise.variances.round(2)
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> dp.mechanisms.expected_value_gaussian(model, target, radius="classic").noise.variances.round(2)
     array([28.52, 28.52])
     """
     name, theorem = "expected_value_gaussian", "Theorem 4.2"

@@ -24,9 +24,9 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     Raises:
         InvalidTarget: ε is 0, which Laplace noise cannot reach.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 2]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> expected_value_laplace(model, PrivacyTarget(epsilon=0.5)).noise.scales
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 2]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([6., 6.])
     """
     name, theorem = "expected_value_laplace", "Theorem 4.1"

@@ -36,7 +36,7 @@ def group_privacy_gaussian(
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> group_privacy_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.expected_rms
+    >>> dp.mechanisms.group_privacy_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.expected_rms
     25.746...
     """
     size = group_size(model, group)

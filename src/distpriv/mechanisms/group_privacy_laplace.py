@@ -32,7 +32,7 @@ def group_privacy_laplace(
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> group_privacy_laplace(model, PrivacyTarget(epsilon=1)).noise.scales
+    >>> dp.mechanisms.group_privacy_laplace(model, dp.PrivacyTarget(epsilon=1)).noise.scales
     array([10.])
     """
     size = group_size(model, group)

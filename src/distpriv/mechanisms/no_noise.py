@@ -33,9 +33,9 @@ def no_noise(
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
         AssumptionViolated: a shift is outside the range of Σ, or the covariances of a pair differ and are not pooled.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
-    >>> no_noise(model, PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
+    >>> dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
     True
     """
     theorem = "Theorem 4.4"

@@ -57,9 +57,9 @@ def optimal_gaussian(
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
         AssumptionViolated: the covariances of a pair differ, and they are not pooled.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
-    >>> optimal_gaussian(model, PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(3)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
+    >>> dp.mechanisms.optimal_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(3)
     array([10.925])
     """
     if not isinstance(floor, bool):

@@ -42,10 +42,10 @@ def optimal_unimodal(
         InvalidTarget: δ is below 1e-8, or no such noise is proven to have it.
         AssumptionViolated: the shifts are not all parallel, or the covariances of a pair differ and are not pooled.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> target = PrivacyTarget(epsilon=1, delta=0.001)
-    >>> round(optimal_unimodal(model, target, uncertainty=False).noise.expected_l2, 2)
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> round(dp.mechanisms.optimal_unimodal(model, target, uncertainty=False).noise.expected_l2, 2)
     0.95
     """
     name, theorem = "optimal_unimodal", "the least unimodal noise"

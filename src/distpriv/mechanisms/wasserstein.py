@@ -44,10 +44,10 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         AssumptionViolated: the distance is infinite, as between Gaussian laws with different covariances.
         InvalidModel: the model has not what the distance asked for is computed from.
 
-    >>> from distpriv.modelling.given import empirical_model
-    >>> model = empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
+    >>> import distpriv as dp
+    >>> model = dp.empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
-    >>> wasserstein(model, PrivacyTarget(epsilon=1)).noise.scales
+    >>> dp.mechanisms.wasserstein(model, dp.PrivacyTarget(epsilon=1)).noise.scales
     array([97.])
     """
     require_model(model)

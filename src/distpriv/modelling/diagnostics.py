@@ -123,10 +123,11 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
     Returns:
         Numbers for every pair and every statistic; printed, they are three lines.
 
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances={"a": np.eye(2), "b": [[1, 0], [0, 4]]},
+    >>> import numpy as np
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances={"a": np.eye(2), "b": [[1, 0], [0, 4]]},
     ...                        pairs=[("a", "b")])
-    >>> print(diagnose(model))
+    >>> print(dp.diagnose(model))
     covariances differ by a factor of up to 4 in some direction
     mean shifts are up to 0° off one direction (0 standard deviations)
     normality was not examined: the laws were given by their moments

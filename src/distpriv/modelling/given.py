@@ -38,7 +38,8 @@ def gaussian_model(
         InvalidModel: a mean or a covariance is none, or they do not fit each other.
         InvalidSecret: a pair does not name two scenarios.
 
-    >>> model = gaussian_model(
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     ... )
     >>> model.mean_shift(("a", "b"))
@@ -81,7 +82,8 @@ def empirical_model(
         InvalidModel: points or weights are no numbers, or do not fit each other.
         InvalidSecret: a pair does not name two scenarios.
 
-    >>> model = empirical_model(
+    >>> import distpriv as dp
+    >>> model = dp.empirical_model(
     ...     samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]},
     ...     weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]},
     ...     pairs=[("a", "b")],

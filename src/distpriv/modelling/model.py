@@ -49,6 +49,8 @@ class QueryDistribution:
     def draw(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw from the points, or from the Gaussian with these moments when there are none.
 
+        >>> import numpy as np
+        >>> from distpriv.modelling.model import QueryDistribution
         >>> law = QueryDistribution(mean=[40], covariance=[[4]])
         >>> round(float(law.draw(np.random.default_rng(0), draws=10_000).std()), 1)
         2.0

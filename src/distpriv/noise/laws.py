@@ -30,6 +30,7 @@ _LOG_TIMES = np.arange(-80.0, 80.0, 0.25)
 class GaussianNoise:
     """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics.
 
+    >>> from distpriv.noise.laws import GaussianNoise
     >>> noise = GaussianNoise(axes=[[0.6], [0.8]], variances=[25])
     >>> noise.dimension, noise.covariance.tolist(), noise.expected_rms
     (2, [[9.0, 12.0], [12.0, 16.0]], 5.0)
@@ -47,6 +48,7 @@ class GaussianNoise:
     def isotropic(cls, dimension: int, deviation: float) -> Self:
         """Return N(0, deviation² I).
 
+        >>> from distpriv.noise.laws import GaussianNoise
         >>> GaussianNoise.isotropic(2, 3.0).covariance.tolist()
         [[9.0, 0.0], [0.0, 9.0]]
         """
@@ -56,6 +58,8 @@ class GaussianNoise:
     def along(cls, axes: Floats, variances: Floats) -> Self:
         """Return noise along the axes that have a variance; the others are left out.
 
+        >>> import numpy as np
+        >>> from distpriv.noise.laws import GaussianNoise
         >>> GaussianNoise.along(np.eye(3), [4, 0, 1]).variances
         array([4., 1.])
         """
@@ -66,6 +70,7 @@ class GaussianNoise:
     def of(cls, covariance: Floats) -> Self:
         """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none.
 
+        >>> from distpriv.noise.laws import GaussianNoise
         >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9)
         array([1., 3.])
         """
@@ -86,6 +91,7 @@ class GaussianNoise:
     def expected_l2(self) -> float:
         r"""E‖Z‖₂, in closed form where all variances are equal and by quadrature otherwise.
 
+        >>> from distpriv.noise.laws import GaussianNoise
         >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
         34.49
         """
@@ -113,6 +119,7 @@ class GaussianNoise:
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension).
 
+        >>> from distpriv.noise.laws import GaussianNoise
         >>> GaussianNoise.isotropic(2, 3.0).simulate(10_000, seed=0).std(axis=0).round(1)
         array([3., 3.])
         """
@@ -124,6 +131,7 @@ class GaussianNoise:
 class LaplaceNoise:
     """Z = Σ_k Y_k v_k, Y_k ~ Lap(scale_k) independent, the v_k orthonormal columns of `axes`.
 
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> noise = LaplaceNoise(axes=[[0.6], [0.8]], scales=[5])
     >>> noise.dimension, noise.covariance.tolist(), round(noise.expected_rms, 6)
     (2, [[18.0, 24.0], [24.0, 32.0]], 7.071068)
@@ -141,6 +149,7 @@ class LaplaceNoise:
     def isotropic(cls, dimension: int, scale: float) -> Self:
         """Return independent Lap(scale) on every statistic.
 
+        >>> from distpriv.noise.laws import LaplaceNoise
         >>> LaplaceNoise.isotropic(2, 3.0).covariance.tolist()
         [[18.0, 0.0], [0.0, 18.0]]
         """
@@ -160,6 +169,7 @@ class LaplaceNoise:
     def expected_l2(self) -> float:
         """E‖Z‖₂, in closed form for one axis and by quadrature otherwise.
 
+        >>> from distpriv.noise.laws import LaplaceNoise
         >>> LaplaceNoise(axes=[[0.6], [0.8]], scales=[3.0]).expected_l2
         3.0
         """
@@ -186,6 +196,7 @@ class LaplaceNoise:
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension).
 
+        >>> from distpriv.noise.laws import LaplaceNoise
         >>> abs(LaplaceNoise.isotropic(2, 3.0).simulate(10_000, seed=0)).mean(axis=0).round(1)
         array([3., 3.])
         """
@@ -197,6 +208,7 @@ class LaplaceNoise:
 class NoNoise:
     """Z = 0: the statistics are released as they are.
 
+    >>> from distpriv.noise.laws import NoNoise
     >>> nothing = NoNoise(dimension=2)
     >>> nothing.covariance.tolist(), nothing.half_widths.tolist(), nothing.simulate(1, seed=0).tolist()
     ([[0.0, 0.0], [0.0, 0.0]], [0.0, 0.0], [[0.0, 0.0]])
@@ -225,6 +237,7 @@ class NoNoise:
 class SumNoise:
     """Z = the sum of independent Gaussian and Laplace noise.
 
+    >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
@@ -278,6 +291,7 @@ class SumNoise:
         With more it is the mean of the Gaussian formula over the random variances that make Laplace noise of Gaussian
         noise, taken over 4096 points that fill the cube of their quantiles evenly, and good to about four digits.
 
+        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
         >>> one = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise.isotropic(2, 4.0)))
         >>> round(one.expected_l2, 2)
         7.65
@@ -313,6 +327,7 @@ class SumNoise:
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension).
 
+        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
         >>> both = SumNoise(parts=(GaussianNoise.isotropic(1, 3.0), LaplaceNoise.isotropic(1, 8**0.5)))
         >>> both.simulate(10_000, seed=0).std(axis=0).round(1)
         array([5.])

@@ -21,6 +21,7 @@ class UnimodalNoise:
     below, and they must sum to 1 exactly, so that a release can draw a cell by whole numbers alone. The densities do
     not increase, exactly either: every guarantee for smaller shifts rests on that.
 
+    >>> from distpriv.noise.unimodal import UnimodalNoise
     >>> noise = UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5])
     >>> noise.dimension, noise.densities, round(noise.expected_rms, 4)
     (2, array([0.125 , 0.0625]), 3.0551)
@@ -55,6 +56,7 @@ class UnimodalNoise:
     def expected_l2(self) -> float:
         """E‖Z‖₂ = E|Y|, the middles of the cells weighed by their masses.
 
+        >>> from distpriv.noise.unimodal import UnimodalNoise
         >>> UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5]).expected_l2
         2.5
         """
@@ -75,6 +77,7 @@ class UnimodalNoise:
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension).
 
+        >>> from distpriv.noise.unimodal import UnimodalNoise
         >>> noise = UnimodalNoise(axes=[[1.0]], edges=[0, 2, 6], masses=[0.5, 0.5])
         >>> drawn = abs(noise.simulate(10_000, seed=0))
         >>> round(float((drawn < 2).mean()), 2), bool(drawn.max() <= 6)

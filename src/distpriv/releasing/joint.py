@@ -47,6 +47,7 @@ WIDER = "times as wide as this release alone would need"
 class PastRelease:
     """A release that has been made: what was asked, and the noise its answer has.
 
+    >>> from distpriv.releasing.joint import PastRelease
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
     >>> past = PastRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 2.0))
@@ -64,6 +65,7 @@ class Together:
 
     Made by `distpriv.earlier_releases`, for `distpriv.plan(…, after=…)`.
 
+    >>> from distpriv.releasing.joint import PastRelease, Together
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
     >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))

@@ -48,7 +48,8 @@ _RELEASES = sql.Table(
 class Entry:
     """One release, as it was written down.
 
-    >>> ledger, total = Ledger.open("sqlite:///ledger.db"), PrivacyTarget(epsilon=1, delta=0.001)
+    >>> import distpriv as dp
+    >>> ledger, total = dp.Ledger.open("sqlite:///ledger.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
     >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
     >>> entry.dataset, entry.position, entry.content["values"]
     ('clinic-2026', 1, {'age': 40.1})
@@ -68,7 +69,8 @@ class Entry:
 class History:
     """All releases of one dataset so far, and what they may cost together.
 
-    >>> ledger, total = Ledger.open("sqlite:///ledger.db"), PrivacyTarget(epsilon=1, delta=0.001)
+    >>> import distpriv as dp
+    >>> ledger, total = dp.Ledger.open("sqlite:///ledger.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
     >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
     >>> history = ledger.history("clinic-2026")
     >>> history.total, len(history.entries), history.next_position
@@ -97,8 +99,10 @@ class History:
         Raises:
             BudgetSpent: it differs.
 
-        >>> history = History(dataset="clinic-2026", total=PrivacyTarget(epsilon=1, delta=0.001), entries=())
-        >>> history.check_total(PrivacyTarget(epsilon=2, delta=0.001))
+        >>> import distpriv as dp
+        >>> from distpriv.releasing.ledger import History
+        >>> history = History(dataset="clinic-2026", total=dp.PrivacyTarget(epsilon=1, delta=0.001), entries=())
+        >>> history.check_total(dp.PrivacyTarget(epsilon=2, delta=0.001))
         Traceback (most recent call last):
         distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic-2026' to epsilon = 1 and delta = 0.001 in total
         since its first release: give these, or another id for other data.
@@ -136,7 +140,8 @@ class Ledger:
         Raises:
             InvalidInput: this is no URL of a database.
 
-        >>> Ledger.open("ledger.db")
+        >>> import distpriv as dp
+        >>> dp.Ledger.open("ledger.db")
         Traceback (most recent call last):
         distpriv.errors.InvalidInput: 'ledger.db' is no URL of a database: write 'sqlite:///ledger.db'.
         """

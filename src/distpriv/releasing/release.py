@@ -53,7 +53,7 @@ class Release:
     The ledger has it, and shows it again:
 
     >>> entry = dp.Ledger.open("sqlite:///ledger.db").history("clinic-2026").entries[0]
-    >>> Release.of(entry, model.query, repeated=True).values == shown.values
+    >>> dp.Release.of(entry, model.query, repeated=True).values == shown.values
     True
     """
 
