@@ -9,21 +9,14 @@ from typing import Self
 
 import numpy as np
 from attrs import field, frozen
-from scipy.optimize import brentq
-from scipy.special import erfcx, gammaln
 from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
+from distpriv.noise.lengths import NORMAL_95, gaussian_length, half_width, laplace_length, mixed_length
 from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "NoNoise", "NoiseLaw", "SumNoise", "UnimodalNoise"]
-
-NORMAL_95 = 1.959963984540054
-"""Φ⁻¹(0.975)."""
-
-_LOG_TIMES = np.arange(-80.0, 80.0, 0.25)
-"""Where `_expected_root` takes its integrand, which decays like e^{−|u|/2} and is analytic for |Im u| < π."""
 
 
 @frozen(kw_only=True)
@@ -95,16 +88,7 @@ class GaussianNoise:
         >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
         34.49
         """
-        count = len(self.variances)
-        if count and np.ptp(self.variances) == 0:
-            deviation = math.sqrt(2 * self.variances[0])
-            return float(deviation * math.exp(gammaln((count + 1) / 2) - gammaln(count / 2)))
-        scale = float(self.variances.max(initial=0.0))
-        if scale == 0:
-            return 0.0
-        times = np.exp(_LOG_TIMES)
-        log_transform = -np.log1p(2 * np.multiply.outer(times, self.variances / scale)).sum(axis=1) / 2
-        return math.sqrt(scale) * _expected_root(log_transform)
+        return gaussian_length(self.variances)
 
     @property
     def expected_rms(self) -> float:
@@ -173,15 +157,7 @@ class LaplaceNoise:
         >>> LaplaceNoise(axes=[[0.6], [0.8]], scales=[3.0]).expected_l2
         3.0
         """
-        if len(self.scales) <= 1:
-            return float(self.scales.sum())
-        scale = float(self.scales.max())
-        if scale == 0:
-            return 0.0
-        x = np.divide.outer(np.exp(-_LOG_TIMES / 2) / 2, self.scales / scale)
-        with np.errstate(divide="ignore"):  # at late times the transform is 0 to the last digit
-            log_transform = np.log1p(_laplace_transform_less_one(x)).sum(axis=1)
-        return scale * _expected_root(log_transform)
+        return laplace_length(self.scales)
 
     @property
     def expected_rms(self) -> float:
@@ -191,7 +167,7 @@ class LaplaceNoise:
     @property
     def half_widths(self) -> Floats:
         """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
-        return np.array([_laplace_sum_quantile(np.abs(row) * self.scales) for row in self.axes])
+        return np.array([half_width(np.abs(row) * self.scales) for row in self.axes])
 
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension).
@@ -300,7 +276,7 @@ class SumNoise:
         if len(scales) == 0:
             return gaussian.expected_l2
         if len(scales) == 1:
-            return _expected_length(gaussian, axes[:, 0], float(scales[0]))
+            return mixed_length(gaussian.variances, gaussian.axes.T @ axes[:, 0], float(scales[0]))
         fill = qmc.Sobol(len(scales), scramble=False).random_base2(12) + 2.0**-13
         lengths = []
         for quantiles in fill:
@@ -321,7 +297,7 @@ class SumNoise:
         for k in range(self.dimension):
             rows = [np.abs(p.axes[k]) * p.scales for p in self.parts if isinstance(p, LaplaceNoise)]
             spread = math.sqrt(max(0.0, float(np.broadcast_to(gaussian, self.dimension)[k])))
-            widths.append(_laplace_sum_quantile(np.concatenate([np.zeros(0), *rows]), spread))
+            widths.append(half_width(np.concatenate([np.zeros(0), *rows]), spread))
         return np.array(widths)
 
     def simulate(self, draws: int, seed: int) -> Floats:
@@ -349,47 +325,3 @@ def _require_axes(axes: Floats, sizes: Floats, name: str) -> None:
         )
     if np.abs(axes.T @ axes - np.eye(axes.shape[1])).max(initial=0.0) > 1e-9:
         raise InvalidInput("the axes of noise must be orthonormal columns: orthonormalise them, by QR say.")
-
-
-def _expected_root(log_transform: Floats) -> float:
-    r"""E√Q from log E e^{−tQ} at t = e^u: :math:`\frac{1}{2\sqrt π} \int (1 - E e^{-tQ}) t^{-1/2} du`."""
-    integrand = -np.expm1(log_transform) * np.exp(-_LOG_TIMES / 2)
-    return float(integrand.sum() * (_LOG_TIMES[1] - _LOG_TIMES[0]) / (2 * math.sqrt(math.pi)))
-
-
-def _expected_length(gaussian: GaussianNoise, axis: Floats, scale: float) -> float:
-    r"""E‖G + Y v‖ for Y ~ Lap(scale), by :math:`E e^{-t‖G + yv‖²} = |I + 2tS|^{-1/2} e^{-t y² vᵀ(I + 2tS)^{-1}v}`."""
-    unit = max(scale, math.sqrt(gaussian.variances.max(initial=0.0)))
-    if unit == 0:
-        return 0.0
-    times = np.exp(_LOG_TIMES)
-    widened = 1 + 2 * np.multiply.outer(times, gaussian.variances / unit**2)
-    along = (gaussian.axes.T @ axis) ** 2
-    share = (1 - along.sum()) + (along / widened).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        x = 1 / (2 * (scale / unit) * np.sqrt(times * np.maximum(share, 0.0)))
-        log_transform = np.log1p(_laplace_transform_less_one(x)) - np.log(widened).sum(axis=1) / 2
-    return unit * _expected_root(log_transform)
-
-
-def _laplace_transform_less_one(x: Floats) -> Floats:
-    """E e^{−tY²} − 1 for Y ~ Lap(b), with x = 1/(2b√t): √π x erfcx(x) − 1, by its series where that cancels."""
-    with np.errstate(over="ignore", divide="ignore"):
-        y = 1.0 / (2.0 * x**2)
-        series = -y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y)))
-    return np.where(x > 200, series, math.sqrt(math.pi) * x * erfcx(np.minimum(x, 200.0)) - 1.0)
-
-
-def _laplace_sum_quantile(scales: Floats, deviation: float = 0.0) -> float:
-    """The c with Pr[|X + Σ Y_k| ≤ c] = 95 % for independent X ~ N(0, deviation²) and Y_k ~ Lap(scale_k)."""
-    scales = scales[scales > 1e-12 * max(scales.max(initial=0.0), deviation)]
-    if len(scales) == 0:
-        return NORMAL_95 * deviation
-    if len(scales) == 1 and deviation == 0:
-        return float(-math.log(0.05) * scales.sum())
-    total = float(scales.sum()) + deviation
-    step = 2 * math.pi / (80 * total)
-    times = (np.arange(20_000) + 0.5) * step
-    weights = (2 / math.pi) * step / times / np.prod(1 + np.multiply.outer(times, scales) ** 2, axis=1)
-    weights *= np.exp(-((deviation * times) ** 2) / 2)
-    return float(brentq(lambda c: np.sin(times * c) @ weights - 0.95, 0.0, -math.log(0.05) * total * 2))
