@@ -1,11 +1,14 @@
 import ast
 import builtins
+import inspect
 import re
 import subprocess
 import sys
 from doctest import DocTestFinder, Example
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
+from textwrap import dedent
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -136,6 +139,24 @@ def test_every_method_and_property_is_documented_and_used_in_an_example(class_: 
 def test_every_field_that_a_user_reads_is_used_in_an_example(class_: type, name: str) -> None:
     assert name in attrs.fields_dict(class_)
     assert uses(examples_of(class_), rf"\.{name}\b")
+
+
+def described_fields(class_: type) -> set[str]:
+    """The fields that a string stands below, which is where a documentation of attributes is looked for."""
+    [definition] = ast.parse(dedent(inspect.getsource(class_))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        field.target.id
+        for field, below in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+    }
+
+
+@pytest.mark.parametrize("class_", CLASSES, ids=lambda class_: class_.__name__)
+def test_every_field_is_described(class_: type) -> None:
+    public = {name for name in attrs.fields_dict(class_) if not name.startswith("_")}
+    assert public - described_fields(class_) == set()
 
 
 def missing_names(examples: list[Example]) -> set[str]:

@@ -27,11 +27,13 @@ class AttackResult:
     """
 
     name: str
+    """The attack's name."""
     defended: Measures
     """Against releases with their noise."""
     undefended: Measures
     """Against the statistics without noise."""
     accuracy_lower_bound: float
+    """How often it is right at least, about releases of the modelled law."""
     epsilon_lower_bound: float
     """At the claim's δ. All bounds of a report hold together with its confidence."""
 
@@ -67,16 +69,21 @@ class AuditReport:
     """
 
     mechanism: str
+    """Its name."""
     pair: Pair
+    """The scenarios that were told apart."""
     epsilon: float
     """What is claimed: the certificate's ε and δ if it holds, else the target's."""
     delta: float
+    """The claimed δ."""
     certificate_holds: bool
+    """Whether the certificate meets its target."""
     attack_accuracy_ceiling: float
     """The most that the claimed (ε, δ) allows."""
     modelled_accuracy: float | None
     """The most that Gaussian statistics with this noise allow; none for noise where no bound is known."""
     attacks: tuple[AttackResult, ...]
+    """What each attack achieved."""
     confidence: float
     """The probability with which all bounds hold together, at least."""
     shadows: int
@@ -84,6 +91,7 @@ class AuditReport:
     releases: int
     """How many releases they were tried on."""
     seed: int
+    """The same seed gives the same report."""
     populations: str
     """Which rows the shadows and the tests were drawn from, in words."""
 

@@ -61,7 +61,9 @@ class HockeyStick:
     """
 
     value: float = field(converter=float)
+    """H_ε, as computed."""
     error: float = field(converter=float)
+    """How far the truth may be off."""
 
     @property
     def upper_bound(self) -> float:
@@ -82,7 +84,9 @@ class HockeySticks:
     """
 
     value: Floats = array_field()
+    """H_ε of each pair, as computed."""
     error: Floats = array_field()
+    """How far the truth may be off, pair by pair."""
 
     @property
     def upper_bound(self) -> Floats:

@@ -175,6 +175,7 @@ class Query:
     """
 
     statistics: tuple[tuple[str, Statistic], ...]
+    """Pairs of a name and a statistic."""
 
     def __init__(
         self, statistics: Mapping[str, Statistic] | Iterable[tuple[str, Statistic]] = (), /, **named: Statistic

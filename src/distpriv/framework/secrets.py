@@ -39,8 +39,11 @@ class ShareScenario:
     """
 
     predicate: str
+    """SQL text that is true or false of a row."""
     positives: int
+    """How many records satisfy it."""
     records: int
+    """How many records there are."""
 
     @property
     def name(self) -> str:
@@ -58,8 +61,11 @@ class TableScenario:
     """
 
     name: str
+    """The scenario's name."""
     source: Any = field(eq=id, repr=False)
+    """The table."""
     records: int
+    """How many records there are."""
 
 
 @frozen(kw_only=True)
@@ -73,7 +79,9 @@ class ProtectedScenarios:
     """
 
     scenarios: Mapping[str, ShareScenario | TableScenario]
+    """Θ, by name."""
     pairs: tuple[Pair, ...]
+    """Ψ, both orders of each pair."""
 
 
 @frozen(init=False)
@@ -100,9 +108,13 @@ class Share:
     """
 
     predicate: str
+    """SQL text that is true or false of a row."""
     values: tuple[float, ...] | None
+    """The shares to keep apart from each other; None for a range."""
     between: tuple[float, float] | None
+    """The least and the greatest share; None for given values."""
     within: float | None
+    """How far apart two shares of the range may be that are protected against each other."""
 
     def __init__(
         self,
@@ -182,7 +194,9 @@ class Scenarios:
     """
 
     tables: Mapping[str, Any] = field(eq=lambda tables: {name: id(table) for name, table in tables.items()})
+    """The source of each scenario, by name."""
     pairs: tuple[Pair, ...]
+    """The protected pairs, both orders of each."""
 
     def __init__(self, tables: Mapping[str, Any], pairs: Iterable[Pair] | None = None) -> None:
         if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables) or len(tables) < 2:

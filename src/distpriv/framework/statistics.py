@@ -62,10 +62,15 @@ class RowMean:
     """
 
     expression: str = field(converter=_text)
+    """SQL text over the columns of one row."""
     predicate: bool = False
+    """Whether the expression is true or false rather than a number."""
     summed: bool = False
+    """Whether it is the sum over the records."""
     resolution: float | None = field(default=None, converter=_resolution)
+    """The least amount by which two rows can differ; found on the reference table when None."""
     bounds: tuple[float, float] | None = field(default=None, converter=_bounds)
+    """The least and the greatest value a row can have; those of the reference rows when None."""
 
     @property
     def size(self) -> int:
@@ -109,7 +114,9 @@ class Variance:
     """
 
     expression: str = field(converter=_text)
+    """SQL text over the columns of one row."""
     resolution: float | None = field(default=None, converter=_resolution)
+    """The least amount by which two rows can differ; found on the reference table when None."""
 
     @property
     def size(self) -> int:
@@ -147,8 +154,11 @@ class Quantile:
     """
 
     expression: str = field(converter=_text)
+    """SQL text over the columns of one row."""
     level: float = field(converter=_level)
+    """Between 0 and 1; 0.5 is the median."""
     resolution: float | None = field(default=None, converter=_resolution)
+    """The least amount by which two rows can differ; found on the reference table when None."""
 
     @property
     def size(self) -> int:
@@ -206,10 +216,15 @@ class FunctionOfRows:
     """
 
     callable: Callable[[Mapping[str, NDArray[Any]]], Any]
+    """Gets ``{column: array}`` for one dataset."""
     columns: tuple[str, ...]
+    """The columns it reads."""
     size: int = 1
+    """How many numbers it returns."""
     named_by_number: bool = False
+    """Whether its numbers are named ``key_1 … key_k`` rather than by the key alone."""
     resolution: float | None = field(default=None, converter=_resolution)
+    """The spacing of its values; found on sampled values when None."""
 
 
 Statistic = RowMean | Variance | Quantile | FunctionOfRows

@@ -32,10 +32,6 @@ class PrivacyTarget:
     :math:`\Pr[M ∈ S \mid θ_i] ≤ e^ε \Pr[M ∈ S \mid θ_j] + δ`. ε = 0 is allowed with δ > 0 and
     then bounds the total variation distance by δ.
 
-    Args:
-        epsilon: ε ≥ 0; smaller is more private.
-        delta: δ, at least 0 and below 1; what is allowed beyond ε, a small probability.
-
     Raises:
         InvalidTarget: one of them is outside its range, or both are 0.
 
@@ -48,7 +44,9 @@ class PrivacyTarget:
     """
 
     epsilon: float = field(converter=_epsilon)
+    """ε ≥ 0; smaller is more private."""
     delta: float = field(default=0.0, converter=_delta)
+    """δ, at least 0 and below 1: a small probability, what is allowed beyond ε."""
 
     def __attrs_post_init__(self) -> None:
         if self.epsilon == 0 and self.delta == 0:

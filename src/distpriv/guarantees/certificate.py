@@ -37,8 +37,11 @@ class Assumption:
     """
 
     statement: str
+    """What must be so."""
     status: Status
+    """Whether that is proved, checked on the model, or assumed."""
     evidence: str = ""
+    """The numbers."""
 
     def __str__(self) -> str:
         return f"{self.status}: {self.statement}" + (f" ({self.evidence})" if self.evidence else "")
@@ -63,12 +66,17 @@ class Certificate:
     """
 
     target: PrivacyTarget
+    """The (ε, δ) that was asked for."""
     epsilon: float
+    """ε, for which δ was computed."""
     delta: float
     """δ at this ε, the worst protected pair, with the error of its own computation added."""
     trust: Trust
+    """What has to be believed."""
     theorem: str
+    """What it follows from."""
     assumptions: tuple[Assumption, ...]
+    """Everything it rests on."""
     contradicted: bool = False
     """Whether something checked on the model rules the guarantee out, whatever δ says."""
     drawn: Drawn | None = field(default=None, repr=False, eq=False)

@@ -28,9 +28,13 @@ class AdditiveMechanism:
     """
 
     name: str
+    """What the function that made it is called."""
     statistics: tuple[str, ...]
+    """The names of the statistics, in the order of the noise."""
     noise: NoiseLaw
+    """The law of Z."""
     certificate: Certificate
+    """What is promised about F(Data) + Z."""
 
     def __str__(self) -> str:
         return f"{self.name}: expected error {self.noise.expected_l2:.4g} (L2)\n{self.certificate}"

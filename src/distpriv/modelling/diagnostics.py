@@ -30,6 +30,7 @@ class PairDiagnostics:
     """
 
     pair: Pair
+    """The names of its scenarios."""
     distance: float
     """How far apart the means are, in standard deviations of the average covariance: what an attacker sees."""
     variance_ratio: float
@@ -52,9 +53,13 @@ class StatisticDiagnostics:
     """
 
     name: str
+    """The statistic's name."""
     scenario: str
+    """The scenario's name."""
     skewness: float
+    """The third standardised moment; 0 for a normal law."""
     excess_kurtosis: float
+    """The fourth standardised moment less 3; 0 for a normal law."""
     distance: float
     """The largest difference between its distribution function and the fitted normal one, lattice allowed for."""
     noise: float
@@ -77,6 +82,7 @@ class Diagnostics:
     """
 
     pairs: tuple[PairDiagnostics, ...]
+    """Every protected pair."""
     statistics: tuple[StatisticDiagnostics, ...]
     """Empty when the laws were given by their moments alone."""
 

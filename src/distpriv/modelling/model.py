@@ -39,8 +39,11 @@ class QueryDistribution:
     """
 
     mean: Floats = array_field()
+    """μ_θ."""
     covariance: Floats = array_field()
+    """Σ_θ."""
     points: Floats | None = array_field(optional=True)
+    """The values that the statistics can have, or sampled ones, one a row."""
     weights: Floats | None = array_field(optional=True)
     """The probability of each point; all the same when there are points and no weights."""
     lattice: Floats | None = array_field(optional=True)
@@ -76,12 +79,19 @@ class Provenance:
     method: str
     """``"exact moments"``, ``"sampling"``, ``"given moments"`` or ``"given points"``."""
     records: int | None = None
+    """How many records the private dataset has."""
     replacement: bool = False
+    """Whether the same reference row may be in a dataset twice."""
     draws: int | None = None
+    """How many datasets were sampled; none for exact moments."""
     seed: int | None = None
+    """Of the sampled datasets."""
     sources: tuple[str, ...] = ()
+    """The tables that records are drawn from, in words."""
     missing: str = "refuse"
+    """What was done about nulls and NaN."""
     pooling: Pooling = field(factory=Pooling)
+    """How many rows of a large stratum are held to draw from, and which."""
     pools: tuple[str, ...] = ()
     """Which samples stand for strata, where not all rows of a table are held."""
 
@@ -155,16 +165,23 @@ class QueryModel:
     """
 
     names: tuple[str, ...]
+    """The names of the released numbers, in order."""
     distributions: Mapping[str, QueryDistribution]
+    """f_θ of every scenario, by its name."""
     protected_pairs: tuple[Pair, ...]
+    """The ordered pairs of scenarios that must look alike, both orders of each."""
     steps: Floats = array_field()
     """The spacing of each statistic's values; 0 for one that is continuous."""
     provenance: Provenance
+    """How the model was made."""
     record_sensitivities: Floats = array_field()
     """How much one record can move each statistic at most; infinite where nothing bounds it."""
     query: Query | None = None
+    """The statistics, where the model was made from rows."""
     scenarios: Mapping[str, ShareScenario | TableScenario] = field(factory=dict)
+    """What each scenario is, where the model was made from rows."""
     simulator: Simulator | None = field(default=None, eq=False)
+    """What draws datasets, where the model was made from rows."""
 
     @property
     def dimension(self) -> int:

@@ -32,7 +32,9 @@ class GaussianNoise:
     """
 
     axes: Floats = array_field()
+    """Orthonormal columns v_k."""
     variances: Floats = array_field()
+    """That along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.variances, "variances")
@@ -124,7 +126,9 @@ class LaplaceNoise:
     """
 
     axes: Floats = array_field()
+    """Orthonormal columns v_k."""
     scales: Floats = array_field()
+    """That of the Laplace law along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.scales, "scales")
@@ -191,8 +195,11 @@ class NoNoise:
     """
 
     dimension: int = field()
+    """How many statistics there are."""
     expected_l2: float = field(default=0.0, init=False)
+    """0."""
     expected_rms: float = field(default=0.0, init=False)
+    """0."""
 
     @property
     def covariance(self) -> Floats:
@@ -224,6 +231,7 @@ class SumNoise:
     """
 
     parts: tuple[GaussianNoise | LaplaceNoise, ...]
+    """Independent laws, for the same statistics."""
 
     def __attrs_post_init__(self) -> None:
         if len({part.dimension for part in self.parts}) != 1:

@@ -30,8 +30,11 @@ class UnimodalNoise:
     """
 
     axes: Floats = array_field()
+    """One column of length 1."""
     edges: Floats = array_field()
+    """Where the density of |Y| has its steps, from 0 on."""
     masses: Floats = array_field()
+    """How likely |Y| is between two neighbouring edges."""
 
     def __attrs_post_init__(self) -> None:
         _require_axis(self.axes)

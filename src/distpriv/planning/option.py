@@ -33,6 +33,7 @@ class Option:
     """
 
     mechanism: AdditiveMechanism
+    """The noise and its certificate."""
     error: float
     """√tr(QS), the weighted root mean square error of all statistics together: what options are chosen by."""
     attack_accuracy: float
@@ -84,7 +85,9 @@ class Refusal:
     """
 
     name: str
+    """The mechanism's name."""
     reason: str
+    """What it refused, in one sentence."""
 
 
 def option(model: QueryModel, mechanism: AdditiveMechanism, weights: Floats) -> Option:

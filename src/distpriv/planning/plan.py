@@ -59,9 +59,13 @@ class Plan:
     """
 
     model: QueryModel = field(repr=False)
+    """The law of the statistics, by scenario."""
     target: PrivacyTarget
+    """The (ε, δ) that was asked for."""
     trust: Trust
+    """What may have to be believed."""
     weights: Floats = array_field()
+    """What an error in each statistic costs: the diagonal of Q."""
     undefended_attack_accuracy: float
     """How often the best attacker is right without noise."""
     options: tuple[Option, ...] = field(repr=False)

@@ -56,7 +56,9 @@ class PastRelease:
     """
 
     query: Query
+    """What was asked."""
     noise: NoiseLaw
+    """The law of the noise that the answer has."""
 
 
 @frozen(kw_only=True)
@@ -82,7 +84,9 @@ class Together:
     """
 
     past: tuple[PastRelease, ...]
+    """The releases so far."""
     total: PrivacyTarget
+    """What all of them and the next one may cost together."""
     seed: int | None = None
     """Of coupled draws, where they are needed; a fresh one when not given."""
     _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)

@@ -56,11 +56,13 @@ class Entry:
     """
 
     dataset: str
+    """What the ledger calls the dataset."""
     position: int
     """1 for the first release of the dataset, and so on without gaps."""
     query_key: str
     """What makes two queries the same, whatever their statistics are called."""
     time: str
+    """When it was written down, in UTC."""
     content: Mapping[str, Any]
     """Statistics, values, noise and certificates, as plain numbers, lists and text."""
 
@@ -80,9 +82,11 @@ class History:
     """
 
     dataset: str
+    """What the ledger calls the dataset."""
     total: PrivacyTarget | None
     """None before the first release."""
     entries: tuple[Entry, ...]
+    """The releases, the first one first."""
 
     @property
     def next_position(self) -> int:
@@ -129,6 +133,7 @@ class Ledger:
     """
 
     url: str
+    """Where the database is."""
     _engine: sql.Engine = field(repr=False, eq=False)
 
     @classmethod

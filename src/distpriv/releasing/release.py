@@ -62,12 +62,15 @@ class Release:
     intervals: Mapping[str, tuple[float, float]]
     """For each statistic, where the true one is with a probability of 95 %."""
     mechanism: AdditiveMechanism
+    """The noise that was added, and its certificate."""
     joint: Certificate | None
     """What holds for all releases of the dataset together; none without a ledger."""
     dataset: str | None
+    """What the ledger calls the dataset."""
     position: int | None
     """The number of this release among all of the dataset; none without a ledger."""
     time: str | None
+    """When it was written down, in UTC; none without a ledger."""
     repeated: bool
     """Whether the query had been answered before, so that the same answer was shown again."""
 
