@@ -262,9 +262,8 @@ class InvalidModel(InvalidInput):
     `distpriv.model`.
 
     >>> import distpriv as dp
-    >>> dp.gaussian_model(
-    ...     means={"boom": [0, 0], "bust": [1, 0]}, covariances=[[1, 2], [2, 1]], pairs=[("boom", "bust")]
-    ... )
+    >>> means = {"boom": [0, 0], "bust": [1, 0]}
+    >>> dp.gaussian_model(means=means, covariances=[[1, 2], [2, 1]], pairs=[("boom", "bust")])
     Traceback (most recent call last):
     distpriv.errors.InvalidModel: the covariance of scenario 'boom' is indefinite (least eigenvalue -1 in units of
     the standard deviations), so it is no covariance: check its entries.
