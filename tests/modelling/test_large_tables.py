@@ -31,16 +31,12 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def released(source: str, query: dp.Query) -> AdditiveMechanism:
-    model = dp.model(
-        source, query, dp.Share("high", values=(0.4, 0.6)), records=20, pool=100_000, key="id", draws=500
-    )
+    model = dp.model(source, query, dp.Share("high", values=(0.4, 0.6)), records=20, pool=100_000, key="id", draws=500)
     return dp.mechanisms.coupled_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.02), seed=5)
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_pools_of_ten_million_rows_give_the_same_noise_on_both_engines(
-    name: str, lake: Path, spark: object
-) -> None:
+def test_pools_of_ten_million_rows_give_the_same_noise_on_both_engines(name: str, lake: Path, spark: object) -> None:
     del spark  # starts a session, or skips where there is no Java
     here, there = (released(source, QUERIES[name]) for source in (str(lake), f"spark:local[2]?path={lake}"))
     assert here.noise == there.noise
