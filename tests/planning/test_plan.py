@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import pyarrow as pa
 import pytest
@@ -13,7 +14,7 @@ from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertif
 from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.noise.description import noise_from_dict
 from distpriv.noise.laws import GaussianNoise
-from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.candidates import CANDIDATES, Choice
 
 TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
 
@@ -159,6 +160,40 @@ def test_where_nothing_is_proved_at_the_trust_asked_for_there_is_a_table_and_no_
     assert "no mechanism holds" in str(nothing)
     with pytest.raises(NotCertified, match="trust 'sampling'"):
         _ = nothing.mechanism
+
+
+def test_a_plan_chooses_from_the_mechanisms_it_is_given(adult: pa.Table) -> None:
+    model = dp.model(adult, dp.Query(age=dp.mean("age")), SECRET, records=100)
+    options = {"draws": 20_000, "pairing": "independent"}
+    found = dp.plan(model, TARGET, trust="sampling", mechanisms={"coupled_gaussian": options, "bounded": {}}, seed=1)
+    tried = [each.name for each in found.options] + [each.name for each in found.refusals]
+    assert sorted(tried) == ["bounded", "coupled_gaussian"]
+    assert found.mechanism.name == "coupled_gaussian"
+    assert "20,000 coupled draws" in str(found.mechanism.certificate)
+    assert "independently" in str(found.mechanism.certificate)
+
+
+def test_it_is_the_same_choice_as_among_all_if_the_best_is_given() -> None:
+    few = dp.plan(WORKED, TARGET, mechanisms=["certified_gaussian", "certified_laplace"])
+    assert few.mechanism == dp.plan(WORKED, TARGET).mechanism
+    assert len(few.options) == 2
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "message"),
+    [
+        ([], "leave it out"),
+        ("coupled_gaussian", "leave it out"),
+        (["coupled_gausian"], "did you mean 'coupled_gaussian'?"),
+        ({"coupled_gaussian": {"draw": 5}}, "no option 'draw' in a plan: did you mean 'draws'?"),
+        ({"coupled_gaussian": {"seed": 5}}, "no option 'seed' in a plan"),
+        ({"coupled_gaussian": 5}, "must have names"),
+        ({"certified_gaussian": {"draws": 5}}, "no option 'draws' in a plan: it has none."),
+    ],
+)
+def test_mechanisms_that_are_not_there_are_refused(mechanisms: Choice, message: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        dp.plan(WORKED, TARGET, mechanisms=mechanisms)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,25 @@
 """The mechanisms that a plan tries, and the options it tries them with."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv import mechanisms
+from distpriv.errors import InvalidInput
+from distpriv.framework.domains import did_you_mean, items
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights
 
-__all__ = ["CANDIDATES", "Candidate"]
+__all__ = ["CANDIDATES", "Candidate", "Choice", "chosen_from"]
 
 Takes = Literal["weights", "seed"]
+
+Choice = Iterable[str] | Mapping[str, Mapping[str, Any]] | None
+"""Mechanisms by name, with options of their own where they are given; None for all of them."""
 
 
 @frozen(kw_only=True)
@@ -61,3 +67,36 @@ CANDIDATES = (
     Candidate(name="bounded"),
 )
 """All mechanisms of the library, those first that are likely to be chosen."""
+
+
+def chosen_from(known: Sequence[Candidate], choice: Choice) -> tuple[Candidate, ...]:
+    """Return the candidates to try, with the options given for them.
+
+    >>> [found.name for found in chosen_from(CANDIDATES, ["coupled_gaussian"])]
+    ['coupled_gaussian']
+    """
+    if choice is None:
+        return tuple(known)
+    given = dict(choice) if isinstance(choice, Mapping) else {name: {} for name in items(choice)}
+    if not given:
+        raise InvalidInput(f"mechanisms names what a plan may choose from, got {choice!r}: leave it out to try all.")
+    by_name = {candidate.name: candidate for candidate in known}
+    for name in given:
+        if name not in by_name:
+            raise InvalidInput(f"there is no mechanism {name!r}: {did_you_mean(str(name), by_name)}")
+    return tuple(_with_options(by_name[name], options) for name, options in given.items())
+
+
+def _with_options(candidate: Candidate, options: Mapping[str, Any]) -> Candidate:
+    """Return the candidate with other options, or say which one it does not have."""
+    if not isinstance(options, Mapping):
+        raise InvalidInput(
+            f"the options of {candidate.name} must have names, got {options!r}: write {{'draws': 20_000}}."
+        )
+    taken = set(inspect.signature(getattr(mechanisms, candidate.name)).parameters)
+    own = sorted(taken - {"model", "target", "weights", "seed", "progress"})
+    for name in options:
+        if name not in own:
+            cure = did_you_mean(str(name), own) if own else "it has none."
+            raise InvalidInput(f"{candidate.name} has no option {name!r} in a plan: {cure}")
+    return evolve(candidate, options={**candidate.options, **options})

@@ -17,7 +17,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
 from distpriv.planning.option import Option, Refusal, option
 from distpriv.planning.running import run_all
 from distpriv.planning.table import plan_table
@@ -128,6 +128,7 @@ def plan(
     weights: Weights = None,
     *,
     after: Earlier | None = None,
+    mechanisms: Choice = None,
     seed: int | None = None,
     processes: int | None = None,
     progress: Progress = silent,
@@ -143,6 +144,8 @@ def plan(
         weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
         after: earlier releases of the dataset, as `distpriv.earlier_releases` returns them: noise is then widened
             until all releases hold together.
+        mechanisms: names of those to choose from, or their options by name, as in
+            ``{"coupled_gaussian": {"draws": 20_000}}``; all of them when not given.
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
         processes: how many to use; as many as pay off when not given.
         progress: is told how far the work is.
@@ -169,7 +172,8 @@ def plan(
     costs = utility_weights(model, weights)
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
-    results = run_all(CANDIDATES, model, target, costs, seed=seed, processes=processes, progress=progress)
+    candidates = chosen_from(CANDIDATES, mechanisms)
+    results = run_all(candidates, model, target, costs, seed=seed, processes=processes, progress=progress)
     if after is not None:
         results = _all_together(results, after, model, trust, costs)
     options = [found for found in results if isinstance(found, Option)]
