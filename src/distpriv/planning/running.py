@@ -23,6 +23,9 @@ NUMERICAL = (ArithmeticError, ValueError, MemoryError)
 MANY_PAIRS = 20
 MANY_STATISTICS = 8
 
+FEW_CANDIDATES = 2
+"""So few are done before a process has started."""
+
 
 def attempt(
     candidate: Candidate, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int | None
@@ -52,7 +55,7 @@ def run_all(
     progress: Progress,
 ) -> list[Option | Refusal]:
     """Run all of them, in any order, and return what came of each in the order given."""
-    workers = _workers(model) if processes is None else processes - 1
+    workers = _workers(model) if processes is None and len(candidates) > FEW_CANDIDATES else (processes or 1) - 1
     found: dict[str, Option | Refusal] = {}
     progress("planning", 0, len(candidates))
 
