@@ -1,0 +1,123 @@
+"""The pages of the worked examples quote what the examples found."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts.example_numbers import EXAMPLES, PAGES, with_output
+from scripts.example_numbers import TARGET as NUMBERS
+
+from distpriv.guarantees.mean_bound import least_draws
+from distpriv.mechanisms.calibration import FAILURE, ROUNDING
+from examples import company, hospital, regression
+
+RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
+
+QUOTED = {
+    "census": [
+        "Without noise the best attacker is right in {undefended_accuracy:.1%} of cases",
+        "no attacker with even odds is right more often than in {audit[ceiling]:.1%} of cases",
+        "the bound on the δ of `expected_value_laplace` is {claims[expected_value_laplace][delta]:.2g}",
+        "$δ = {claims[directional_uncertainty][delta]:.2g}$",
+        "is right in {paper_audit[attacks][lattice][1]:.1%} of cases, as often as without any noise",
+        "with an error of {claims[expected_value_gaussian][error]:.1f} and {claims[eigenvector_gaussian][error]:.1f}",
+        "`certified_laplace` has an error of {claims[certified_laplace][error]:.1f}",
+        "The attacker falls from {audit[attacks][bayes][0]:.1%} to {audit[attacks][bayes][1]:.1%}",
+        "brings him down to {paper_audit[attacks][naive][1]:.1%}",
+        "within {half_widths[mean_age]:.1f} years",
+        "within {half_widths[never_married]:.1f} persons",
+    ],
+    "company": [
+        "the attacker is right in {alone[businesses][undefended_accuracy]:.1%} of cases",
+        "noise of {alone[businesses][errors][mean_spend]:.1f} on a mean spending of {means[mean_spend]:.1f}",
+        "to bring him down to {alone[businesses][accuracy]:.1%}",
+        "**Abroad** is nearly hidden already: {alone[abroad][undefended_accuracy]:.1%}",
+        "noise of {together[errors][mean_calls]:.2f} on a mean of {means[mean_calls]:.1f}",
+        "falls from {together[errors][mean_calls]:.2f} to {weighted[errors][mean_calls]:.2f}",
+        "rises from {together[errors][recommending]:.1f} to {weighted[errors][recommending]:.1f}",
+        "of about {means[recommending]:.0f}.",
+        "is right in at most {weighted[accuracy]:.1%} of cases either way",
+        "falls from {audits[businesses][attacks][bayes][0]:.1%} to {audits[businesses][attacks][bayes][1]:.1%}",
+        "the reseller from {audits[reseller][attacks][bayes][0]:.1%} to {audits[reseller][attacks][bayes][1]:.1%}",
+        "those abroad from {audits[abroad][attacks][bayes][0]:.1%} to {audits[abroad][attacks][bayes][1]:.1%}",
+        "The target allows {audits[abroad][ceiling]:.1%}",
+    ],
+    "hospital": [
+        "is up to {distance_from_normal:.2f} away",
+        "is right in {gaussian_audit[attacks][lattice][1]:.1%} of cases",
+        "its ε is at least {gaussian_audit[epsilon_lower_bound]:.2f}",
+        "about {medians[median_stay]:.1f} days | median cost, about {medians[median_cost]:.0f} euros",
+        "| {options[certified_gaussian][stay_error]:.2f} | {options[certified_gaussian][cost_error]:.0f} |",
+        "| {options[coupled_gaussian][stay_error]:.2f} | {options[coupled_gaussian][cost_error]:.0f} |",
+        "the best one falls from {audit[before]:.1%} to {audit[after]:.1%}",
+        "where $(1, 0.01)$ allows {audit[ceiling]:.1%}",
+    ],
+    "regression": [
+        "So the attacker is right in {plain[audit][before]:.1%} of cases",
+        "the best attack drops to {plain[audit][after]:.1%}",
+        "is right in more than {plain[audit][ceiling]:.1%} of cases",
+        "an intercept that is off by {plain[errors][0]:.2f} spoils",
+        "was right about {plain[clean_accuracy]:.1%} of persons is right about {plain[noisy_accuracy][1]:.1%}",
+        "one release in ten falls below {plain[noisy_accuracy][0]:.1%}",
+        "The attacker's {plain[audit][before]:.1%} become {balanced[audit][before]:.1%}",
+        "{balanced[errors][0]:.2f} instead of {plain[errors][0]:.2f}",
+        "{balanced[clean_accuracy]:.1%} without noise and {balanced[noisy_accuracy][1]:.1%} with it",
+        "nine releases in ten are above {balanced[noisy_accuracy][0]:.1%}",
+        "With {more_draws[draws]:,} the noise in the intercept is {more_draws[errors][0]:.2f}",
+        "instead of {balanced[errors][0]:.2f}. A smaller δ",
+    ],
+}
+"""What pages say, with the places where numbers stand."""
+
+
+def page_of(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+def prose(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def quotable(value: Any) -> Any:
+    """Return recorded numbers so that a sentence can name them: lists of mechanisms by name, the best attack."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return {each["mechanism"]: quotable(each) for each in value}
+    if not isinstance(value, dict):
+        return value
+    found = {key: quotable(each) for key, each in value.items()}
+    if "attacks" in value:
+        found["before"], found["after"] = (max(pair[k] for pair in value["attacks"].values()) for k in (0, 1))
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_page_shows_what_its_example_prints(name: str) -> None:
+    page = page_of(name)
+    assert with_output(page, RECORDED[name]["printed"]) == page
+    assert f"python examples/{name}.py" in page
+    assert f"../images/examples/{name}.svg" in page
+    assert (NUMBERS.parent / f"{name}.svg").exists()
+
+
+@pytest.mark.parametrize(("name", "sentence"), [(name, each) for name, several in QUOTED.items() for each in several])
+def test_a_sentence_has_the_numbers_that_were_found(name: str, sentence: str) -> None:
+    told = re.sub(r"(?<=\d)%", " %", sentence.format(**quotable(RECORDED[name])))
+    assert told in prose(page_of(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("company", Path(company.__file__)), ("hospital", Path(hospital.__file__))],
+)
+def test_the_data_of_a_page_are_those_of_its_example(name: str, source: Path) -> None:
+    function = re.search(r"^def \w+\(.*?(?=^\S)", source.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert function is not None
+    assert function.group().strip() in page_of(name)
+
+
+def test_the_page_of_the_regression_knows_how_many_draws_are_needed() -> None:
+    delta = regression.TARGET.delta
+    least = least_draws(delta * (1 - FAILURE) * (1 - ROUNDING), delta * FAILURE)
+    assert f"at least {least} draws are needed" in prose(page_of("regression"))
