@@ -102,27 +102,29 @@ class Regression:
     """The balanced coefficients with noise; drawn anew on every run."""
 
 
-def publish(table: pa.Table, *, balanced: bool, draws: int = DRAWS) -> tuple[dp.Plan, Published]:
-    """Plan the release of a regression, attack it, and see what it still predicts."""
-    statistic = dp.function(
-        partial(logistic_regression, balanced=balanced), columns=[*FEATURES, "high"], size=len(FEATURES) + 1
-    )
+def planned(table: pa.Table, *, balanced: bool, draws: int = DRAWS) -> dp.Plan:
+    """Plan the release of a regression."""
+    fit = partial(logistic_regression, balanced=balanced)
+    statistic = dp.function(fit, columns=[*FEATURES, "high"], size=len(FEATURES) + 1)
     model = dp.model(table, dp.Query(beta=statistic), SECRET, records=RECORDS, draws=1000)
     mechanisms = {"coupled_gaussian": {"draws": draws, "pairing": "independent"}}
     # A seed makes the example repeatable. Leave it out for data that matter: then nobody can have chosen it.
-    plan = dp.plan(model, TARGET, trust="sampling", mechanisms=mechanisms, seed=7, processes=1)
-    noise = plan.mechanism.noise
-    audit = dp.audit(plan, shadows=2000, releases=4000, seed=1)
-    trained = model.samples(model.protected_pairs[0][0], 200, seed=3)
+    return dp.plan(model, TARGET, trust="sampling", mechanisms=mechanisms, seed=7)
+
+
+def published(plan: dp.Plan, table: pa.Table) -> Published:
+    """Attack releases of a regression, and see what they still predict."""
+    noise, first = plan.mechanism.noise, plan.model.protected_pairs[0][0]
+    trained = plan.model.samples(first, 200, seed=3)
     clean = [accuracy(coefficients, table) for coefficients in trained]
     noisy = [accuracy(coefficients, table) for coefficients in trained + noise.simulate(len(trained), 5)]
     low, middle, high = np.quantile(noisy, [0.1, 0.5, 0.9]).tolist()
-    return plan, Published(
+    return Published(
         errors=tuple(np.sqrt(np.diag(noise.covariance)).tolist()),
         coefficients=tuple(trained.mean(axis=0).tolist()),
         certificate_holds=plan.mechanism.certificate.holds,
         trust=plan.mechanism.certificate.trust,
-        audit=audit,
+        audit=dp.audit(plan, shadows=2000, releases=4000, seed=1),
         clean_accuracy=float(np.mean(clean)),
         noisy_accuracy=(low, middle, high),
     )
@@ -153,9 +155,10 @@ def split(table: pa.Table) -> tuple[pa.Table, pa.Table]:
 def main() -> Regression:
     """Tell the story, and return its numbers."""
     public, private = split(people())
-    _, plain = publish(public, balanced=False)
+    plain = published(planned(public, balanced=False), public)
     show("plain", plain)
-    plan, balanced = publish(public, balanced=True)
+    plan = planned(public, balanced=True)
+    balanced = published(plan, public)
     show("balanced", balanced)
     release = dp.release(plan, private, ledger=None)
     predicts = accuracy(np.array(list(release.values.values())), public)

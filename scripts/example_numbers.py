@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "images" / "examples" / "numbers.json"
@@ -75,8 +76,8 @@ def with_output(page: str, printed: str) -> str:
 def more_draws() -> dict[str, Any]:
     """Return the noise of the balanced regression when more is drawn."""
     public, _ = regression.split(regression.people())
-    _, found = regression.publish(public, balanced=True, draws=MORE_DRAWS)
-    return {"draws": MORE_DRAWS, "errors": [rounded(error) for error in found.errors]}
+    variances = np.diag(regression.planned(public, balanced=True, draws=MORE_DRAWS).mechanism.noise.covariance)
+    return {"draws": MORE_DRAWS, "errors": [rounded(error) for error in np.sqrt(variances).tolist()]}
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ def regression_picture() -> Figure:
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.2), layout="constrained", sharex=True, sharey=True)
     clouds: dict[str, list[Any]] = {}
     for balanced in (False, True):
-        plan, _ = regression.publish(public, balanced=balanced)
-        samples = [plan.model.samples(name, 300, seed=9) for name in plan.model.distributions]
+        plan = regression.planned(public, balanced=balanced)
+        samples = [plan.model.samples(name, 120, seed=9) for name in plan.model.distributions]
         clouds["balanced" if balanced else "plain"] = samples
         if balanced:
             noise = [plan.mechanism.noise.simulate(len(each), seed) for seed, each in enumerate(samples)]

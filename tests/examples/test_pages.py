@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import norm
 from scripts.example_numbers import EXAMPLES, PAGES, with_output
 from scripts.example_numbers import TARGET as NUMBERS
 
@@ -20,7 +21,7 @@ QUOTED = {
         "Without noise the best attacker is right in {undefended_accuracy:.1%} of cases",
         "no attacker with even odds is right more often than in {audit[ceiling]:.1%} of cases",
         "the bound on the δ of `expected_value_laplace` is {claims[expected_value_laplace][delta]:.2g}",
-        "$δ = {claims[directional_uncertainty][delta]:.2g}$",
+        "its δ is {claims[directional_uncertainty][delta]:.2g}",
         "is right in {paper_audit[attacks][lattice][1]:.1%} of cases, as often as without any noise",
         "with an error of {claims[expected_value_gaussian][error]:.1f} and {claims[eigenvector_gaussian][error]:.1f}",
         "`certified_laplace` has an error of {claims[certified_laplace][error]:.1f}",
@@ -105,6 +106,28 @@ def test_a_page_shows_what_its_example_prints(name: str) -> None:
 def test_a_sentence_has_the_numbers_that_were_found(name: str, sentence: str) -> None:
     told = re.sub(r"(?<=\d)%", " %", sentence.format(**quotable(RECORDED[name])))
     assert told in prose(page_of(name))
+
+
+def test_noise_as_a_share_of_its_statistic_is_what_was_found() -> None:
+    recorded = quotable(RECORDED["hospital"])
+    noise, medians = recorded["options"]["coupled_gaussian"], recorded["medians"]
+    stay, cost = noise["stay_error"] / medians["median_stay"], noise["cost_error"] / medians["median_cost"]
+    told = f"The noise is {100 * cost:.0f} % of the cost, and {100 * stay:.0f} % of the stay"
+    assert told in prose(page_of("hospital"))
+    assert f"an interval of ± {norm.ppf(0.975) * noise['stay_error']:.1f} days" in prose(page_of("hospital"))
+
+
+def test_the_picture_of_the_company_is_described_as_it_is() -> None:
+    recorded = RECORDED["company"]
+
+    def share(costs: str, statistic: str) -> str:
+        return f"{100 * recorded[costs]['errors'][statistic] / recorded['means'][statistic]:.0f} %"
+
+    page = prose(page_of("company"))
+    calls, recommending = "mean_calls", "recommending"
+    assert f"Spending needs {share('together', 'mean_spend')} because of the businesses" in page
+    assert f"calls need {share('together', calls)} because of the reseller, and {share('weighted', calls)} with" in page
+    assert f"go from {share('together', recommending)} to {share('weighted', recommending)}" in page
 
 
 @pytest.mark.parametrize(
