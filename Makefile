@@ -10,6 +10,9 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/distpriv demo
 
+# Two workers share two cores: threads of the linear algebra on top would only wait for each other.
+test test-slow: export OPENBLAS_NUM_THREADS = 1
+
 test: $(READY)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow"
 

@@ -247,7 +247,8 @@ class RowSimulator:
         same_share = isinstance(first, ShareScenario) and isinstance(second, ShareScenario)
         if not same_share or first.predicate != second.predicate:  # type: ignore[union-attr]
             raise InvalidModel(
-                f"the scenarios {pair[0]!r} and {pair[1]!r} are not shares of one predicate: only such pairs can be coupled."
+                f"the scenarios {pair[0]!r} and {pair[1]!r} are not shares of one predicate: only such "
+                "pairs can be coupled."
             )
         assert isinstance(first, ShareScenario)
         assert isinstance(second, ShareScenario)
