@@ -128,8 +128,13 @@ class ReferenceTable:
         return self._pools[predicate]
 
     def held(self, predicate: str | None) -> int | None:
-        """Return how many rows of each stratum are held; nothing where all of them are."""
-        return self.pooling.held([stratum.rows for stratum in self.moments(predicate).values()])
+        """Return how many rows of each stratum are held; nothing where all of them are.
+
+        If the strata of one predicate are samples, those of all are: noise is calibrated on all of them in one way.
+        """
+        each = [self.moments(text).values() for text in dict.fromkeys([*self.predicates, predicate])]
+        found = [self.pooling.held([stratum.rows for stratum in strata]) for strata in each]
+        return next((rows for rows in found if rows is not None), None)
 
     def pooled_for(self, purpose: str, seed: int) -> Self:
         """Return the same table with other pools, which are independent of those of this one."""
@@ -144,12 +149,13 @@ class ReferenceTable:
         counts = {side: moments[side].rows for side in (True, False) if side in moments}
         spare = 0.0
         while True:
-            spare += 6 * held**0.5 + 20
+            spare = 2 * spare + 6 * held**0.5 + 20
             below = {side: hash_below((held + spare) / count) for side, count in counts.items()}
             query = self.select.hashed(self.engine.row_number, self.pooling.salt(predicate), predicate, below)
             table = self.engine.select(query).sort_by("h")
             strata = self._pool(table).positions
             places = [strata(predicate, side) for side in counts]
+            self._refuse_changed(counts, {side: len(p) for side, p in zip(counts, places, strict=True)}, below)
             if all(len(p) >= min(held, n) for p, n in zip(places, counts.values(), strict=True)):
                 break
         self._refuse_ambiguous_key(table["h"])
@@ -268,6 +274,15 @@ class ReferenceTable:
             f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
             "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
         )
+
+    def _refuse_changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
+        """Refuse a table that has other rows than were counted, where all of a stratum were read."""
+        for side, count in counts.items():
+            if below[side] == hash_below(1.0) and read[side] != count:
+                raise InvalidSource(
+                    f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
+                    "that does not change while it is read."
+                )
 
     def _refuse_ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
         in_order = hashes.combine_chunks()
