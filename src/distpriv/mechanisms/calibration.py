@@ -24,7 +24,7 @@ from distpriv.guarantees.mean_bound import average_evidence, best_bet, least_dra
 from distpriv.mechanisms.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
-from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
 from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress
@@ -269,6 +269,8 @@ def calibration(
     groups = tuple(rows.difference_groups(model.protected_pairs))
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
+    if pairing == "transport" and rows.pools():
+        refuse_transport_of_samples()
     laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)

@@ -6,7 +6,7 @@ the difference of the released statistics is the work of the k swapped rows alon
 """
 
 from functools import partial
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from attrs import frozen
@@ -35,6 +35,7 @@ __all__ = [
     "coupled_block",
     "draw_coupled_rows",
     "evaluate_coupled",
+    "refuse_transport_of_samples",
     "row_features",
     "sample_coupled",
     "unpaired_column",
@@ -168,6 +169,14 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     features = np.array([*pool.numbers, *pool.columns.values()], dtype=np.float64)
     spread = features.std(axis=1)[:, np.newaxis]
     return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)
+
+
+def refuse_transport_of_samples() -> NoReturn:
+    """Refuse to pair rows by looking at all of them where datasets must not have been looked at."""
+    raise InvalidModel(
+        "rows cannot be paired by transport where only samples of the strata are held: use pairing='independent', or "
+        "hold all rows with pool=…."
+    )
 
 
 def unpaired_column(query: Query, pool: RowPool) -> str | None:

@@ -9,7 +9,14 @@ from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
-from distpriv.modelling.coupling import Pairing, Swap, row_features, sample_coupled, unpaired_column
+from distpriv.modelling.coupling import (
+    Pairing,
+    Swap,
+    refuse_transport_of_samples,
+    row_features,
+    sample_coupled,
+    unpaired_column,
+)
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
 from distpriv.modelling.pooled_differences import PooledSwap
 from distpriv.modelling.reference import Missing, ReferenceTable
@@ -255,10 +262,7 @@ class RowSimulator:
         for name in pair:
             self._strata(name)
         if pairing == "transport" and self._held(pair[0]) is not None:
-            raise InvalidModel(
-                "rows cannot be paired by transport where only samples of the strata are held: use "
-                "pairing='independent', or hold all rows with pool=…."
-            )
+            refuse_transport_of_samples()
         fewer, more = sorted((first.positives, second.positives))
         first_has_more = first.positives > second.positives
         positives, negatives = (self._positions(pair[0], first.predicate, side) for side in (True, False))
