@@ -195,7 +195,33 @@ def _no_draws(bundle: dict[str, Any]) -> None:
     bundle["evidence"]["drawn"]["release"] = None
 
 
-@pytest.mark.parametrize("change", [_other_bet, _longer, _fewer, _no_laws, _no_draws])
+def _drawn_with(**changed: Any) -> Callable[[dict[str, Any]], None]:
+    def change(bundle: dict[str, Any]) -> None:
+        bundle["evidence"]["drawn"]["release"].update(changed)
+
+    return change
+
+
+def _rounds_of_other_bets(bundle: dict[str, Any]) -> None:
+    drawn = bundle["evidence"]["drawn"]["release"]
+    drawn["rounds"] = 2
+    drawn["laws"] = [{**law, "bet": law["bet"] * share} for law in drawn["laws"] for share in (1, 0.999)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _other_bet,
+        _longer,
+        _fewer,
+        _no_laws,
+        _no_draws,
+        _rounds_of_other_bets,
+        *(_drawn_with(scale=scale) for scale in ("nan", "inf", 0.0, -1.0)),
+        *(_drawn_with(measure=measure) for measure in ("laplace", "delta", "none")),
+        *(_drawn_with(rounds=rounds) for rounds in (0, -1, 2)),
+    ],
+)
 def test_draws_that_show_nothing_are_found_out(
     bundles: Callable[[str], Path], change: Callable[[dict[str, Any]], None], tmp_path: Path
 ) -> None:

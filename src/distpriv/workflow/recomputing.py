@@ -98,6 +98,7 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
     _require_no_narrower(claim.noise, drawn.noise)
     if not math.isclose(drawn.epsilon, claim.within.epsilon, rel_tol=ROUNDING):
         raise InvalidInput(f"the draws were tested at epsilon = {drawn.epsilon:g}, not at that of the target.")
+    _require_its_units(drawn)
     needed = _laws(claim.model)
     if drawn.rounds < 1 or len(drawn.laws) % drawn.rounds:
         raise InvalidInput(f"{len(drawn.laws)} histograms of draws are no {drawn.rounds} rounds of every law.")
@@ -112,9 +113,23 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
             if not 0 <= law.bet * (1 - drawn.limit) < 1 or (law.counts < 0).any() or law.bet != rounds[0].bet:
                 raise InvalidInput("a bet or a count of the draws is out of its range.")
         evidence = [log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds]
-        if average_evidence(evidence) < wanted * (1 - ROUNDING):
+        if not average_evidence(evidence) >= wanted * (1 - ROUNDING):  # what is no number shows nothing either
             raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
     return drawn.limit + drawn.failure
+
+
+def _require_its_units(drawn: Drawn) -> None:
+    """Refuse lengths that are not of the kind that noise is measured by, or a scale that it cannot have."""
+    if drawn.measure == "delta":
+        fits = drawn.scale == 1
+    elif isinstance(drawn.noise, NoNoise):
+        fits = drawn.scale == 0
+    else:
+        kind = drawn.noise if 0 < drawn.scale < math.inf else None
+        fits = isinstance(kind, GaussianNoise) and drawn.measure == "gaussian"
+        fits = fits or (isinstance(kind, LaplaceNoise) and drawn.measure == "laplace")
+    if not fits:
+        raise InvalidInput(f"draws of {drawn.measure!r} at a scale of {drawn.scale:g} are not those of the noise.")
 
 
 def _deltas(drawn: Drawn, law: DrawnLaw) -> Floats:

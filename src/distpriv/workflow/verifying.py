@@ -23,7 +23,8 @@ NEAR = 1e-6
 
 NOT_CHECKED = (
     "not checked, as a bundle cannot show it: that the values are those that were drawn, that the private table was "
-    "the one meant, and that the moments are those of the reference"
+    "the one meant, that the moments are those of the reference, and that coupled draws are all that were made of it, "
+    "with bets that others chose"
 )
 
 
