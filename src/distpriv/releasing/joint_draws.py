@@ -7,6 +7,7 @@ the lesser of s and ε. The mean is tested as in `mechanisms/calibration.py`: a 
 and whose evidence only grows when noise is widened, so that the least factor that passes may be searched for.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from typing import Self
@@ -15,7 +16,9 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
@@ -48,7 +51,8 @@ class JointDraws:
     @classmethod
     def of(cls, model: QueryModel, old: NoiseLaw, new: NoiseLaw, target: PrivacyTarget, seed: int | None) -> Self:
         """Draw, once to fix the bets and once to test."""
-        plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=seed, progress=silent)
+        own = None if seed is None else _own_seed(seed, old)
+        plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=own, progress=silent)
 
         def measure(differences: Floats) -> Floats:
             return _lengths(old, new, differences)
@@ -92,6 +96,13 @@ class JointDraws:
         """Return the bounds on δ of all draws, each rounded up as it will be written down."""
         rounded = Lengths.rounded_up(_deltas(self.target.epsilon, moves, factor))
         return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
+
+
+def _own_seed(seed: int, old: NoiseLaw) -> int:
+    """Return a seed for draws that no noise was chosen by, though noise may have been chosen with the same seed."""
+    seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
+    named = f"a joint release\0{seed}\0{old.dimension}"
+    return int(hashlib.sha256(named.encode()).hexdigest()[:15], 16)
 
 
 def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
