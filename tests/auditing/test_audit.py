@@ -176,12 +176,13 @@ def test_a_small_reference_table_does_not_make_a_sound_mechanism_fail() -> None:
     assert "bounds are about datasets of all reference rows" in report.populations
 
 
-def test_an_audit_on_samples_of_the_rows_says_that_it_is_about_these() -> None:
+def test_bounds_on_samples_of_the_rows_are_about_all_rows_and_rest_on_independent_datasets() -> None:
     model = dp.model(small_table(600), dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.4, 0.6)), records=10, pool=100)
     mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
     report = audit(mechanism, model=model, releases=400, attacks=["bayes"])
-    assert "datasets drawn from a sample of them, 100 of 300 rows where s is satisfied" in report.populations
-    assert "all reference rows" not in report.populations
+    assert "bounds are about datasets of all reference rows, as the certificate is" in report.populations
+    assert "no more than 16 of either scenario" in report.populations  # 100 rows, six to a dataset
+    assert "100 of 300 rows where s is satisfied" in report.populations
 
 
 def test_shadows_and_tests_may_come_from_a_source_of_their_own() -> None:

@@ -14,6 +14,7 @@ from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.pooled_samples import IndependentDatasets
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress
 
@@ -54,19 +55,25 @@ def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress:
     for part in (shadow, test):
         _refuse_too_few(part, pair)
     where = "the reference rows" if source is None else "the source"
-    pools = simulator.pools()
-    law = (
-        f"drawn from a sample of them, {'; '.join(pools)}, where the certificate is about all of them"
-        if pools
-        else "of all reference rows, as the certificate is"
-    )
+    reference, law = _modelled_law(evolve(simulator, progress=progress), pair, seed)
     return Populations(
         shadow=shadow,
         test=test,
-        reference=evolve(simulator, progress=progress),
+        reference=reference,
         description=f"shadows are drawn from one half of {where} and tests from the other; bounds are about datasets "
-        f"{law}",
+        f"of all reference rows, as the certificate is{law}",
     )
+
+
+def _modelled_law(rows: RowSimulator, pair: Pair, seed: int) -> tuple[Population, str]:
+    """Return where datasets of all rows are drawn from, and what is to be said where these are not held."""
+    held = rows.pools()
+    if not held:
+        return rows, ""
+    independent = IndependentDatasets(rows=rows.repooled("audit", seed))
+    rooms = [room for name in pair if (room := independent.room(name)) is not None]
+    most = f", of no more than {min(rooms):,} of either scenario," if rooms else ""
+    return independent, f"{most} by independent draws from samples of them: {'; '.join(held)}"
 
 
 def _refuse_too_few(part: RowSimulator, pair: Pair) -> None:

@@ -13,7 +13,10 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["average_evidence", "best_bet", "least_draws", "log_evidence"]
+__all__ = ["CHOICES", "average_evidence", "best_bet", "least_draws", "log_evidence"]
+
+CHOICES = 2
+"""Of how many noises that are tested on draws one may be chosen: who takes the better of two is misled by either."""
 
 NEAR = 1 - 1e-9
 """How near a bet may come to the largest, at which a single 1 loses everything."""

@@ -20,7 +20,7 @@ from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
-from distpriv.guarantees.mean_bound import average_evidence, best_bet, least_draws, log_evidence
+from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
 from distpriv.mechanisms.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
@@ -68,12 +68,17 @@ class Calibration:
     seed: int
     seed_given: bool
     failure: float
-    """The chance that the draws mislead, all laws together; it counts into δ."""
+    """The chance that the draws mislead, all laws and both coupled mechanisms together; it counts into δ."""
     limit: float
     """What is left of δ."""
     rounding: Floats = array_field()
     """By how much each statistic of a dataset may be rounded, however its rows are summed."""
     progress: Progress
+
+    @property
+    def each(self) -> float:
+        """The chance that the draws of one law mislead: one of several, of noise that is one of two to choose from."""
+        return self.failure / (CHOICES * self.laws)
 
     def shape_differences(self) -> list[Floats]:
         """Draw the differences of every law that choose the shape of the noise."""
@@ -88,7 +93,7 @@ class Calibration:
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
         drawn = [[Lengths.rounded_up(lengths) for lengths in law] for law in self.tests(measure)]
-        wanted = math.log(self.laws / self.failure)
+        wanted = -math.log(self.each)
         found = 0.0
         for rounds, bet in zip(drawn, bets, strict=True):
 
@@ -139,7 +144,7 @@ class Calibration:
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win."""
-        failure = self.failure / self.laws
+        failure = self.each
         start = pilot_scale(pilot, curve, self.limit)
         bets: list[float] = []
         for _ in range(4):
@@ -265,7 +270,7 @@ def calibration(
     given = seed is not None
     seed = secrets.randbits(63) if seed is None else seed
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
-    rows = model.rows().calibrating(seed)
+    rows = model.rows().calibrating(seed, model.protected_pairs)
     groups = tuple(rows.difference_groups(model.protected_pairs))
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
@@ -274,8 +279,8 @@ def calibration(
     laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)
-    drawn, fewer = how_many(model, laws, limit, failure / laws, draws)
-    drawn, pools = pools_of(rows, groups, drawn, least_draws(limit, failure / laws))
+    drawn, fewer = how_many(model, laws, limit, failure / (CHOICES * laws), draws)
+    drawn, pools = pools_of(rows, groups, drawn, least_draws(limit, failure / (CHOICES * laws)))
     return Calibration(
         rows=rows,
         groups=groups,

@@ -119,8 +119,8 @@ class Simulator(Protocol):
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws."""
 
-    def calibrating(self, seed: int) -> "Simulator":
-        """Return a simulator to calibrate noise with, whose pools nothing else has been drawn from."""
+    def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> "Simulator":
+        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
 
     def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
         """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""

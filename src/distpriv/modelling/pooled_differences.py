@@ -45,7 +45,7 @@ class PooledSwap:
         swap: Swap,
         *,
         out_is_positive: bool,
-        positives: Sequence[int],
+        positives: Sequence[tuple[int, ...]],
         records: int,
         replacement: bool,
     ) -> Self:
@@ -59,20 +59,21 @@ class PooledSwap:
             pool: samples of the strata.
             swap: how many rows datasets swap and have in common, and where in the pool those of each stratum are.
             out_is_positive: whether the first stratum is the one that satisfies the predicate.
-            positives: how many rows satisfy it in each scenario of the predicate.
+            positives: how many rows satisfy it in the two scenarios of every pair of the predicate.
             records: how many rows a dataset has.
             replacement: whether a row may be in a dataset twice.
         """
         assert pool.populations is not None
         means = moved_by_swapped_rows(query)
-        largest = {True: max(positives), False: records - min(positives)}
+        largest = {True: max(map(max, positives)), False: records - min(map(min, positives))}
+        widest = max(max(pair) - min(pair) for pair in positives)
         sides = ((swap.out, swap.common_out, out_is_positive), (swap.into, swap.common_into, not out_is_positive))
         out, into = (
             StratumPool(
                 rows=rows,
                 population=pool.populations[side],
                 size=swap.swapped if means else swap.swapped + common,
-                pilot_size=max(positives) - min(positives) if means else largest[side],
+                pilot_size=widest if means else largest[side],
             )
             for rows, common, side in sides
         )

@@ -19,6 +19,7 @@ from distpriv.modelling.coupling import (
 )
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
 from distpriv.modelling.pooled_differences import PooledSwap
+from distpriv.modelling.pools import StratumPool
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Executors, Stratum, sample_query
@@ -56,6 +57,8 @@ class RowSimulator:
     progress: Progress = silent
     part: tuple[Split, int] | None = None
     """Which rows to draw from, a split and a number of a part; all of them when there is none."""
+    protected: tuple[Pair, ...] = ()
+    """The pairs that noise is calibrated for; all pairs of scenarios where none are named."""
     _pairings: dict[str, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
 
@@ -93,7 +96,7 @@ class RowSimulator:
         """Draw datasets of a scenario and evaluate the query on each."""
         return sample_query(
             self.query,
-            self._pool(scenario),
+            self.pool(scenario),
             self._strata(scenario),
             draws,
             seed=seed,
@@ -108,7 +111,7 @@ class RowSimulator:
         """Draw coupled datasets of two scenarios of one Share and evaluate the query on both."""
         return sample_coupled(
             self.query,
-            self._pool(pair[0]),
+            self.pool(pair[0]),
             self.swap(pair, pairing),
             draws,
             seed=seed,
@@ -135,7 +138,7 @@ class RowSimulator:
         swaps = [self.swap(pair, pairing) for pair in pairs]
         return measure_differences(
             self.query,
-            self._pool(pairs[0][0]),
+            self.pool(pairs[0][0]),
             widest(swaps),
             draws,
             records=self.scenarios[pairs[0][0]].records,
@@ -149,12 +152,25 @@ class RowSimulator:
             progress=progress or self.progress,
         )
 
-    def calibrating(self, seed: int) -> Self:
-        """Return a simulator to calibrate noise with, whose pools, if it has any, nothing else has been drawn from."""
+    def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
+        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
+        return evolve(self.repooled("calibration", seed), protected=tuple(pairs))
+
+    def repooled(self, purpose: str, seed: int) -> Self:
+        """Return the same simulator with other pools, if it has any, that are independent of these."""
         again: dict[int, ReferenceTable] = {}
         for table in self.tables.values():
-            again.setdefault(id(table), table.pooled_for("calibration", seed))
+            again.setdefault(id(table), table.pooled_for(purpose, seed))
         return evolve(self, tables={name: again[id(table)] for name, table in self.tables.items()})
+
+    def pooled_strata(self, name: str) -> list[StratumPool]:
+        """Return the strata of a scenario of which samples are held."""
+        populations = self.pool(name).populations
+        assert populations is not None
+        return [
+            StratumPool(rows=stratum.rows, population=populations[side], size=stratum.size, pilot_size=stratum.size)
+            for stratum, side in zip(self._strata(name), (True, False), strict=False)
+        ]
 
     def pooled_differences(
         self,
@@ -188,13 +204,18 @@ class RowSimulator:
     def _pooled_swap(self, pairs: Sequence[Pair]) -> PooledSwap:
         """Return how to draw differences that serve all of these pairs from pools."""
         first, second = (self.scenarios[name] for name in pairs[0])
-        same = [s for s in self.scenarios.values() if isinstance(s, ShareScenario) and s.predicate == _predicate(first)]
+        named = self.protected or [(one, other) for one in self.scenarios for other in self.scenarios]
+        counts = [
+            tuple(self._positives(name) for name in pair)
+            for pair in named
+            if all(_predicate(self.scenarios[name]) == _predicate(first) for name in pair)
+        ]
         return PooledSwap.of(
             self.query,
-            self._pool(first.name),
+            self.pool(first.name),
             widest([self.swap(pair, "independent") for pair in pairs]),
             out_is_positive=self._positives(first.name) > self._positives(second.name),
-            positives=[s.positives for s in same],
+            positives=counts,
             records=first.records,
             replacement=self.replacement,
         )
@@ -215,7 +236,8 @@ class RowSimulator:
         """Return how many rows of each of a scenario's strata are held; nothing where all of them are."""
         return self.tables[name].held(_predicate(self.scenarios[name]))
 
-    def _pool(self, name: str) -> RowPool:
+    def pool(self, name: str) -> RowPool:
+        """Return the rows in memory that a scenario draws from."""
         return self.tables[name].pool_of(_predicate(self.scenarios[name]))
 
     @property
@@ -246,7 +268,7 @@ class RowSimulator:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
         if self._held(pair[0]) is not None:
             return "independent"
-        return "transport" if unpaired_column(self.query, self._pool(pair[0])) is None else "independent"
+        return "transport" if unpaired_column(self.query, self.pool(pair[0])) is None else "independent"
 
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
@@ -278,7 +300,7 @@ class RowSimulator:
 
     def _pairing(self, scenario: ShareScenario, positives_first: bool) -> RowPairing:
         """Return the pairing of the strata, found once for each predicate."""
-        pool = self._pool(scenario.name)
+        pool = self.pool(scenario.name)
         if scenario.predicate not in self._pairings:
             features = row_features(self.query, pool, scenario.records)
             rows = [self._positions(scenario.name, scenario.predicate, side) for side in (True, False)]

@@ -16,6 +16,7 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.pooling import Pooling
 from distpriv.noise.description import noise_from_dict, noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
@@ -335,7 +336,11 @@ def _fingerprint(model: QueryModel) -> str:
         model.protected_pairs,
         [provenance.method, provenance.records, provenance.replacement, provenance.draws, provenance.seed],
         [provenance.sources, provenance.missing],
-        *([[provenance.pools, provenance.pooling.key]] if provenance.pools else []),
+        *(
+            [[provenance.pooling.rows, provenance.pooling.key]]
+            if provenance.pooling != Pooling(seed=provenance.pooling.seed)
+            else []
+        ),
     ]
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 

@@ -15,7 +15,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
-from distpriv.guarantees.mean_bound import average_evidence, log_evidence
+from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.lengths import Lengths
@@ -107,7 +107,7 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
         raise InvalidInput(f"{len(laws)} laws of differences were drawn, and the protected pairs have {needed}.")
     if not 0 < drawn.limit < 1 or not 0 < drawn.failure < 1:
         raise InvalidInput("the limit and the chance of being misled must be between 0 and 1.")
-    wanted = math.log(len(laws) / drawn.failure)
+    wanted = math.log(CHOICES * len(laws) / drawn.failure)
     for rounds in laws:
         for law in rounds:
             if not 0 <= law.bet * (1 - drawn.limit) < 1 or (law.counts < 0).any() or law.bet != rounds[0].bet:

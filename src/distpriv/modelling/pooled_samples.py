@@ -1,0 +1,50 @@
+"""Datasets that are independent draws from a large table's strata, from samples of these."""
+
+from functools import partial
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.queries import Query
+from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.sampling import block_size, evaluate, reads_order, run_blocks
+from distpriv.modelling.simulator import RowSimulator
+
+__all__ = ["IndependentDatasets"]
+
+
+@frozen(kw_only=True)
+class IndependentDatasets:
+    """Draws datasets as a simulator does whose tables are held as samples, and no more than are independent."""
+
+    rows: RowSimulator
+
+    def room(self, scenario: str) -> int | None:
+        """Return how many datasets of a scenario are independent; nothing where any number is."""
+        limits = [stratum.datasets for stratum in self.rows.pooled_strata(scenario)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def samples(self, scenario: str, draws: int, seed: int) -> Floats:
+        """Draw datasets and return their statistics, one row each: fewer than asked for where there is no room."""
+        room = self.room(scenario)
+        count = draws if room is None else min(draws, room)
+        picks = np.concatenate(
+            [
+                stratum.pilot(count, seed=seed, stream=f"{scenario} {number}", replacement=self.rows.replacement)
+                for number, stratum in enumerate(self.rows.pooled_strata(scenario))
+            ],
+            axis=1,
+        )
+        size = block_size(self.rows.query, picks.shape[1])
+        blocks = [picks[start : start + size] for start in range(0, count, size)]
+        task = partial(_evaluated, self.rows.query, self.rows.pool(scenario))
+        sizes = [len(block) for block in blocks]
+        found = run_blocks(
+            task, blocks, sizes, seed=seed, stream=scenario, processes=self.rows.processes, progress=self.rows.progress
+        )
+        return np.concatenate(found)
+
+
+def _evaluated(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
