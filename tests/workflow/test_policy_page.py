@@ -13,7 +13,7 @@ from distpriv.workflow.policy import read_policy
 from distpriv.workflow.policy_shape import PolicyShape
 from distpriv.workflow.statistics import parse_statistic, statistic_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
 EXAMPLE, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
@@ -26,7 +26,7 @@ def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.
 
 
 def test_the_scenarios_of_the_page_are_read() -> None:
-    text = with_protect(SCENARIOS.removeprefix("[[protect]]\n"))
+    text = with_protect(SCENARIOS.partition("[[protect]]\n")[2])
     (secret,) = policy_from(text).secrets()
     assert isinstance(secret, dp.Scenarios)
     assert secret.pairs == (("boom", "bust"), ("bust", "boom"))

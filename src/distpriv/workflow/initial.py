@@ -53,7 +53,7 @@ def initial_policy(source: Any = None, *, reference: str | None = None) -> str:
 
 def _written(reference: str, dataset: str, records: int, statistics: list[Line], protect: list[Line]) -> str:
     blocks: list[list[Line]] = [
-        [("", "What to publish, what to hide, and how well; docs/policy.md explains every key."),
+        [("", "What to publish, what to hide, and how well; docs/reference/policy.md explains every key."),
          ("", "Paths are seen from the folder of this file.")],
         [("[data]", ""),
          (f"reference = {toml_string(reference)}", "public rows: everything about the noise comes from here"),
