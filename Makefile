@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo reproduce test test-slow browser java lint bench clean
+.PHONY: demo reproduce test test-slow browser java lint bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)
@@ -54,13 +54,17 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.auditing
 	$(BIN)/python -m benchmarks.reproduction
 
+# The documentation site, in build/site; open index.html there. Every warning is an error.
+docs: $(READY)
+	$(BIN)/python -m scripts.build_site
+
 reproduce: $(READY)
 	$(BIN)/distpriv reproduce
 	$(BIN)/distpriv reproduce --protocol paper
 	$(BIN)/python -m benchmarks.reproduction
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt

@@ -6,3 +6,4 @@
 """
 
 __version__ = "0.1.0"
+"""The version of distpriv, as text."""

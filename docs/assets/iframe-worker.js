@@ -1,0 +1,32 @@
+// Browsers start no workers for pages opened from a disk, and the search is one. There it runs in a hidden frame instead.
+if (location.protocol === "file:") {
+  window.Worker = class {
+    #frame = document.createElement("iframe");
+    #waiting = [];
+
+    constructor(address) {
+      this.#frame.hidden = true;
+      document.body.append(this.#frame);
+      const inside = this.#frame.contentWindow;
+      inside.postMessage = (data) => setTimeout(() => this.onmessage?.(new MessageEvent("message", { data })));
+      const script = inside.document.createElement("script");
+      script.src = address;
+      script.onload = () => this.#waiting.splice(0).forEach((data) => this.#deliver(data));
+      script.onerror = (event) => this.onerror?.(event);
+      inside.document.body.append(script);
+    }
+
+    #deliver(data) {
+      setTimeout(() => this.#frame.contentWindow?.onmessage(new MessageEvent("message", { data })));
+    }
+
+    postMessage(data) {
+      if (this.#frame.contentWindow?.onmessage) this.#deliver(data);
+      else this.#waiting.push(data);
+    }
+
+    terminate() {
+      this.#frame.remove();
+    }
+  };
+}
