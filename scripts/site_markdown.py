@@ -22,6 +22,8 @@ IN_A_LINE = r"(?<![\\$])\$(?![\s$])((?:\\.|[^\\$])+?)(?<!\s)\$(?!\d)"
 ROLE = r":(math|[a-z]+):`([^`]+)`"
 LITERAL = re.compile(r"^ *::$", re.MULTILINE)
 FENCE = re.compile(r" *(```|~~~)")
+LONG = 22
+"""Signs in a formula that a phone certainly has room for."""
 
 # Patterns of higher priority go first: a role before the backticks in it (190), a dollar after code and before escapes
 # (180); doctests are fenced before fenced code is put aside (25), and formulas found after that, before HTML is (20).
@@ -44,6 +46,13 @@ def formula(tex: str, *, alone: bool) -> str:
         return _CONVERTER.convert_with_local_state(tex.strip().translate(_SPELLED_OUT), displaystyle=alone)
     except LatexError as wrong:
         raise ValueError(f"the formula {tex!r} cannot be shown: {wrong}") from None
+
+
+def in_a_line(tex: str) -> str:
+    """Return a formula in a line; one that may be wider than a phone is marked, as browsers do not break it."""
+    shown = formula(tex, alone=False)
+    long = len(re.sub(r"<[^>]*>|&[A-Za-z]+;", "", shown)) > LONG
+    return f'<span class="long-formula">{shown}</span>' if long else shown
 
 
 class Doctests(Preprocessor):
@@ -92,7 +101,7 @@ class Dollars(InlineProcessor):
     ) -> tuple[str, int, int]:
         """Replace it by what Markdown puts aside."""
         del data
-        return self.md.htmlStash.store(formula(m[1], alone=False)), m.start(0), m.end(0)
+        return self.md.htmlStash.store(in_a_line(m[1])), m.start(0), m.end(0)
 
 
 class Roles(InlineProcessor):
@@ -104,7 +113,7 @@ class Roles(InlineProcessor):
         """Replace a formula by what Markdown puts aside, and everything else by code."""
         del data
         if m[1] == "math":
-            return self.md.htmlStash.store(formula(m[2], alone=False)), m.start(0), m.end(0)
+            return self.md.htmlStash.store(in_a_line(m[2])), m.start(0), m.end(0)
         code = ET.Element("code")
         code.text = self.md.htmlStash.store(m[2].lstrip("~"))
         return code, m.start(0), m.end(0)
