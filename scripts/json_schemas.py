@@ -88,12 +88,14 @@ SHARED: dict[str, Schema] = {
         "Histograms of coupled draws that a certificate rests on; null where it rests on moments.",
         maybe(
             table(
+                "rounds",  # where it is not written it is 1
                 measure={"enum": list(get_args(Measure))},
                 noise=shared("noise"),
                 scale=AT_LEAST_0,
                 epsilon=AT_LEAST_0,
                 limit=AT_LEAST_0,
                 failure=SHARE,
+                rounds=COUNT,
                 laws=some(
                     table(
                         zero=COUNT, infinite=COUNT, gaps=some({"type": "integer"}), counts=some(COUNT), bet=AT_LEAST_0
@@ -119,7 +121,9 @@ WRITTEN_POLICY = table(
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
     ),
     ledger=TARGET,
-    model=table(method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT),
+    model=table(
+        method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
+    ),
 )
 
 PRINTED_RELEASE: dict[str, Schema] = {

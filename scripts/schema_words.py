@@ -56,9 +56,10 @@ def maybe(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def table(**keys: Schema) -> Schema:
-    """Return the schema of an object with exactly these keys."""
-    return {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
+def table(*optional: str, **keys: Schema) -> Schema:
+    """Return the schema of an object with these keys and no other; those that are optional may be missing."""
+    needed = [key for key in keys if key not in optional]
+    return {"type": "object", "properties": keys, "required": needed, "additionalProperties": False}
 
 
 def shared(name: str) -> Schema:

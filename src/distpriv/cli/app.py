@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; docs/reference/policy.md explains it.")]
+PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; docs/reference/policy.md says how.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
