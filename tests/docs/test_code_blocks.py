@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -6,16 +7,19 @@ from tests.docs.pages import PAGES, README, name_of
 
 import distpriv as dp
 
-SLOW = {"docs/how_much_noise.md", "docs/releasing.md"}
-"""Pages whose code takes more than ten seconds."""
+HEAVY = re.compile(r"^\$ distpriv (plan|release|audit|demo|reproduce)|\b(plan|audit|least_epsilon)\(", re.MULTILINE)
+"""What tries every mechanism or many attacks, and takes seconds."""
+
+
+def is_slow(page: Path) -> bool:
+    """Tell whether the code of a page takes long."""
+    return any(HEAVY.search(block.code) for block in blocks_of(page) if block.language != "text")
 
 
 def parameters() -> list[object]:
     """Return every page with code as a parameter."""
-    pages = {name_of(page): page for page in PAGES if any(blocks_of(page))}
-    return [
-        pytest.param(page, id=name, marks=[pytest.mark.slow] if name in SLOW else []) for name, page in pages.items()
-    ]
+    pages = [page for page in PAGES if any(blocks_of(page))]
+    return [pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * is_slow(page)) for page in pages]
 
 
 def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> PageRun:
@@ -41,8 +45,10 @@ def test_the_code_of_the_readme_ends_with_a_release_that_is_certified(
     assert all(release.certificate.holds for release in released)
 
 
-def test_slow_pages_are_pages() -> None:
-    assert {name_of(page) for page in PAGES} >= SLOW
+def test_pages_that_plan_or_attack_are_slow_and_others_are_not() -> None:
+    slow = {name_of(page) for page in PAGES if is_slow(page)}
+    assert {"docs/releasing.md", "docs/how_much_noise.md", "docs/auditing.md"} <= slow
+    assert not {"docs/index.md", "docs/distances.md"} & slow
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """docs/reproduction.md says what the exact protocol computes."""
 
 import re
+from pathlib import Path
 
 import pytest
+from scripts.reproduction_pictures import IMAGES, SHOWN
 from scripts.reproduction_tables import PAGE, tables, written
 
 import distpriv as dp
@@ -10,6 +12,7 @@ from distpriv.experiments.properties import INCOME, property_model
 from distpriv.experiments.runs import run
 from distpriv.experiments.setting import Setting
 from distpriv.report.reproduction_tables import number
+from distpriv.workflow.reproduce import reproduce
 
 SETTING = Setting(protocol="exact")
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -47,3 +50,11 @@ def test_the_errors_beyond_the_paper_are_those_of_the_mechanisms() -> None:
         assert row is not None
         targets = [dp.PrivacyTarget(epsilon=epsilon, delta=1e-3) for epsilon in (0.2, 1.0, 5.0)]
         assert row[1].split(" | ") == [number(mechanism(model, target).noise.expected_l2) for target in targets]
+
+
+@pytest.mark.slow
+def test_the_pictures_on_the_page_are_those_drawn(tmp_path: Path) -> None:
+    assert all(f"(images/{name}.svg)" in TEXT for name in SHOWN)
+    reproduce(["figure_2"], setting=SETTING, out=tmp_path)
+    drawn = (tmp_path / "exact" / "figure_2_income.svg").read_text(encoding="utf-8")
+    assert (IMAGES / "figure_2_income.svg").read_text(encoding="utf-8") == drawn
