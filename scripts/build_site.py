@@ -4,17 +4,21 @@ Usage: python -m scripts.build_site     (docs/ and zensical.toml to build/site)
 """
 
 import logging
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from zensical.main import cli
 
-__all__ = ["built", "navigation_faults", "pages_in_navigation"]
+__all__ = ["built", "missing_files", "navigation_faults", "pages_in_navigation"]
 
 CONFIGURATION = Path("zensical.toml")
+REFERENCE = re.compile(r"<[^>]+\s(?:src|href)=\"([^\"]*)\"")
 
 
 def pages_in_navigation(entries: list[dict[str, Any]]) -> Iterator[str]:
@@ -40,6 +44,18 @@ def navigation_faults(root: Path) -> list[str]:
     ]
 
 
+def missing_files(site: Path) -> list[str]:
+    """Return every picture, style or page that a page of the site asks for and the site does not have."""
+    found = []
+    for page in sorted(site.rglob("*.html")):
+        for address in REFERENCE.findall(page.read_text(encoding="utf-8")):
+            path = unquote(urlsplit(unescape(address)).path)
+            place = site / path.lstrip("/") if path.startswith("/") else page.parent / path
+            if path and not urlsplit(address).scheme and not place.exists():
+                found.append(f"{page.relative_to(site)} asks for {address}, which is not there")
+    return found
+
+
 class Warnings(logging.Handler):
     """Everything that a library warned of; what reads docstrings does not end the build by itself."""
 
@@ -60,7 +76,8 @@ def built() -> list[str]:
         cli.main(["build", "--strict", "--clean"], standalone_mode=False)
     except RuntimeError as failure:
         warnings.said.append(str(failure))
-    return [*navigation_faults(Path()), *warnings.said]
+    project = tomllib.loads(CONFIGURATION.read_text(encoding="utf-8"))["project"]
+    return [*navigation_faults(Path()), *missing_files(Path(project["site_dir"])), *warnings.said]
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ def test_formulas_are_in_the_pages_and_not_left_to_a_script(site: Path) -> None:
         ("A [link](#nothing).", "anchor does not exist"),
         (r"A formula $\nosuchcommand$.", "nosuchcommand"),
         ("::: distpriv.nothing", "distpriv.nothing"),
+        ("A ![picture](images/nothing.svg).", "index.html asks for images/nothing.svg"),
         ("A [name][distpriv.nothing].", "unresolved link reference"),
     ],
 )
