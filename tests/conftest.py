@@ -7,13 +7,19 @@ from hypothesis import settings
 import distpriv as dp
 from distpriv.cli import demo
 from tests.browser import browser
+from tests.spark import place, spark
 
-__all__ = ["browser"]  # a fixture for every test that looks at a page
+__all__ = ["browser", "place", "spark"]  # fixtures for every test that looks at a page or runs on every engine
 
 # A busy machine is no failure. Where a change is judged the examples are always the same; elsewhere new ones are tried.
 settings.register_profile("explore", deadline=None)
 settings.register_profile("judge", deadline=None, derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") else "explore")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # PySpark leaves its connections to Java to the garbage collector.
+    config.addinivalue_line("filterwarnings", r"ignore:unclosed <socket\.socket .*127\.0\.0\.1:ResourceWarning")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from attrs import frozen
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from distpriv.engines.spark_expressions import for_spark, part_for_spark
 from distpriv.errors import InvalidExpression
 from distpriv.framework.domains import did_you_mean
 
@@ -55,13 +56,19 @@ class RowExpression:
     """Those it reads only through COALESCE or IS, so that nulls in them are provided for."""
 
     def sql(self, dialect: str) -> str:
-        """Write the expression in an engine's dialect."""
-        return self.tree.sql(dialect=dialect, comments=False)
+        """Write the expression in an engine's dialect, with the meaning it has in DuckDB's.
+
+        Raises:
+            InvalidExpression: the engine has nothing that means the same.
+        """
+        tree = for_spark(self.tree, self.text) if dialect == "spark" else self.tree
+        return tree.sql(dialect=dialect, comments=False)
 
     def fragile(self, dialect: str) -> list[str]:
         """Write the parts of the expression that can come to be NaN although no column is."""
         found = [node for node in self.tree.walk() if isinstance(node, _FRAGILE)]
-        return list(dict.fromkeys(node.sql(dialect=dialect, comments=False) for node in found))
+        parts = [part_for_spark(node) if dialect == "spark" else node for node in found]
+        return list(dict.fromkeys(part.sql(dialect=dialect, comments=False) for part in parts))
 
 
 def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExpression:

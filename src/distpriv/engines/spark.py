@@ -1,6 +1,7 @@
 """The engine for tables that one machine cannot hold: Spark, over a DataFrame or a source that is named."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -16,7 +17,7 @@ from distpriv.engines.sql import RowSelect
 from distpriv.errors import DistprivError, InvalidExpression, InvalidSource
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["SparkEngine", "accepts"]
 
@@ -25,6 +26,14 @@ T = TypeVar("T")
 
 TASKS_AT_ONCE = 4
 """How many tasks a core is given before the next are sent: fewer show progress more often."""
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+}
+"""How SQL is read here, in any session: overflow is an error, and text and names are what they are."""
 
 _views = count(1)
 
@@ -129,13 +138,17 @@ class SparkEngine:
         from pyspark.errors import AnalysisException, ParseException, PySparkException
 
         try:
-            with quiet():
+            with quiet(), _as_expected(self.frame.sparkSession):
                 return action()
         except (AnalysisException, ParseException) as failure:
             raise InvalidExpression(
                 f"an expression does not fit {self.description}: {first_sentence(failure)}; cast or change it."
             ) from failure
         except (PySparkException, Py4JError) as failure:
+            if "[USER_RAISED_EXCEPTION]" in str(failure):
+                raise InvalidExpression(
+                    f"an expression does not fit {self.description}: {first_sentence(failure)}."
+                ) from failure
             raise InvalidSource(
                 f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}."
             ) from failure
@@ -147,6 +160,23 @@ def accepts(source: Any) -> bool:
         return spark_table(source) is not None
     kind = type(source)
     return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+
+
+@contextmanager
+def _as_expected(session: "SparkSession") -> Iterator[None]:
+    """Read SQL with the settings that the SELECTs are written for, and put those of the session back."""
+    found = {name: session.conf.get(name, None) for name in SETTINGS}
+    changed = {name: value for name, value in found.items() if value != SETTINGS[name]}
+    try:
+        for name in changed:
+            session.conf.set(name, SETTINGS[name])
+        yield
+    finally:
+        for name, value in changed.items():
+            if value is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, value)
 
 
 def _run_all(sent: Any, jobs: Iterable[J]) -> Iterator[tuple[bool, Any]]:

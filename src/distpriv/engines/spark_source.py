@@ -75,22 +75,34 @@ def data_frame(table: SparkTable) -> "DataFrame":
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PySpark's remarks on the versions of other libraries to itself."""
+    """Keep PySpark's remarks on the versions of other libraries to itself, and its log of what is raised anyway."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        from pyspark.logger import PySparkLogger
+
+        logs = [PySparkLogger.getLogger(f"{name}QueryContextLogger") for name in ("SQL", "DataFrame")]
+        disabled = [log.disabled for log in logs]
+        try:
+            for log in logs:
+                log.disabled = True
+            yield
+        finally:
+            for log, before in zip(logs, disabled, strict=True):
+                log.disabled = before
 
 
 def first_sentence(failure: BaseException) -> str:
     """Return what Spark says first, without the name it has for the error."""
     line = str(failure).strip().partition("\n")[0]
     line = line.partition("] ")[2] if line.startswith("[") else line
+    line = line.partition(" SQLSTATE: ")[0].strip()
     return line.partition(". ")[0].rstrip(".") or type(failure).__name__
 
 
 def _require_pyspark(text: str) -> None:
     try:
-        with quiet():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             import pyspark  # noqa: F401
     except ImportError as failure:
         raise InvalidSource(f"{text!r} needs PySpark: install it with pip install 'distpriv[spark]'.") from failure
