@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel
@@ -27,8 +28,10 @@ TABLE = pl.DataFrame(
 SHARE = dp.Share("s", values=(0.4, 0.6))
 
 
-def test_adult_moments_are_the_reference_ones_to_ten_digits(adult: pa.Table, paper_query: dp.Query) -> None:
-    model = dp.model(adult, paper_query, INCOME, records=100)
+def test_adult_moments_are_the_reference_ones_to_ten_digits(
+    place: Place, adult: pa.Table, paper_query: dp.Query
+) -> None:
+    model = dp.model(place(adult), paper_query, INCOME, records=100)
     assert list(model.distributions) == ["income = '>50K' @ 0.45", "income = '>50K' @ 0.55"]
     for law, number in zip(model.distributions.values(), "12", strict=True):
         np.testing.assert_allclose(law.mean, REFERENCE["income"][f"mu{number}"], rtol=1e-10)
@@ -63,13 +66,13 @@ def assert_moments_agree(sampled: np.ndarray, mean: np.ndarray, covariance: np.n
     assert (np.abs(products.mean(axis=0) - covariance) <= 4.5 * error + np.outer(rounding, rounding)).all(), where
 
 
-def test_a_large_offset_keeps_nine_digits_of_the_covariance() -> None:
+def test_a_large_offset_keeps_nine_digits_of_the_covariance(place: Place) -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=20_000), rng.normal(size=20_000)
     s = rng.random(20_000) < 0.3
     query = dp.Query(x=dp.mean("x"), y=dp.mean("y"))
     near, far = (
-        dp.model(pl.DataFrame({"x": x + offset, "y": y - offset, "s": s}), query, SHARE, records=100)
+        dp.model(place(pl.DataFrame({"x": x + offset, "y": y - offset, "s": s})), query, SHARE, records=100)
         for offset in (0.0, 1e6)
     )
     for name, law in near.distributions.items():
@@ -77,52 +80,58 @@ def test_a_large_offset_keeps_nine_digits_of_the_covariance() -> None:
         assert (np.abs(far.distributions[name].covariance - law.covariance) < 1e-9 * scale).all()
 
 
-def test_strata_far_apart_keep_nine_digits_of_the_covariance() -> None:
+def test_strata_far_apart_keep_nine_digits_of_the_covariance(place: Place) -> None:
     rng = np.random.default_rng(4)
     x, s = rng.normal(size=20_000), rng.random(20_000) < 0.3
     query = dp.Query(x=dp.mean("x"))
-    near, far = (dp.model(pl.DataFrame({"x": x + gap * s, "s": s}), query, SHARE, records=100) for gap in (0.0, 1e6))
+    near, far = (
+        dp.model(place(pl.DataFrame({"x": x + gap * s, "s": s})), query, SHARE, records=100) for gap in (0.0, 1e6)
+    )
     for name, law in near.distributions.items():
         np.testing.assert_allclose(far.distributions[name].covariance, law.covariance, rtol=1e-9)
 
 
-def test_a_statistic_that_the_scenario_fixes_has_no_variance_at_all() -> None:
+def test_a_statistic_that_the_scenario_fixes_has_no_variance_at_all(place: Place) -> None:
     query = dp.Query(s=dp.count("s"), x=dp.mean("x"))
-    model = dp.model(TABLE, query, SHARE, records=10)
+    model = dp.model(place(TABLE), query, SHARE, records=10)
     for name, law in model.distributions.items():
         assert law.mean[0] == round(10 * float(name[-3:]))
         assert law.covariance[0].tolist() == [0.0, 0.0]
 
 
-def test_several_secrets_are_modelled_each_by_its_own_strata() -> None:
+def test_several_secrets_are_modelled_each_by_its_own_strata(place: Place) -> None:
     several = [SHARE, dp.Share("word = 'a'", values=(0.3, 0.5))]
     query = dp.Query(x=dp.mean("x"))
-    model = dp.model(TABLE, query, several, records=10)
+    table = place(TABLE)
+    model = dp.model(table, query, several, records=10)
     assert len(model.protected_pairs) == 4
     for secret in several:
-        alone = dp.model(TABLE, query, secret, records=10)
+        alone = dp.model(table, query, secret, records=10)
         for name, law in alone.distributions.items():
             assert model.distributions[name].mean.tolist() == law.mean.tolist()
             assert model.distributions[name].covariance.tolist() == law.covariance.tolist()
 
 
-def test_scenarios_draw_from_their_own_tables() -> None:
+def test_scenarios_draw_from_their_own_tables(place: Place) -> None:
     rng = np.random.default_rng(6)
     boom, bust = rng.normal(1, 1, size=50), rng.normal(0, 2, size=70)
-    secret = dp.Scenarios({"boom": pl.DataFrame({"x": boom}), "bust": pl.DataFrame({"x": bust})})
+    secret = dp.Scenarios({"boom": place(pl.DataFrame({"x": boom})), "bust": place(pl.DataFrame({"x": bust}))})
     model = dp.model(None, dp.Query(x=dp.mean("x")), secret, records=10)
     law = model.distributions["bust"]
     assert law.mean[0] == pytest.approx(bust.mean())
     assert law.covariance[0, 0] == pytest.approx(bust.var(ddof=1) / 10 * (1 - 10 / 70))
     drawn = model.samples("boom", 5000)[:, 0]
     assert abs(drawn.mean() - boom.mean()) < 5 * drawn.std() / 5000**0.5
-    mixed = dp.model(TABLE, dp.Query(x=dp.mean("x")), [secret, SHARE], records=10)
+    mixed = dp.model(place(TABLE), dp.Query(x=dp.mean("x")), [secret, SHARE], records=10)
     assert set(mixed.distributions) == {"boom", "bust", "s @ 0.4", "s @ 0.6"}
 
 
-def test_sampling_by_name_estimates_what_exact_moments_compute(adult: pa.Table, paper_query: dp.Query) -> None:
-    exact = dp.model(adult, paper_query, INCOME, records=100)
-    sampled = dp.model(adult, paper_query, INCOME, records=100, method="sampling", draws=20_000, seed=9)
+def test_sampling_by_name_estimates_what_exact_moments_compute(
+    place: Place, adult: pa.Table, paper_query: dp.Query
+) -> None:
+    table = place(adult)
+    exact = dp.model(table, paper_query, INCOME, records=100)
+    sampled = dp.model(table, paper_query, INCOME, records=100, method="sampling", draws=20_000, seed=9)
     assert sampled.provenance.draws == 20_000
     for name, law in exact.distributions.items():
         points = sampled.distributions[name].points
@@ -131,29 +140,31 @@ def test_sampling_by_name_estimates_what_exact_moments_compute(adult: pa.Table, 
         np.testing.assert_allclose(sampled.distributions[name].covariance, np.cov(points.T), rtol=1e-9)
 
 
-def test_rows_with_missing_values_are_dropped_when_asked() -> None:
+def test_rows_with_missing_values_are_dropped_when_asked(place: Place) -> None:
     query = dp.Query(x=dp.mean("x"), hole=dp.mean("hole"), nan=dp.mean("nan"))
-    model = dp.model(TABLE, query, SHARE, records=10, missing="drop")
+    model = dp.model(place(TABLE), query, SHARE, records=10, missing="drop")
     kept = np.arange(1, 100, 2)
     expected = 0.4 * kept[kept < 40].mean() + 0.6 * kept[kept >= 40].mean()
     assert model.distributions["s @ 0.4"].mean[0] == pytest.approx(expected)
     assert model.samples("s @ 0.4", 50).shape == (50, 3)
 
 
-def test_a_column_whose_nulls_are_provided_for_is_used_as_it_is() -> None:
-    model = dp.model(TABLE, dp.Query(hole=dp.count("hole is null"), h=dp.mean("coalesce(hole, 0)")), SHARE, records=10)
+def test_a_column_whose_nulls_are_provided_for_is_used_as_it_is(place: Place) -> None:
+    query = dp.Query(hole=dp.count("hole is null"), h=dp.mean("coalesce(hole, 0)"))
+    model = dp.model(place(TABLE), query, SHARE, records=10)
     assert model.distributions["s @ 0.4"].mean.tolist() == pytest.approx([5.0, 0.5])
 
 
 @pytest.mark.parametrize("predicate", ["s or x > 90", "not s", "x < 20 or x > 70", "not (s and x > 3)"])
 @pytest.mark.parametrize("method", ["exact", "sampling"])
-def test_predicates_with_or_and_not_are_used_as_they_are(predicate: str, method: Any) -> None:
+def test_predicates_with_or_and_not_are_used_as_they_are(place: Place, predicate: str, method: Any) -> None:
     truth = TABLE.select(pl.sql_expr(predicate)).to_series().to_numpy()
     query = dp.Query(n=dp.count(predicate), x=dp.mean("x"))
-    model = dp.model(TABLE, query, dp.Share(predicate, values=(0.4, 0.6)), records=5, method=method, draws=20)
+    table = place(TABLE)
+    model = dp.model(table, query, dp.Share(predicate, values=(0.4, 0.6)), records=5, method=method, draws=20)
     law = model.distributions[f"{predicate} @ 0.4"]
     assert law.mean[0] == pytest.approx(2.0)
-    exact = dp.model(TABLE, query, dp.Share(predicate, values=(0.4, 0.6)), records=5)
+    exact = dp.model(table, query, dp.Share(predicate, values=(0.4, 0.6)), records=5)
     x = np.arange(100.0)
     expected = 0.4 * x[truth].mean() + 0.6 * x[~truth].mean()
     assert exact.distributions[f"{predicate} @ 0.4"].mean[1] == pytest.approx(expected)
@@ -165,8 +176,13 @@ def make(
     source: Any = TABLE,
     records: Any = 10,
     **options: Any,
-) -> Callable[[], object]:
-    return lambda: dp.model(source, query or dp.Query(x=dp.mean("x")), secret, records=records, **options)
+) -> Callable[[Place], object]:
+    def build(place: Place) -> object:
+        placed = place(source) if isinstance(source, pl.DataFrame) else source
+        protected = secret(place) if callable(secret) else secret
+        return dp.model(placed, query or dp.Query(x=dp.mean("x")), protected, records=records, **options)
+
+    return build
 
 
 MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
@@ -177,7 +193,7 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
     ("build", "message"),
     [
         (lambda **o: make(source="absent.parquet", **o), "there is no file 'absent.parquet'"),
-        (lambda **o: make(source=TABLE.head(0), **o), "the polars table has no rows: give a table with data in it"),
+        (lambda **o: make(source=TABLE.head(0), **o), "(polars table|Spark DataFrame) has no rows: give a table"),
         (lambda **o: make(dp.Query(a=dp.mean("y")), **o), "statistic 'a': there is no column 'y'"),
         (lambda **o: make(dp.Query(a=dp.mean("wrd")), **o), "did you mean 'word'"),
         (lambda **o: make(dp.Query(a=dp.mean("word")), **o), r"'word' is of type \w*string, not a number"),
@@ -186,11 +202,11 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
         (lambda **o: make(secret=dp.Share("x", values=(0, 1)), **o), "the secret: 'x' is of type double, not true or"),
         (
             lambda **o: make(secret=dp.Share("x >= 0", values=(0.4, 0.6)), **o),
-            "'x >= 0' is true of every row of the polars table, so one stratum is empty",
+            "'x >= 0' is true of every row of the (polars table|Spark DataFrame), so one stratum is empty",
         ),
         (
             lambda **o: make(secret=dp.Share("word = 'c'", values=(0.4, 0.6)), **o),
-            '"word = \'c\'" is true of no row of the polars table, so one stratum is empty',
+            '"word = \'c\'" is true of no row of the (polars table|Spark DataFrame), so one stratum is empty',
         ),
         (lambda **o: make(secret=dp.Share("s", values=(0.455, 0.5)), records=100, **o), "share of 0.455"),
         (
@@ -202,7 +218,7 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
             "scenario 's @ 0.1' needs 90 rows where s is not satisfied and the reference table has 60",
         ),
         (
-            lambda **o: make(secret=dp.Scenarios({"a": TABLE, "b": TABLE.head(5)}), **o),
+            lambda **o: make(secret=lambda place: dp.Scenarios({"a": place(TABLE), "b": place(TABLE.head(5))}), **o),
             "scenario 'b' needs 10 rows and the reference table has 5",
         ),
         (lambda **o: make(dp.Query(a=dp.mean("hole")), **o), r"nulls or NaN in column 'hole' \(50 of 100 rows\)"),
@@ -234,10 +250,10 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
     ],
 )  # fmt: skip
 def test_what_cannot_be_modelled_is_refused(
-    build: Callable[..., Callable[[], object]], method: str, message: str
+    place: Place, build: Callable[..., Callable[[Place], object]], method: str, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        build(method=method, **({"draws": 10} if method == "sampling" else {}))()
+        build(method=method, **({"draws": 10} if method == "sampling" else {}))(place)
 
 
 @pytest.mark.parametrize(
@@ -256,28 +272,30 @@ def test_what_cannot_be_modelled_is_refused(
         ),
         (make(dp.Query(f=dp.function(len, columns=["hole"]))), r"column 'hole' \(50 of 100 rows\)"),
         (make(source=TABLE.select("s", x="hole").filter(pl.col("x") > 9), missing="drop"), "has no rows left without"),
-        (lambda: dp.model(TABLE, dp.mean("x"), SHARE, records=10), "query must be a Query"),  # type: ignore[arg-type]
+        (lambda _: dp.model(TABLE, dp.mean("x"), SHARE, records=10), "query must be a Query"),  # type: ignore[arg-type]
     ],
 )
-def test_options_that_make_no_sense_are_refused(build: Callable[[], object], message: str) -> None:
+def test_options_that_make_no_sense_are_refused(place: Place, build: Callable[[Place], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        build()
+        build(place)
 
 
-def test_scenarios_of_their_own_may_have_functions_alone() -> None:
-    tables = {"low": pa.table({"x": [1.0, 2.0, 3.0]}), "high": pa.table({"x": [4.0, 5.0, 6.0]})}
+def test_scenarios_of_their_own_may_have_functions_alone(place: Place) -> None:
+    tables = {"low": place(pa.table({"x": [1.0, 2.0, 3.0]})), "high": place(pa.table({"x": [4.0, 5.0, 6.0]}))}
     query = dp.Query(largest=dp.function(lambda rows: rows["x"].max(), columns=["x"]))
     model = dp.model(None, query, dp.Scenarios(tables, pairs=[("low", "high")]), records=2, draws=20)
     assert model.distributions["low"].mean[0] < 3.1 < model.distributions["high"].mean[0]
 
 
-def test_a_model_of_other_statistics_is_the_one_made_from_the_same_rows(adult: pa.Table) -> None:
+def test_a_model_of_other_statistics_is_the_one_made_from_the_same_rows(place: Place, adult: pa.Table) -> None:
     secret: list[dp.Share | dp.Scenarios]
-    secret = [dp.Share("income = '>50K'", values=(0.4, 0.6)), dp.Scenarios({"a": adult.slice(0, 900), "b": adult})]
+    table = place(adult)
+    tables = {"a": place(adult.slice(0, 900)), "b": table}
+    secret = [dp.Share("income = '>50K'", values=(0.4, 0.6)), dp.Scenarios(tables)]
     query = dp.Query(age=dp.mean("age"), hours=dp.mean("hours_per_week"))
-    first = dp.model(adult, dp.Query(women=dp.count("sex = 'Female'")), secret, records=50)
-    assert remodelled(first, query) == dp.model(adult, query, secret, records=50)
+    first = dp.model(table, dp.Query(women=dp.count("sex = 'Female'")), secret, records=50)
+    assert remodelled(first, query) == dp.model(table, query, secret, records=50)
     sampled = dp.Query(middle=dp.quantile("age", 0.5))
-    assert remodelled(first, sampled) == dp.model(adult, sampled, secret, records=50)
+    assert remodelled(first, sampled) == dp.model(table, sampled, secret, records=50)
     with pytest.raises(InvalidModel, match="rows"):
         remodelled(dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")]), query)

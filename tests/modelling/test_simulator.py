@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
@@ -12,25 +13,25 @@ from distpriv.modelling.simulator import RowSimulator
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
 
 
-def simulator(*values: float, records: int = 5, replacement: bool = False) -> RowSimulator:
+def simulator(place: Place, *values: float, records: int = 5, replacement: bool = False) -> RowSimulator:
     model = dp.model(
-        TABLE, dp.Query(x=dp.mean("x")), dp.Share("s", values=values), records=records, replacement=replacement
+        place(TABLE), dp.Query(x=dp.mean("x")), dp.Share("s", values=values), records=records, replacement=replacement
     )
     assert isinstance(model.simulator, RowSimulator)
     return model.simulator
 
 
-def test_the_dataset_with_more_positives_swaps_them_for_negatives() -> None:
-    more_first = simulator(0.2, 0.6).swap(("s @ 0.6", "s @ 0.2"), "independent")
+def test_the_dataset_with_more_positives_swaps_them_for_negatives(place: Place) -> None:
+    more_first = simulator(place, 0.2, 0.6).swap(("s @ 0.6", "s @ 0.2"), "independent")
     assert (more_first.common_out, more_first.common_into, more_first.swapped) == (1, 2, 2)
     assert more_first.out.tolist() == [0, 1, 2, 3]
-    fewer_first = simulator(0.2, 0.6).swap(("s @ 0.2", "s @ 0.6"), "independent")
+    fewer_first = simulator(place, 0.2, 0.6).swap(("s @ 0.2", "s @ 0.6"), "independent")
     assert (fewer_first.common_out, fewer_first.common_into, fewer_first.swapped) == (2, 1, 2)
     assert fewer_first.out.tolist() == [4, 5, 6, 7, 8, 9]
 
 
-def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round() -> None:
-    simulated = simulator(0.2, 0.6)
+def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round(place: Place) -> None:
+    simulated = simulator(place, 0.2, 0.6)
     one = simulated.swap(("s @ 0.6", "s @ 0.2"), "transport").pairing
     other = simulated.swap(("s @ 0.2", "s @ 0.6"), "transport").pairing
     assert one is not None
@@ -40,10 +41,10 @@ def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round() -> None:
     assert one.second.max() == 5
 
 
-def test_with_replacement_a_stratum_may_be_smaller_than_its_share() -> None:
-    assert simulator(0.8, 0.6, records=10, replacement=True).samples("s @ 0.8", 20, 0).shape == (20, 1)
+def test_with_replacement_a_stratum_may_be_smaller_than_its_share(place: Place) -> None:
+    assert simulator(place, 0.8, 0.6, records=10, replacement=True).samples("s @ 0.8", 20, 0).shape == (20, 1)
     with pytest.raises(InvalidSecret, match="or replacement=True"):
-        simulator(0.8, 0.6, records=10)
+        simulator(place, 0.8, 0.6, records=10)
 
 
 @given(st.integers(20, 60), st.integers(0, 1000), st.floats(0.1, 0.5), st.floats(0.1, 0.5))
@@ -62,13 +63,13 @@ def test_parts_have_no_row_in_common_and_their_share_of_every_stratum(
                 assert abs(alike[part].sum() - share * alike.sum()) <= 1
 
 
-def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike() -> None:
+def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike(place: Place) -> None:
     query, share = (
         dp.Query(first=dp.function(lambda rows: rows["x"][0], columns=["x"])),
         dp.Share("s", values=(0.2, 0.4)),
     )
     table = pl.DataFrame({"x": np.arange(60.0), "s": np.arange(60) < 30})
-    model = dp.model(table, query, share, records=5, draws=10)
+    model = dp.model(place(table), query, share, records=5, draws=10)
     assert isinstance(model.simulator, RowSimulator)
 
     def seen(seed: int) -> list[set[float]]:
@@ -81,10 +82,10 @@ def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike() -> Non
     assert seen(3) == [one, other] != seen(4)
 
 
-def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired() -> None:
+def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired(place: Place) -> None:
     query, share = dp.Query(x=dp.total("x")), dp.Share("s", values=(0.0, 1.0))
     table = pl.DataFrame({"x": np.arange(40.0), "s": np.arange(40) < 20})
-    model = dp.model(table, query, share, records=1)
+    model = dp.model(place(table), query, share, records=1)
     assert isinstance(model.simulator, RowSimulator)
     parts = model.simulator.split((0.5, 0.5), 0)
     for pairing in ("independent", "transport"):
@@ -92,9 +93,9 @@ def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired() -> None:
         assert not set(drawn[0].ravel()) & set(drawn[1].ravel())
 
 
-def test_the_same_scenarios_can_be_drawn_from_another_table() -> None:
-    simulated = simulator(0.2, 0.6)
-    other = simulated.over(TABLE.with_columns(x=pl.col("x") + 100), "refuse")
+def test_the_same_scenarios_can_be_drawn_from_another_table(place: Place) -> None:
+    simulated = simulator(place, 0.2, 0.6)
+    other = simulated.over(place(TABLE.with_columns(x=pl.col("x") + 100)), "refuse")
     assert np.array_equal(other.samples("s @ 0.2", 20, 0), simulated.samples("s @ 0.2", 20, 0) + 100)
     with pytest.raises(InvalidModel, match=r"'s @ 0\.2' has no table among the sources"):
         simulated.over({"boom": TABLE}, "refuse")
