@@ -1,0 +1,215 @@
+"""Spark gives the numbers that DuckDB gives: moments, pools, replicates, and what it refuses."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.spark import GROUP, on_spark
+from tests.workflow.shared import is_one_sentence
+
+import distpriv as dp
+from distpriv.engines.engine import engine_for
+from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = GROUP
+SHARE = dp.Share("s", values=(0.4, 0.6))
+
+
+def random_table(rows: int = 3000, offset: float = 0.0, gap: float = 0.0) -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    s = rng.random(rows) < 0.3
+    x = rng.normal(size=rows) + offset + gap * s
+    return pl.DataFrame({"id": np.arange(rows), "x": x, "y": 3 * x - rng.normal(size=rows), "s": s})
+
+
+def assert_same_laws(one: dp.QueryModel, other: dp.QueryModel) -> None:
+    """Means and covariances agree to ten digits of the standard deviations, and to the last digits there are."""
+    assert list(one.distributions) == list(other.distributions)
+    for name, law in one.distributions.items():
+        theirs = other.distributions[name]
+        deviation = np.sqrt(np.diag(law.covariance))
+        assert (np.abs(theirs.mean - law.mean) <= 1e-10 * deviation + 1e-15 * np.abs(law.mean)).all()
+        assert (np.abs(theirs.covariance - law.covariance) <= 1e-10 * np.outer(deviation, deviation)).all()
+    assert one.steps.tolist() == pytest.approx(other.steps.tolist(), rel=1e-12)
+    assert one.record_sensitivities.tolist() == pytest.approx(other.record_sensitivities.tolist(), rel=1e-12)
+
+
+def test_the_laws_of_adult_are_duckdbs(spark: "SparkSession", adult: pa.Table, paper_query: dp.Query) -> None:
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    here, there = (
+        dp.model(table, paper_query, secret, records=100) for table in (adult, on_spark(spark, adult, partitions=7))
+    )
+    assert_same_laws(here, there)
+
+
+@pytest.mark.parametrize(
+    ("rows", "offset", "gap", "partitions"),
+    [
+        (3000, 1e9, 0.0, 7),
+        pytest.param(3000, 1e6, 0.0, None, marks=pytest.mark.slow),
+        pytest.param(3000, 0.0, 1e6, 5, marks=pytest.mark.slow),
+        pytest.param(30_000, -1e7, 1e3, 3, marks=pytest.mark.slow),
+        pytest.param(12, 5.0, 0.0, 40, marks=pytest.mark.slow),
+    ],
+)
+def test_the_laws_of_numbers_far_from_zero_are_duckdbs(
+    spark: "SparkSession", rows: int, offset: float, gap: float, partitions: int | None
+) -> None:
+    table = random_table(rows, offset, gap)
+    query = dp.Query(x=dp.mean("x"), y=dp.total("y"), n=dp.count("x > y"), z=dp.mean("x / 7 - y"))
+    here, there = (
+        dp.model(source, query, SHARE, records=5, replacement=True)
+        for source in (table, on_spark(spark, table, partitions))
+    )
+    assert_same_laws(here, there)
+
+
+@pytest.mark.slow
+def test_columns_of_every_kind_give_the_same_laws(spark: "SparkSession") -> None:
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame(
+        {
+            "price": pl.Series(rng.integers(0, 99_999, 500)).cast(pl.Decimal(10, 2)) / 100,
+            "born": pl.Series(rng.integers(0, 20_000, 500)).cast(pl.Int32).cast(pl.Date),
+            "single": rng.normal(size=500).astype(np.float32),
+            "small": rng.integers(-100, 100, 500).astype(np.int8),
+            "word": rng.choice(["a", "Été", "O'Hara", ""], 500),
+            "s": rng.random(500) < 0.5,
+        }
+    )
+    query = dp.Query(
+        price=dp.mean("price"),
+        year=dp.mean("year(born)"),
+        young=dp.count("born > '2000-01-01'"),
+        single=dp.mean("single"),
+        small=dp.total("small"),
+        word=dp.count("word in ('Été', 'O''Hara')"),
+        letters=dp.mean("length(word)"),
+    )
+    for secret in (SHARE, dp.Share("word = 'a' or small < 0", values=(0.4, 0.6))):
+        here, there = (dp.model(source, query, secret, records=10) for source in (table, on_spark(spark, table, 3)))
+        assert_same_laws(here, there)
+
+
+def test_a_stratum_of_one_row_has_no_variance(spark: "SparkSession") -> None:
+    table = on_spark(spark, pl.DataFrame({"x": [1.0, 2.0, 4.0], "s": [True, False, False]}), partitions=7)
+    model = dp.model(table, dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.0, 1.0)), records=1)
+    assert model.distributions["s @ 1"].covariance.tolist() == [[0.0]]
+    assert model.distributions["s @ 0"].covariance.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, None, 3.0, 4.0], r"has nulls or NaN in column 'x' \(1 of 4 rows\): mend them, or leave those rows out"),
+        pytest.param([1.0, float("nan"), 3.0, 4.0], r"in column 'x' \(1 of 4 rows\)", marks=pytest.mark.slow),
+        pytest.param([1.0, float("inf"), 3.0, 4.0], "that are infinite, or so large", marks=pytest.mark.slow),
+        pytest.param([1.0, 1e200, 3.0, 4.0], "that are infinite, or so large", marks=pytest.mark.slow),
+    ],
+)
+def test_what_lacks_a_value_is_refused_as_on_duckdb(
+    spark: "SparkSession", values: list[float | None], message: str
+) -> None:
+    table = pl.DataFrame({"x": values, "s": [True, True, False, False]})
+    said = []
+    for source in (table, on_spark(spark, table, partitions=7)):
+        with pytest.raises(InvalidInput, match=message) as refusal:
+            dp.model(source, dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.0, 1.0)), records=1)
+        said.append(str(refusal.value))
+    assert said[0].replace("the polars table", "the Spark DataFrame") == said[1]
+
+
+def spread(rows: dict[str, Any]) -> float:
+    return float(np.ptp(rows["x"]))
+
+
+def pooled(source: Any, query: dp.Query, key: str) -> dp.QueryModel:
+    return dp.model(source, query, SHARE, records=5, draws=100, seed=3, pool=500, key=key)
+
+
+@pytest.mark.parametrize("key", ["id", pytest.param("name", marks=pytest.mark.slow)])
+def test_pools_of_the_same_key_have_the_same_rows_on_every_engine(spark: "SparkSession", key: str) -> None:
+    table = random_table(4000).with_columns(name=pl.format("né {}", "id"))
+    query = dp.Query(
+        middle=dp.quantile("x", 0.5),
+        spread=dp.function(spread, columns=["x"]),
+        first=dp.function(lambda rows: rows["y"][0], columns=["y"]),
+    )
+    sources = [table, on_spark(spark, table), on_spark(spark, table, partitions=7)]
+    here, *there = (pooled(source, query, key) for source in sources)
+    assert here.provenance.pools[0].startswith("500 of ")
+    for model in there:
+        assert model.provenance.pools == here.provenance.pools
+        for name, law in here.distributions.items():
+            points = model.distributions[name].points
+            assert points is not None
+            assert np.array_equal(points, np.asarray(law.points))
+    target = dp.PrivacyTarget(epsilon=1.0, delta=0.1)
+    scales = [dp.mechanisms.coupled_gaussian(model, target, seed=11).noise.expected_rms for model in (here, there[1])]
+    assert scales[0] == scales[1] > 0
+
+
+def test_replicates_on_executors_are_those_drawn_here(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    table = random_table(400)
+    query = dp.Query(spread=dp.function(lambda rows: rows["x"].max() - rows["x"].min(), columns=["x"]))
+    here = dp.model(table, query, SHARE, records=10, draws=320, seed=5, processes=1)
+    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
+    told: list[tuple[str, int, int]] = []
+    processes = dp.model(table, query, SHARE, records=10, draws=320, seed=5, processes=2)
+    executors = dp.model(
+        on_spark(spark, table), query, SHARE, records=10, draws=320, seed=5, progress=lambda *step: told.append(step)
+    )
+    for name, law in here.distributions.items():
+        for model in (processes, executors):
+            assert np.array_equal(np.asarray(model.distributions[name].points), np.asarray(law.points))
+    assert [done for task, done, _ in told if task == "s @ 0.4"] == list(range(32, 321, 32))
+
+
+def test_a_function_that_fails_on_an_executor_is_named_with_its_failure(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = spark.sparkContext.accumulator(0)
+
+    def rarely(rows: dict[str, Any]) -> float:
+        calls.add(1)
+        if rows["x"].max() > 2.9:
+            raise ValueError("this is too much")
+        return float(rows["x"].max())
+
+    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
+    query = dp.Query(largest=dp.function(rarely, columns=["x"]))
+    with pytest.raises(InvalidQuery, match="statistic 'largest' failed .* ValueError: this is too much") as refusal:
+        dp.model(on_spark(spark, random_table(2000)), query, SHARE, records=5, draws=3200, seed=1)
+    assert is_one_sentence(str(refusal.value))
+    assert calls.value < 3200
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("spark:local[2]", "does not name a path or a table: write it as in 'spark:local"),
+        ("spark:?path=", "does not name a path or a table"),
+        ("spark:local[2]?table=absent", "cannot be read: The table or view `absent` cannot be found"),
+        ("spark:?path=/no/such/file.parquet", "cannot be read: Path does not exist"),
+        ("spark:local[3]?path=x.parquet", r"Spark runs on 'local\[2\]' in this process, not on that of"),
+    ],
+)
+def test_a_text_that_names_nothing_for_spark_is_refused(spark: "SparkSession", source: str, message: str) -> None:
+    assert spark.version
+    with pytest.raises(InvalidSource, match=message) as refusal:
+        engine_for(source)
+    assert is_one_sentence(str(refusal.value)), refusal.value
+
+
+def test_files_are_read_by_the_session_there_is(spark: "SparkSession", tmp_path: Any) -> None:
+    assert spark.version
+    random_table(50).write_parquet(tmp_path / "rows.parquet")
+    random_table(50).write_csv(tmp_path / "rows.csv")
+    for name in ("rows.parquet", "rows.csv"):
+        model = dp.model(f"spark:?path={tmp_path / name}", dp.Query(x=dp.mean("x")), SHARE, records=5)
+        assert_same_laws(model, dp.model(random_table(50), dp.Query(x=dp.mean("x")), SHARE, records=5))
