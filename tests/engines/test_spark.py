@@ -1,5 +1,6 @@
 """Spark gives the numbers that DuckDB gives: moments, pools, replicates, and what it refuses."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_what_lacks_a_value_is_refused_as_on_duckdb(
     assert said[0].replace("the polars table", "the Spark DataFrame") == said[1]
 
 
-def spread(rows: dict[str, Any]) -> float:
+def spread(rows: Mapping[str, Any]) -> float:
     return float(np.ptp(rows["x"]))
 
 
@@ -175,7 +176,7 @@ def test_a_function_that_fails_on_an_executor_is_named_with_its_failure(
 ) -> None:
     calls = spark.sparkContext.accumulator(0)
 
-    def rarely(rows: dict[str, Any]) -> float:
+    def rarely(rows: Mapping[str, Any]) -> float:
         calls.add(1)
         if rows["x"].max() > 2.9:
             raise ValueError("this is too much")
@@ -183,7 +184,7 @@ def test_a_function_that_fails_on_an_executor_is_named_with_its_failure(
 
     monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
     query = dp.Query(largest=dp.function(rarely, columns=["x"]))
-    with pytest.raises(InvalidQuery, match="statistic 'largest' failed .* ValueError: this is too much") as refusal:
+    with pytest.raises(InvalidQuery, match=r"statistic 'largest' failed .* ValueError: this is too much") as refusal:
         dp.model(on_spark(spark, random_table(2000)), query, SHARE, records=5, draws=3200, seed=1)
     assert is_one_sentence(str(refusal.value))
     assert calls.value < 3200
