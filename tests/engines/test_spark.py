@@ -1,6 +1,7 @@
 """Spark gives the numbers that DuckDB gives: moments, pools, replicates, and what it refuses."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.spark import GROUP, on_spark
 from tests.workflow.shared import is_one_sentence
 
 import distpriv as dp
-from distpriv.engines.engine import engine_for
+from distpriv.engines.engine import SOURCE, engine_for
 from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource
 
 if TYPE_CHECKING:
@@ -207,10 +208,32 @@ def test_a_text_that_names_nothing_for_spark_is_refused(spark: "SparkSession", s
     assert is_one_sentence(str(refusal.value)), refusal.value
 
 
-def test_files_are_read_by_the_session_there_is(spark: "SparkSession", tmp_path: Any) -> None:
+def test_files_are_read_by_the_session_there_is(spark: "SparkSession", tmp_path: Path) -> None:
     assert spark.version
     random_table(50).write_parquet(tmp_path / "rows.parquet")
     random_table(50).write_csv(tmp_path / "rows.csv")
     for name in ("rows.parquet", "rows.csv"):
         model = dp.model(f"spark:?path={tmp_path / name}", dp.Query(x=dp.mean("x")), SHARE, records=5)
         assert_same_laws(model, dp.model(random_table(50), dp.Query(x=dp.mean("x")), SHARE, records=5))
+
+
+CSV = """\
+k,text,price,day,flag,hole
+1,"a ""b"" c",1.50,2024-01-05,true,
+2,"one, two",2,1999-12-31,false,3
+3,back\\slash,3e2,2000-02-29,true,
+4,"two
+lines",-1,1970-01-01,False,5.5
+"""
+
+
+@pytest.mark.slow
+def test_text_in_quotes_is_read_from_csv_as_duckdb_reads_it(spark: "SparkSession", tmp_path: Path) -> None:
+    assert spark.version
+    (tmp_path / "rows.csv").write_text(CSV, encoding="utf-8")
+    here, there = (engine_for(f"{prefix}{tmp_path / 'rows.csv'}") for prefix in ("", "spark:?path="))
+    one, other = (engine.select(f"SELECT * FROM {SOURCE}").sort_by("k").to_pylist() for engine in (here, there))
+    assert one == other
+    (tmp_path / "short.csv").write_text("k,x\n1,2\n3\n", encoding="utf-8")
+    with pytest.raises(InvalidSource):
+        engine_for(f"spark:?path={tmp_path / 'short.csv'}").select(f"SELECT * FROM {SOURCE}")

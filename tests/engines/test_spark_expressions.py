@@ -81,7 +81,8 @@ SAME = [
 ]  # fmt: skip
 
 REFUSED = [
-    "f + 1", "f = 0.1", "h // 2", "z // 2", "ceil(z) // 2", "x % 0", "cast(z as varchar)", "t || z", "concat(t, z)",
+    "f + 1", "f = 0.1", "h // 2", "z // 2", "ceil(z) // 2", "x % 0", "cast(z as varchar)", "cast(ts as varchar)",
+    "t || z", "concat(t, z)",
     "try_cast(t as integer)", "cast('12.7' as integer)", "cast(z as decimal(10, 2))", "try_cast(odd as double)",
     "try_cast('1d' as double)", "try_cast(odd as date)", "cast(w as timestamp)", "b = 1", "d - d > 30",
 ]  # fmt: skip

@@ -20,6 +20,8 @@ _WHOLE = (_TYPE.TINYINT, _TYPE.SMALLINT, _TYPE.INT, _TYPE.BIGINT)
 _TIMESTAMPS = (_TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ)
 _WHOLE_NAMES = ("tinyint", "smallint", "int", "bigint")
 _FLOATING_NAMES = ("float", "double")
+_OTHER_AS_TEXT = (*_FLOATING_NAMES, "timestamp")
+_AS_TEXT = "numbers with fractions and times are written in other ways as text"
 _UNUSED = "\u0001"
 """A character that no pattern has."""
 _ODD_NUMBER = r"^\s*[-+]?([0-9.]+([eE][-+]?[0-9]+)?[dDfF]|0[xXbB][0-9a-fA-F_]+|[0-9.]+_[0-9._eE+-]*)\s*$"
@@ -92,15 +94,9 @@ def _guards(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
                 )
         elif isinstance(node, exp.DPipe | exp.Concat):
             for side in node.expressions or (node.this, node.expression):
-                yield (
-                    _type_in(part_for_spark(side), *_FLOATING_NAMES),
-                    "a number with a fraction is written in other ways as text",
-                )
+                yield _type_in(part_for_spark(side), *_OTHER_AS_TEXT), _AS_TEXT
         elif isinstance(node, exp.Cast) and node.to.this in exp.DataType.TEXT_TYPES:
-            yield (
-                _type_in(part_for_spark(node.this), *_FLOATING_NAMES),
-                "a number with a fraction is written in other ways as text",
-            )
+            yield _type_in(part_for_spark(node.this), *_OTHER_AS_TEXT), _AS_TEXT
         elif isinstance(node, exp.Cast) and node.to.this in (*_WHOLE, _TYPE.DECIMAL):
             yield _type_in(part_for_spark(node.this), "string"), "cast text to DOUBLE"
             if node.to.this == _TYPE.DECIMAL:

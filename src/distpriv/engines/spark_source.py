@@ -68,7 +68,10 @@ def data_frame(table: SparkTable) -> "DataFrame":
         if not path.lower().endswith(_CSV):
             return session.read.parquet(path)
         separator = "\t" if ".tsv" in path.lower() else ","
-        return session.read.csv(path, header=True, inferSchema=True, sep=separator)
+        # Quotes are doubled inside quotes, which may hold line ends; a row of another length is no row.
+        return session.read.csv(
+            path, header=True, inferSchema=True, sep=separator, escape='"', multiLine=True, mode="FAILFAST"
+        )
     except PySparkException as failure:
         raise InvalidSource(f"{table.text!r} cannot be read: {first_sentence(failure)}: check its name.") from failure
 
