@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
@@ -64,7 +65,7 @@ def test_exact_moments_equal_the_enumeration_of_all_datasets(
 @settings(max_examples=40)
 @given(populations(), st.booleans())
 def test_the_model_of_a_table_equals_the_enumeration_too(
-    population: tuple[np.ndarray, np.ndarray, int, int], replacement: bool
+    place: Place, population: tuple[np.ndarray, np.ndarray, int, int], replacement: bool
 ) -> None:
     first, second, n1, n0 = population
     n = n1 + n0
@@ -72,7 +73,7 @@ def test_the_model_of_a_table_equals_the_enumeration_too(
     assume(replacement or (other <= len(first) and n - other <= len(second)))
     rows = np.concatenate([first, second])
     model = dp.model(
-        pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "s": np.arange(len(rows)) < len(first)}),
+        place(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "s": np.arange(len(rows)) < len(first)})),
         dp.Query(x=dp.mean("x"), y=dp.total("y")),
         dp.Share("s", values=(n1 / n, other / n)),
         records=n,
