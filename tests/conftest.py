@@ -1,4 +1,5 @@
 import os
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -20,6 +21,16 @@ settings.load_profile("judge" if os.environ.get("CI") else "explore")
 def pytest_configure(config: pytest.Config) -> None:
     # PySpark leaves its connections to Java to the garbage collector.
     config.addinivalue_line("filterwarnings", r"ignore:unclosed <socket\.socket .*127\.0\.0\.1:ResourceWarning")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker run all that needs Spark; xdist 3.8 does not see the group of a test in pytest 9.2."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from tests.scheduling import OneSparkSession
+
+    return OneSparkSession(config, log)
 
 
 @pytest.fixture(scope="session")
