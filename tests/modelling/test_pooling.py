@@ -164,3 +164,13 @@ def test_where_one_predicate_has_samples_all_have(make: Callable[..., Any]) -> N
 def test_several_predicates_do_not_make_a_table_larger() -> None:
     reference = ReferenceTable.open(table(50, 40), QUERY, ["s", "x < 30", "x < 20"], "refuse", Pooling(rows=40))
     assert [reference.held(text) for text in ("s", "x < 30", "x < 20")] == [None] * 3
+
+
+def test_a_key_orders_a_table_that_is_held_whole_too() -> None:
+    table = pl.DataFrame({"id": np.arange(200), "x": np.arange(200.0) ** 2, "s": np.arange(200) % 2 == 0})
+    query, share = dp.Query(x=dp.quantile("x", 0.5)), dp.Share("s", values=(0.4, 0.6))
+    orders = (table, table.sample(fraction=1.0, shuffle=True, seed=3))
+    one, other = (dp.model(rows, query, share, records=10, draws=50, key="id") for rows in orders)
+    assert one == other
+    without = dp.model(orders[1], query, share, records=10, draws=50)
+    assert not np.array_equal(without.samples("s @ 0.4", 50), one.samples("s @ 0.4", 50))
