@@ -1,3 +1,4 @@
+import subprocess
 import sys
 
 import pyarrow as pa
@@ -10,4 +11,11 @@ def test_the_engine_of_a_table_in_memory_is_the_embedded_one() -> None:
     engine: Engine = engine_for(pa.table({"x": [1]}))
     assert isinstance(engine, DuckDBEngine)
     assert engine.dialect == "duckdb"
-    assert "pyspark" not in sys.modules
+
+
+def test_a_table_in_memory_is_read_without_spark() -> None:
+    code = (
+        "import sys, pyarrow; from distpriv.engines.engine import engine_for; "
+        "engine_for(pyarrow.table({'x': [1]})); sys.exit('pyspark' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
