@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 from attrs import asdict
 
-from benchmarks.scale_growth import FITTED_FROM, TINY, Point, growth, points_of
+from benchmarks.scale_growth import FITTED_FROM, FLAT_FROM, TINY, Point, growth, points_of
 from benchmarks.scale_population import write_population
 from benchmarks.scale_task import WAYS
 
@@ -201,12 +201,12 @@ def main() -> None:
     run([rows for rows in SIZES if rows <= given.largest], given.ways, points, given.out, given.folder)
     for way in ("duckdb", "spark"):
         for width in WIDTHS:
-            if len({p.rows for p in points if (p.way, p.width) == (way, width) and p.rows >= FITTED_FROM}) > 1:
+            if len({p.rows for p in points if (p.way, p.width) == (way, width) and p.rows >= FITTED_FROM[way]}) > 1:
                 found = growth(points, way, width)
                 print(
                     f"{way}, {width} columns: time grows as rows to the {found.wall_exponent:.3f} (CPU time "
                     f"{found.cpu_exponent:.3f}), peak memory {found.memory_ratio:.2f} times as much at "
-                    f"{found.largest.rows:,} rows as at {FITTED_FROM:,}"
+                    f"{found.largest.rows:,} rows as at {FLAT_FROM:,}"
                 )
 
 

@@ -7,12 +7,25 @@ from typing import Any, Literal
 import numpy as np
 from attrs import frozen
 
-__all__ = ["FITTED_FROM", "TINY", "Cluster", "Growth", "Point", "at_scale", "exponent", "growth", "points_of"]
+__all__ = [
+    "FITTED_FROM",
+    "FLAT_FROM",
+    "TINY",
+    "Cluster",
+    "Growth",
+    "Point",
+    "at_scale",
+    "exponent",
+    "growth",
+    "points_of",
+]
 
 TINY = 1_000
 """So few rows that all the time is start-up."""
-FITTED_FROM = 1_000_000
-"""Below so many rows start-up is most of what is measured."""
+FITTED_FROM = {"duckdb": 1_000_000, "spark": 10_000_000}
+"""The fewest rows that count for the exponent of time: below, start-up varies by more than the rows take."""
+FLAT_FROM = 1_000_000
+"""The fewest rows that count for the growth of memory."""
 
 Clock = Literal["wall", "cpu"]
 
@@ -59,7 +72,7 @@ class Growth:
     wall_exponent: float
     cpu_exponent: float
     memory_ratio: float
-    """Peak memory of the most rows over that of the fewest that are fitted."""
+    """Peak memory of the most rows over that of FLAT_FROM rows."""
     largest: Point
     start: Point
 
@@ -70,23 +83,26 @@ class Growth:
 
 
 def exponent(rows: Iterable[float], seconds: Iterable[float]) -> float:
-    """Return the k of seconds = c · rowsᵏ that is nearest in least squares of logarithms.
+    """Return the k of seconds = c · rowsᵏ that is nearest in least squares of logarithms; NaN if seconds are below 0.
 
     >>> round(exponent([10, 100, 1000], [3, 30, 300]), 12)
     1.0
     """
-    x, y = np.log(np.fromiter(rows, dtype=np.float64)), np.log(np.fromiter(seconds, dtype=np.float64))
+    x, taken = np.log(np.fromiter(rows, dtype=np.float64)), np.fromiter(seconds, dtype=np.float64)
     if len(x) < 2:
         raise ValueError("an exponent needs at least two sizes: measure more of them.")
-    centred = x - x.mean()
+    if (taken <= 0).any():
+        return math.nan
+    y, centred = np.log(taken), x - x.mean()
     return float(centred @ y / (centred @ centred))
 
 
 def growth(points: Iterable[Point], way: str, width: int) -> Growth:
-    """Return how one way grows, from a point of TINY rows and those of FITTED_FROM rows and more."""
+    """Return how one way grows, from a point of TINY rows and those that count."""
     own = sorted((p for p in points if (p.way, p.width) == (way, width)), key=lambda p: p.rows)
     start = next(p for p in own if p.rows == TINY)
-    fitted = [p for p in own if p.rows >= FITTED_FROM]
+    fitted = [p for p in own if p.rows >= FITTED_FROM[way]]
+    flat = next(p for p in own if p.rows >= FLAT_FROM)
     rows = [p.rows for p in fitted]
 
     def of(clock: Clock) -> float:
@@ -98,7 +114,7 @@ def growth(points: Iterable[Point], way: str, width: int) -> Growth:
         start_up=start.least("wall"),
         wall_exponent=of("wall"),
         cpu_exponent=of("cpu"),
-        memory_ratio=max(fitted[-1].peak) / max(fitted[0].peak),
+        memory_ratio=max(fitted[-1].peak) / max(flat.peak),
         largest=fitted[-1],
         start=start,
     )

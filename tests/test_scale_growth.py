@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,18 @@ def test_one_size_has_no_exponent() -> None:
         exponent([1e6], [1.0])
 
 
+def test_a_start_up_that_took_longer_has_no_exponent() -> None:
+    slow = evolve(POINTS[0], wall=(1e3,))
+    found = growth([slow, *POINTS[1:]], "spark", 5)
+    assert math.isnan(found.wall_exponent)
+    assert found.cpu_exponent == pytest.approx(1.0, abs=0.001)
+
+
 def test_start_up_is_taken_off_before_the_exponent_is_fitted() -> None:
     found = growth([*POINTS, linear(10**6, width=20), linear(10**6, way="duckdb")], "spark", 5)
     assert found.wall_exponent == pytest.approx(1.0, abs=0.001)
     assert found.cpu_exponent == pytest.approx(1.0, abs=0.001)
-    assert exponent([p.rows for p in POINTS[2:]], [p.least("wall") for p in POINTS[2:]]) < 0.85
+    assert exponent([p.rows for p in POINTS[3:]], [p.least("wall") for p in POINTS[3:]]) < 0.95
     assert found.memory_ratio == 1.0
     assert found.start_up == pytest.approx(START_UP, abs=0.01)
 
