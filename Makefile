@@ -53,6 +53,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.auditing
 	$(BIN)/python -m benchmarks.reproduction
+	$(BIN)/python -m benchmarks.scale
 
 # The documentation site, in build/site; open index.html there. Every warning is an error.
 docs: $(READY)
