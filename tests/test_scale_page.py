@@ -43,6 +43,7 @@ def test_a_hundred_million_rows_of_five_columns_fit_in_two_gigabytes() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_time_on_duckdb_is_linear_and_memory_flat(width: int) -> None:
     found = growth(POINTS, "duckdb", width)
+    assert 0.9 < found.wall_exponent < 1.1
     assert 0.9 < found.cpu_exponent < 1.1
     assert found.memory_ratio < 1.25
 
@@ -59,7 +60,7 @@ def test_pandas_takes_many_times_the_memory_and_sampling_many_times_the_time(wid
     found = {p.way: p for p in POINTS if (p.rows, p.width) == (COMPARED, width)}
     assert max(found["pandas"].peak) > 5 * max(found["duckdb"].peak)
     assert found["sampling"].least("cpu") > 10 * found["duckdb"].least("cpu")
-    assert width == 5 or found["pandas"].least("cpu") < found["duckdb"].least("cpu")
+    assert 0.5 < found["pandas"].least("cpu") / found["duckdb"].least("cpu") < 2
 
 
 def test_the_picture_is_the_same_every_time(tmp_path: Path) -> None:
