@@ -75,12 +75,12 @@ class RowSelect:
         )
 
     def rows(self) -> str:
-        """Return every usable row: v0, v1, … as doubles, p0, p1, … as booleans, c0, c1, … as they are.
+        """Return every usable row: v0, v1, … as doubles, p0, p1, … as booleans, c0, c1, … as they are."""
+        return f"SELECT {', '.join(self._listed())} FROM {SOURCE}{self._where()}"
 
-        They are in the order of the key, where there is one.
-        """
-        order = "" if self.key is None else f" ORDER BY {_quoted(self.key, self.dialect)}"
-        return f"SELECT {', '.join(self._listed())} FROM {SOURCE}{self._where()}{order}"
+    def ordered_rows(self) -> str:
+        """Return every usable row in the order of the key, where there is one."""
+        return self.rows() + ("" if self.key is None else f" ORDER BY {_quoted(self.key, self.dialect)}")
 
     def hashed(self, row_number: str, salt: str, predicate: str | None, below: Mapping[bool, str]) -> str:
         """Return the rows, as `rows` does, whose hash comes before a text that depends on their stratum.

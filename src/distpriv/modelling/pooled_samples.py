@@ -38,10 +38,15 @@ class IndependentDatasets:
         )
         size = block_size(self.rows.query, picks.shape[1])
         blocks = [picks[start : start + size] for start in range(0, count, size)]
-        task = partial(_evaluated, self.rows.query, self.rows.pool(scenario))
-        sizes = [len(block) for block in blocks]
         found = run_blocks(
-            task, blocks, sizes, seed=seed, stream=scenario, processes=self.rows.processes, progress=self.rows.progress
+            partial(_evaluated, self.rows.query, self.rows.pool(scenario)),
+            blocks,
+            [len(block) for block in blocks],
+            seed=seed,
+            stream=scenario,
+            processes=self.rows.processes,
+            executors=self.rows.executors,
+            progress=self.rows.progress,
         )
         return np.concatenate(found)
 

@@ -108,7 +108,7 @@ class ReferenceTable:
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
         if not self.select.drop_missing and any(count for key, count in counts.items() if key != "n"):
             self._refuse_missing()
-        pool = self._pool(self.engine.select(self.select.rows()))
+        pool = self._pool(self.engine.select(self.select.ordered_rows()))
         for k, name in enumerate(self._sql_names()):
             if not np.isfinite(pool.numbers[k]).all():
                 self._refuse_not_finite(name)

@@ -103,7 +103,7 @@ class RowSimulator:
             stream=scenario,
             replacement=self.replacement,
             processes=self.processes,
-            executors=self._executors,
+            executors=self.executors,
             progress=self.progress,
         )
 
@@ -118,7 +118,7 @@ class RowSimulator:
             stream=f"{pair[0]} | {pair[1]}",
             replacement=self.replacement,
             processes=self.processes,
-            executors=self._executors,
+            executors=self.executors,
             progress=self.progress,
         )
 
@@ -148,16 +148,16 @@ class RowSimulator:
             stream=f"{pairs[0][0]} | {pairs[0][1]}",
             replacement=self.replacement,
             processes=self.processes,
-            executors=self._executors,
+            executors=self.executors,
             progress=progress or self.progress,
         )
 
     def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
         """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
-        return evolve(self.repooled("calibration", seed), protected=tuple(pairs))
+        return evolve(self.repooled("calibration", seed), protected=tuple(pairs)) if self.pools() else self
 
     def repooled(self, purpose: str, seed: int) -> Self:
-        """Return the same simulator with other pools, if it has any, that are independent of these."""
+        """Return the same simulator with other pools, which are independent of these."""
         again: dict[int, ReferenceTable] = {}
         for table in self.tables.values():
             again.setdefault(id(table), table.pooled_for(purpose, seed))
@@ -193,7 +193,7 @@ class RowSimulator:
             seed=seed,
             stream=f"{pairs[0][0]} | {pairs[0][1]}",
             processes=self.processes,
-            executors=self._executors,
+            executors=self.executors,
             progress=progress or self.progress,
         )
 
@@ -241,7 +241,8 @@ class RowSimulator:
         return self.tables[name].pool_of(_predicate(self.scenarios[name]))
 
     @property
-    def _executors(self) -> Executors | None:
+    def executors(self) -> Executors | None:
+        """What runs slow queries elsewhere, if the tables are where something can."""
         engine = next(iter(self.tables.values())).engine
         return engine.run_tasks if engine.has_executors else None
 
