@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 __all__ = ["PARTS", "parts_of", "put_together"]
 
-PARTS = "stratum boolean, n bigint, unusable bigint, mean array<double>, products array<double>, low array<double>, high array<double>"  # fmt: skip # noqa: E501
+_LISTS = ("mean", "products", "low", "high")
+PARTS = ", ".join(["stratum boolean", "n bigint", "unusable bigint", *(f"{name} array<double>" for name in _LISTS)])
 """The columns of a part, as Spark writes a schema."""
 
 
@@ -59,8 +60,7 @@ def put_together(table: pa.Table) -> list[dict[str, Any]]:
 
 _NUMBERS = pa.list_(pa.float64())
 _SCHEMA = pa.schema(
-    [("stratum", pa.bool_()), ("n", pa.int64()), ("unusable", pa.int64())]
-    + [(name, _NUMBERS) for name in ("mean", "products", "low", "high")]
+    [("stratum", pa.bool_()), ("n", pa.int64()), ("unusable", pa.int64())] + [(name, _NUMBERS) for name in _LISTS]
 )
 
 

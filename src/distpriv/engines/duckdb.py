@@ -1,12 +1,12 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from glob import escape, has_magic
 from glob import glob as matching_files
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
@@ -20,9 +20,6 @@ from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidSource
 
 __all__ = ["DuckDBEngine", "accepts"]
-
-J = TypeVar("J")
-T = TypeVar("T")
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -45,7 +42,7 @@ class DuckDBEngine:
 
     dialect = "duckdb"
     row_number = "ROW_NUMBER() OVER () - 1"
-    has_executors = False
+    executors = None
 
     @classmethod
     def open(cls, source: Any) -> Self:
@@ -76,10 +73,6 @@ class DuckDBEngine:
         """Return counts, means, covariances and extremes by stratum, by one SELECT."""
         found: list[dict[str, Any]] = self.select(rows.moments(shifts, predicate)).to_pylist()
         return found
-
-    def run_tasks(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
-        """Run a task for every job, here."""
-        return map(task, jobs)
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""

@@ -11,13 +11,20 @@ if TYPE_CHECKING:
     from distpriv.engines.expressions import RowExpression
     from distpriv.engines.sql import RowSelect
 
-__all__ = ["SOURCE", "Engine", "engine_for"]
+__all__ = ["SOURCE", "Engine", "Executors", "engine_for"]
 
 SOURCE = "distpriv_source"
 """The name by which every SELECT calls the table."""
 
 J = TypeVar("J")
 T = TypeVar("T")
+
+
+class Executors(Protocol):
+    """What runs tasks elsewhere."""
+
+    def __call__(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
+        """Run a task for every job and return the results in order."""
 
 
 class Engine(Protocol):
@@ -40,8 +47,8 @@ class Engine(Protocol):
         """SQL that is another whole number in every row, and the same whenever the table is read."""
 
     @property
-    def has_executors(self) -> bool:
-        """Whether `run_tasks` runs them elsewhere than here."""
+    def executors(self) -> Executors | None:
+        """What runs tasks where the table is; nothing where that is here."""
 
     def select(self, query: str) -> pa.Table:
         """Run one SELECT that calls the table SOURCE."""
@@ -50,9 +57,6 @@ class Engine(Protocol):
         self, rows: "RowSelect", shifts: Sequence[float], predicate: "RowExpression | None"
     ) -> list[dict[str, Any]]:
         """Return counts, means, covariances and extremes by stratum, as the SELECT of moments has them."""
-
-    def run_tasks(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
-        """Run a task for every job and return the results in order."""
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from distpriv.engines import arrow_moments
-from distpriv.engines.engine import SOURCE
+from distpriv.engines.engine import SOURCE, Executors
 from distpriv.engines.expressions import RowExpression
 from distpriv.engines.spark_source import data_frame, first_sentence, quiet, spark_table
 from distpriv.engines.sql import RowSelect
@@ -100,6 +100,11 @@ class SparkEngine:
             cloudpickle.unregister_pickle_by_value(arrow_moments)  # type: ignore[no-untyped-call]
         return arrow_moments.put_together(parts)
 
+    @property
+    def executors(self) -> Executors | None:
+        """What runs tasks on the cluster; a session that is connected to from afar cannot send any."""
+        return None if "connect" in type(self.frame).__module__.split(".") else self.run_tasks
+
     def run_tasks(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
         """Run a task for every job on the executors, some at a time, and return the results in order.
 
@@ -120,11 +125,6 @@ class SparkEngine:
                     yield result
         finally:
             sent.destroy()
-
-    @property
-    def has_executors(self) -> bool:
-        """Whether tasks can be sent: a session that is connected to from afar cannot."""
-        return "connect" not in type(self.frame).__module__.split(".")
 
     def _sql(self, query: str) -> "DataFrame":
         return self.frame.sparkSession.sql(f"WITH {SOURCE} AS (SELECT * FROM {self.view}) {query}")

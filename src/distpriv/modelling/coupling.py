@@ -11,12 +11,12 @@ from typing import Literal, NoReturn
 import numpy as np
 from attrs import frozen
 
+from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import (
-    Executors,
     Stratum,
     block_size,
     distinct,

@@ -11,11 +11,12 @@ from functools import partial
 import numpy as np
 from attrs import evolve
 
+from distpriv.engines.engine import Executors
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import Swap, coupled_block, row_features
 from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, in_blocks
+from distpriv.modelling.sampling import BLOCK_CELLS, block_size, in_blocks
 from distpriv.progress import Progress, silent
 
 __all__ = [

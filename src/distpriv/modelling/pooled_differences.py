@@ -11,13 +11,14 @@ from typing import Self
 import numpy as np
 from attrs import frozen
 
+from distpriv.engines.engine import Executors
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import CoupledRows, Swap, evaluate_coupled, row_features
 from distpriv.modelling.differences import Measure, moved_by_swapped_rows, sums_of_swapped
 from distpriv.modelling.pools import StratumPool
 from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import BLOCK_CELLS, Executors, block_size, run_blocks
+from distpriv.modelling.sampling import BLOCK_CELLS, block_size, run_blocks
 from distpriv.progress import Progress, silent
 
 __all__ = ["PooledSwap"]

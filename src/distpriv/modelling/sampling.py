@@ -5,24 +5,25 @@ the same seed gives the same numbers on any number of processes.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import cpu_count
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from attrs import frozen
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.row_pool import RowPool
 from distpriv.progress import Progress, silent
 
-__all__ = ["Executors", "Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]
+__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
@@ -31,15 +32,7 @@ WORTH_STARTING = 2.0
 """Seconds of remaining work from which starting processes pays."""
 
 B = TypeVar("B")
-J = TypeVar("J")
 T = TypeVar("T")
-
-
-class Executors(Protocol):
-    """What runs tasks elsewhere, as an engine does."""
-
-    def __call__(self, task: Callable[[J], T], jobs: Sequence[J]) -> Iterator[T]:
-        """Run a task for every job and return the results in order."""
 
 
 @frozen(kw_only=True)

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
@@ -22,7 +23,7 @@ from distpriv.modelling.pooled_differences import PooledSwap
 from distpriv.modelling.pools import StratumPool
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import Executors, Stratum, sample_query
+from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -243,8 +244,7 @@ class RowSimulator:
     @property
     def executors(self) -> Executors | None:
         """What runs slow queries elsewhere, if the tables are where something can."""
-        engine = next(iter(self.tables.values())).engine
-        return engine.run_tasks if engine.has_executors else None
+        return next(iter(self.tables.values())).engine.executors
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
