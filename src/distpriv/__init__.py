@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from distpriv.modelling.model import QueryModel
     from distpriv.planning.least_epsilon import least_epsilon
     from distpriv.planning.plan import Plan, plan
+    from distpriv.releasing.declaring import Declaration, declare
     from distpriv.releasing.ledger import Ledger
     from distpriv.releasing.release import Release, earlier_releases, release
 
 __all__ = [
+    "Declaration",
     "Ledger",
     "Plan",
     "PrivacyTarget",
@@ -48,6 +50,7 @@ __all__ = [
     "audit",
     "count",
     "datasets",
+    "declare",
     "delta_upper_bound",
     "diagnose",
     "distances",
@@ -75,11 +78,13 @@ __all__ = [
 
 # What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
 _LAZY = {
+    "Declaration": "distpriv.releasing.declaring",
     "Ledger": "distpriv.releasing.ledger",
     "Plan": "distpriv.planning.plan",
     "QueryModel": "distpriv.modelling.model",
     "Release": "distpriv.releasing.release",
     "audit": "distpriv.auditing.audit",
+    "declare": "distpriv.releasing.declaring",
     "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
     "earlier_releases": "distpriv.releasing.release",

@@ -5,7 +5,9 @@
     DistprivError
     ├── AssumptionViolated                  a theorem's hypothesis, without which its formula means nothing
     ├── NotCertified                        no mechanism's certificate holds as was asked
-    │   └── BudgetSpent                     all releases of a dataset together would be more than was allowed
+    │   ├── BudgetSpent                     all releases of a dataset together would be more than was allowed
+    │   ├── LawsChanged                     the reference is not the one that earlier releases were certified on
+    │   └── QuestionNotDeclared             a question that may depend on earlier answers, which nothing covers
     ├── LedgerUnavailable                   the ledger cannot be read or written, so nothing is released
     ├── LedgerChanged                       another release was written since the history was read
     ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
@@ -40,10 +42,12 @@ __all__ = [
     "InvalidSecret",
     "InvalidSource",
     "InvalidTarget",
+    "LawsChanged",
     "LedgerChanged",
     "LedgerUnavailable",
     "MissingValues",
     "NotCertified",
+    "QuestionNotDeclared",
 ]
 
 
@@ -112,6 +116,52 @@ class BudgetSpent(NotCertified):
     Traceback (most recent call last):
     distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 2 and delta = 0.05 in total since
     its first release: give these, or another id for other data.
+    """
+
+
+class LawsChanged(NotCertified):
+    """What an earlier release was certified on is not what this one is modelled on, so that they cannot be joined.
+
+    Cure: give the reference as it was when the dataset's first release was made, drawn from in the same way; keep a
+    copy of it beside the ledger.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> query, target = dp.Query(hours=dp.mean("hours_per_week")), dp.PrivacyTarget(epsilon=2, delta=0.05)
+    >>> model = dp.model(rows.slice(0, 1000), query, secret, records=20)
+    >>> plan = dp.plan(model, target, processes=1)
+    >>> ledger = dp.Ledger.create("sqlite:///changed.db")
+    >>> release = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic")
+    >>> refreshed = dp.model(rows.slice(0, 2000), dp.Query(age=dp.mean("age")), secret, records=20)
+    >>> dp.earlier_releases(ledger, "clinic", refreshed, total=target)
+    Traceback (most recent call last):
+    distpriv.errors.LawsChanged: the table that "income = '>50K' @ 0.4" is drawn from has other rows than when release 1
+    of dataset 'clinic' was certified: give the table as it was, since all releases of a dataset are certified on the
+    same laws.
+    """
+
+
+class QuestionNotDeclared(NotCertified):
+    """A later question, which may have been chosen by earlier answers, was not declared before the first of them.
+
+    Cure: declare all questions of a dataset before the first answer, with `[[release]]` blocks in its policy or
+    `distpriv.declare`; or state with ``adaptive = "assumed"`` that questions do not depend on answers; or use noise that
+    protects every dataset by itself from the first release on, with ``adaptive = "immune"``.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> target = dp.PrivacyTarget(epsilon=2, delta=0.05)
+    >>> plans = [
+    ...     dp.plan(dp.model(rows.slice(0, 1000), query, secret, records=20), target, processes=1)
+    ...     for query in (dp.Query(hours=dp.mean("hours_per_week")), dp.Query(age=dp.mean("age")))
+    ... ]
+    >>> ledger = dp.Ledger.create("sqlite:///undeclared.db")
+    >>> release = dp.release(plans[0], rows.slice(1000, 20), ledger=ledger, dataset="clinic")
+    >>> dp.release(plans[1], rows.slice(1000, 20), ledger=ledger, dataset="clinic")
+    Traceback (most recent call last):
+    distpriv.errors.QuestionNotDeclared: dataset 'clinic' has answered 1 question already, and this one was not
+    declared before: declare all questions before the first answer, or say adaptive = "assumed" if none depends on an
+    answer.
     """
 
 

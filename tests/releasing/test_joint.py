@@ -95,7 +95,7 @@ def test_noise_that_was_chosen_with_a_seed_is_tested_on_other_draws_of_the_same_
     noise = dp.mechanisms.coupled_gaussian(model, target, seed=7, draws=4000).noise
 
     def drawn(seed: int) -> set[float]:
-        draws = JointDraws.of(model, stacked([]), noise, target, seed)
+        draws = JointDraws.of(model, [], noise, target, seed)
         return set(draws.moves[0][0][:200, 2].tolist())
 
     chosen = calibration(

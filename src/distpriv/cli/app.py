@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 
 PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; docs/reference/policy.md says how.")]
+Only = Annotated[str | None, typer.Option("--only", metavar="NAME", help="Which of several releases of the policy.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
@@ -84,18 +85,19 @@ def init(
 
 
 @app.command()
-def plan(policy: PolicyFile, json: Json = False) -> None:
+def plan(policy: PolicyFile, only: Only = None, json: Json = False) -> None:
     """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
     from distpriv.cli.commands import reported, show_plan
     from distpriv.workflow.planning import plan_policy
 
-    raise typer.Exit(show_plan(reported(lambda progress: plan_policy(policy, progress)), json=json))
+    raise typer.Exit(show_plan(reported(lambda progress: plan_policy(policy, progress, only=only)), json=json))
 
 
 @app.command()
 def release(
     policy: PolicyFile,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The bundle's folder; it must be new or empty.")],
+    only: Only = None,
     audit: Annotated[bool, typer.Option("--audit", help="Attack the release, and put that into the report.")] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
     json: Json = False,
@@ -105,12 +107,14 @@ def release(
     from distpriv.workflow.releasing import release_policy
 
     attacked = releases if audit else None
-    show_bundle(reported(lambda progress: release_policy(policy, out, audit=attacked, progress=progress)), json=json)
+    made = reported(lambda progress: release_policy(policy, out, only=only, audit=attacked, progress=progress))
+    show_bundle(made, json=json)
 
 
 @app.command()
 def audit(
     policy: PolicyFile,
+    only: Only = None,
     releases: Annotated[int, typer.Option(help="How many simulated releases to attack.")] = 100_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
     bundle: Annotated[
@@ -124,7 +128,9 @@ def audit(
     from distpriv.workflow.releasing import audit_bundle
 
     if bundle is None:
-        found = reported(lambda progress: audit_policy(policy, releases=releases, seed=seed, progress=progress))
+        found = reported(
+            lambda progress: audit_policy(policy, only=only, releases=releases, seed=seed, progress=progress)
+        )
     else:
         found = reported(lambda progress: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=progress))
     raise typer.Exit(show_audit(found, json=json))

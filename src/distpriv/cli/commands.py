@@ -37,11 +37,12 @@ def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
     """Print the plan; without a mechanism that holds it is refused."""
     answered = None if planned.answered is None else planned.answered.position
     lines = [str(planned.plan)]
-    if planned.before.entries:
-        lines.append(f"Noise is as wide as it takes after {len(planned.before.entries)} earlier releases.")
+    others = len(planned.rest.past)
+    if others and planned.fixed is None:
+        lines.append(f"Noise is as wide as it takes together with {others} other question{'' if others == 1 else 's'}.")
     if answered is not None:
         lines.append(f"This was answered in release {answered}, and release would show the same answer again.")
-    document = {**planned.plan.to_dict(), "earlier_releases": len(planned.before.entries), "answered_in": answered}
+    document = {**planned.plan.to_dict(), "earlier_releases": others, "answered_in": answered}
     _show(document, "\n\n".join(lines), json=json)
     return DONE if planned.plan.chosen is not None or answered is not None else REFUSED
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from attrs import frozen
 
+from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -88,6 +89,8 @@ class Refusal:
     """The mechanism's name."""
     reason: str
     """What it refused, in one sentence."""
+    kind: type[DistprivError] | None = None
+    """What kind of refusal it was; none where numbers could not be computed or others were better."""
 
 
 def option(model: QueryModel, mechanism: AdditiveMechanism, weights: Floats) -> Option:

@@ -215,4 +215,4 @@ def _together(found: Option, after: Earlier, model: QueryModel, trust: Trust, we
     try:
         return option(model, after.calibrated(model, found.mechanism, trust)[0], weights)
     except DistprivError as refusal:
-        return Refusal(name=found.name, reason=str(refusal))
+        return Refusal(name=found.name, reason=str(refusal), kind=type(refusal))

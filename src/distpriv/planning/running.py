@@ -38,7 +38,7 @@ def attempt(
         made = candidate.make(model, calibration_target(target), weights=weights.tolist(), seed=seed)
         return option(model, discretised(made, target), weights)
     except DistprivError as refusal:
-        return Refusal(name=candidate.name, reason=str(refusal))
+        return Refusal(name=candidate.name, reason=str(refusal), kind=type(refusal))
     except NUMERICAL as failure:
         reason = f"its numbers cannot be computed on this model ({type(failure).__name__}): rescale the statistics."
         return Refusal(name=candidate.name, reason=reason)

@@ -4,14 +4,18 @@ Releases share their data, so their ε do not add up: two that say nothing alone
 certified is the stack :math:`(F_1 + Z_1, …, F_t + Z_t)` as one release, with the noise that earlier answers have had. A
 new release has its noise widened until the stack holds. Under the Gaussian model that is the exact check, or the proven
 bound where there is Laplace noise; for any other query it is a test on coupled draws (`joint_draws`).
+
+All of that is about questions, and noise, that were fixed before the first answer, or that at least no answer had a part
+in. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any, Literal
 
 from attrs import evolve, field, frozen
 
-from distpriv.errors import BudgetSpent, InvalidInput
+from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
@@ -24,10 +28,20 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import NoiseLaw, SumNoise
+from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
+from distpriv.releasing.laws import require_same_moments
 from distpriv.releasing.stack import stacked, widened
 
-__all__ = ["THEOREM", "WIDER", "PastRelease", "Together"]
+__all__ = ["THEOREM", "WIDER", "PastRelease", "Questions", "Together"]
+
+Questions = Literal["alone", "first", "declared", "assumed", "immune"]
+"""Why questions that depend on answers are no danger.
+
+`alone`: nothing remembers other releases. `first`: there was no answer yet. `declared`: all questions and their noise
+were fixed before the first answer. `assumed`: nobody chose a question by an answer. `immune`: the noise hides every pair
+of datasets, so that what it costs adds up whatever is asked.
+"""
 
 WIDEST = 1e4
 """Noise that would have to be so many times wider is refused: nothing would be left to read."""
@@ -59,6 +73,15 @@ class PastRelease:
     """What was asked."""
     noise: NoiseLaw
     """The law of the noise that the answer has."""
+    position: int | None = None
+    """Its number among the releases of the dataset; none for a question that was declared and not asked yet."""
+    laws: Mapping[str, Any] | None = field(default=None, repr=False, eq=False)
+    """What it was certified on, as `laws_to_dict` wrote it; none where an earlier version did not."""
+
+    @property
+    def words(self) -> str:
+        """What to call it in a sentence."""
+        return "a declared question" if self.position is None else f"release {self.position}"
 
 
 @frozen(kw_only=True)
@@ -89,6 +112,8 @@ class Together:
     """What all of them and the next one may cost together."""
     seed: int | None = None
     """Of coupled draws, where they are needed; a fresh one when not given."""
+    questions: Questions = "assumed"
+    """Why it is no danger if a question depends on an answer."""
     _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)
 
     def calibrated(
@@ -99,6 +124,8 @@ class Together:
         Raises:
             BudgetSpent: no noise makes the stack hold.
         """
+        if self.questions == "immune" and not may_be_immune(mechanism.noise):
+            raise QuestionNotDeclared(self._may_depend(mechanism.name))
         if not self.past and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         widest = None
@@ -110,6 +137,21 @@ class Together:
             if TRUST[widest.trust] >= TRUST[trust] and widest.delta < 1:
                 break  # it is the total that is too small, not the way to certify
         raise BudgetSpent(self._no_room(model, widest))
+
+    def certified(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Certificate:
+        """Return what holds for the stack when the mechanism's noise stays as it is, at this trust if it can be had.
+
+        Raises:
+            BudgetSpent: there is no way to certify it.
+        """
+        found: Certificate | None = None
+        for certify in self._certifiers(model, mechanism, trust):
+            found = certify(1.0)
+            if found.holds_at(trust):
+                return found
+        if found is None:
+            raise BudgetSpent(self._no_room(model, None))
+        return found
 
     def _implied(self, certificate: Certificate, trust: Trust) -> bool:
         """Tell whether what holds for a first release is no more than the total."""
@@ -133,6 +175,9 @@ class Together:
         laws = [release.noise for release in self.past]
         within = calibration_target(self.total)
         whole = self.stack(model)
+        if self.questions == "immune":
+            yield lambda factor: immune_certificate(whole, [*laws, widened(mechanism.noise, factor)], self.total)
+            return
 
         def drawn(certificate: Certificate, factor: float) -> Certificate:
             noises = [*laws, widened(mechanism.noise, factor)]
@@ -151,7 +196,7 @@ class Together:
         if trust == "assumed" or (trust == "gaussian" and exact):
             yield gaussian
         if all(isinstance(scenario, ShareScenario) for scenario in whole.scenarios.values()):
-            draws = JointDraws.of(whole, stacked(laws), mechanism.noise, within, self.seed)
+            draws = JointDraws.of(whole, laws, mechanism.noise, within, self.seed)
             yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
 
     def stack(self, model: QueryModel) -> QueryModel:
@@ -165,18 +210,52 @@ class Together:
                 for number, query in enumerate(queries, start=1)
                 for name, statistic in query.statistics
             ]
-            self._models[model.query] = remodelled(model, Query(named)) if self.past else model
+            self._models[model.query] = self._held(remodelled(model, Query(named))) if self.past else model
         return self._models[model.query]
 
+    def _held(self, stack: QueryModel) -> QueryModel:
+        """Return the stack, if earlier statistics have the moments in it that they were certified on."""
+        start = 0
+        for release in self.past:
+            if release.laws is not None and stack.provenance.method == "exact moments":
+                require_same_moments(release.laws, stack, start, release.words)
+            start += release.query.dimension
+        return stack
+
     def _assumptions(self) -> Sequence[Assumption]:
-        if not self.past:
-            return ()
+        said = []
+        if self.questions == "declared":
+            said.append(
+                Assumption(
+                    statement="all questions and their noise were fixed before the first answer",
+                    status="checked",
+                    evidence=f"{len(self.past) + 1} questions, declared in the ledger before any was answered",
+                )
+            )
+        elif self.past:
+            said.append(
+                Assumption(
+                    statement="what is asked does not depend on earlier answers",
+                    status="assumed",
+                    evidence=f"{len(self.past)} earlier releases; a question chosen by their answers is not covered",
+                )
+            )
+        unknown = [release.words for release in self.past if release.laws is None and release.position is not None]
+        if unknown:
+            said.append(
+                Assumption(
+                    statement=f"the reference is the one that {', '.join(unknown)} had",
+                    status="assumed",
+                    evidence="an earlier version did not write down what it was certified on",
+                )
+            )
+        return said
+
+    def _may_depend(self, mechanism: str) -> str:
         return (
-            Assumption(
-                statement="what is asked does not depend on earlier answers",
-                status="assumed",
-                evidence=f"{len(self.past)} earlier releases; a question chosen by their answers is not covered",
-            ),
+            f"{mechanism} does not hide every dataset by itself, which a question that may depend on earlier answers "
+            "needs: use group_privacy_laplace for all releases of the dataset, declare all questions before the first "
+            'answer, or say adaptive = "assumed" if none depends on an answer.'
         )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:

@@ -42,14 +42,17 @@ class JointDraws:
 
     plan: Calibration
     target: PrivacyTarget
-    old: NoiseLaw
+    old: tuple[NoiseLaw, ...]
+    """The noise of each earlier release."""
     new: NoiseLaw
     moves: tuple[tuple[Floats, ...], ...]
     """Of every law, round by round."""
     bets: tuple[float, ...]
 
     @classmethod
-    def of(cls, model: QueryModel, old: NoiseLaw, new: NoiseLaw, target: PrivacyTarget, seed: int | None) -> Self:
+    def of(
+        cls, model: QueryModel, old: Sequence[NoiseLaw], new: NoiseLaw, target: PrivacyTarget, seed: int | None
+    ) -> Self:
         """Draw, once to fix the bets and once to test."""
         own = None if seed is None else _own_seed(seed, old)
         plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=own, progress=silent)
@@ -60,7 +63,7 @@ class JointDraws:
         pilot = plan.pilot(measure)
         moves = tuple(tuple(rounds) for rounds in plan.tests(measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
-        return cls(plan=plan, target=target, old=old, new=new, moves=moves, bets=bets)
+        return cls(plan=plan, target=target, old=tuple(old), new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
@@ -70,7 +73,7 @@ class JointDraws:
         )
         drawn = Drawn(
             measure="delta",
-            noise=stacked([self.old, widened(self.new, factor)]),
+            noise=stacked([*self.old, widened(self.new, factor)]),
             scale=1.0,
             epsilon=self.target.epsilon,
             limit=self.plan.limit,
@@ -98,10 +101,10 @@ class JointDraws:
         return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
 
 
-def _own_seed(seed: int, old: NoiseLaw) -> int:
+def _own_seed(seed: int, old: Sequence[NoiseLaw]) -> int:
     """Return a seed for draws that no noise was chosen by, though noise may have been chosen with the same seed."""
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
-    named = f"a joint release\0{seed}\0{old.dimension}"
+    named = f"a joint release\0{seed}\0{sum(law.dimension for law in old)}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:15], 16)
 
 
@@ -114,13 +117,19 @@ def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
     return best_bet(values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.each)
 
 
-def _lengths(old: NoiseLaw, new: NoiseLaw, differences: Floats) -> Floats:
-    """Return the lengths of moves of the old and the new statistics: Gaussian, Laplace, Gaussian, Laplace."""
-    split = old.dimension
-    columns = []
-    for law, moved in ((old, differences[:, :split]), (new, differences[:, split:])):
-        columns += _lengths_of(law, moved)
-    return np.stack(columns, axis=1)
+def _lengths(old: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:
+    """Return the lengths of moves of the old and the new statistics: Gaussian, Laplace, Gaussian, Laplace.
+
+    The old releases have independent noise, each its own: Gaussian lengths add up in squares, Laplace lengths as they
+    are, whichever kinds the releases have.
+    """
+    normal = laplace = np.zeros(len(differences))
+    start = 0
+    for law in old:
+        one, other = _lengths_of(law, differences[:, start : start + law.dimension])
+        normal, laplace = np.hypot(normal, one), laplace + other
+        start += law.dimension
+    return np.stack([normal, laplace, *_lengths_of(new, differences[:, start:])], axis=1)
 
 
 def _lengths_of(law: NoiseLaw, moved: Floats) -> list[Floats]:

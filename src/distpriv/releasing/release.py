@@ -1,31 +1,38 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from distpriv._version import __version__
-from distpriv.errors import BudgetSpent, InvalidInput, InvalidModel, LedgerChanged
-from distpriv.framework.arrays import Floats
+from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged, NotCertified
+from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.certificate import Assumption, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.pooling import Pooling
-from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.noise.description import noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
-from distpriv.releasing.joint import PastRelease, Together
-from distpriv.releasing.ledger import Entry, History, Ledger
-from distpriv.releasing.private import private_statistics
-from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict
+from distpriv.releasing.fixed import (
+    Adaptive,
+    Fixed,
+    commitment_to_dict,
+    drawn_to_dict,
+    fixed_questions,
+    named_by,
+    together,
+)
+from distpriv.releasing.joint import Questions, Together
+from distpriv.releasing.laws import laws_to_dict
+from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
+from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, require_source
+from distpriv.releasing.queries import query_key, require_distinct
 
-__all__ = ["Release", "earlier_releases", "release", "together"]
+__all__ = ["Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
 
 MOST_TRIES = 1000
 """How often a release is tried again because another one of the same dataset was written first."""
@@ -39,21 +46,24 @@ class Release:
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
-    >>> shown = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
+    >>> shown = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
     >>> low < shown.values["hours"] < high, round(high - low, 3)
     (True, 0.196)
     >>> shown.certificate.holds, shown.joint.holds, shown.position, shown.repeated
     (True, True, 1, False)
     >>> sorted(shown.to_dict())
-    ['certificate', 'dataset', 'distpriv', 'intervals', 'joint_certificate', 'mechanism', 'noise', 'position', 'time',
-    'values']
+    ['certificate', 'dataset', 'distpriv', 'intervals', 'joint_certificate', 'ledger', 'mechanism', 'noise', 'position',
+    'questions', 'time', 'values']
+    >>> shown.questions, sorted(shown.ledger)
+    ('first', ['head', 'id', 'number'])
     >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
     {'release': None, 'joint': None}
 
     The ledger has it, and shows it again:
 
-    >>> entry = dp.Ledger.open("sqlite:///ledger.db").history("clinic-2026").entries[0]
+    >>> entry = ledger.history("clinic-2026").entries[0]
     >>> dp.Release.of(entry, model.query, repeated=True).values == shown.values
     True
     """
@@ -74,6 +84,12 @@ class Release:
     """When it was written down, in UTC; none without a ledger."""
     repeated: bool
     """Whether the query had been answered before, so that the same answer was shown again."""
+    questions: Questions
+    """Why it is no danger if a question depends on an earlier answer."""
+    ledger: Mapping[str, Any] | None
+    """Where the ledger has it: the ledger's id, the entry's number, and its digest, in which all earlier ones are."""
+    rest: Together | None = field(default=None, repr=False, eq=False)
+    """What it was certified together with; none without a ledger, or where it was only read from one."""
 
     @property
     def certificate(self) -> Certificate:
@@ -93,35 +109,43 @@ class Release:
             "noise": noise_to_dict(self.mechanism.noise),
             "certificate": self.certificate.to_dict(),
             "joint_certificate": None if self.joint is None else self.joint.to_dict(),
+            "questions": self.questions,
+            "ledger": None if self.ledger is None else dict(self.ledger),
         }
 
     @property
     def drawn(self) -> dict[str, Any]:
         """The coupled draws that the certificates rest on, written down; none where they rest on moments."""
         joint = None if self.joint is None else self.joint.drawn
-        return {"release": _drawn_to_dict(self.certificate.drawn), "joint": _drawn_to_dict(joint)}
+        return {"release": drawn_to_dict(self.certificate.drawn), "joint": drawn_to_dict(joint)}
 
     @classmethod
-    def of(cls, entry: Entry, query: Query, *, repeated: bool) -> Self:
-        """Return the release that a ledger holds, its statistics by the names of the query that asks for them."""
+    def of(cls, entry: Entry, query: Query, *, repeated: bool, ledger: str | None = None) -> Self:
+        """Return the release that a ledger holds, its statistics by the names of the query that asks for them.
+
+        Its certificates are those that were written down with it.
+
+        Args:
+            entry: what the ledger holds.
+            query: the query that asks.
+            repeated: whether it was answered before.
+            ledger: the id of the ledger.
+        """
+        (question,) = (fixed for fixed in fixed_questions(_only(entry)) if fixed.entry is entry)
         content = entry.content
-        stored = _query_of(content, query)
-        called = dict(zip(definitions(stored), stored.names, strict=True))
-        names = {called[what]: name for what, name in zip(definitions(query), query.names, strict=True)}
+        names = {new: old for old, new in named_by(content, query).items()}
+        assert entry.position is not None
         return cls(
-            values={name: content["values"][old] for old, name in names.items()},
-            intervals={name: tuple(content["intervals"][old]) for old, name in names.items()},
-            mechanism=AdditiveMechanism(
-                name=content["mechanism"],
-                statistics=tuple(names[old] for old in stored.names),
-                noise=noise_from_dict(content["noise"]),
-                certificate=_certificate(content, "certificate", "release"),
-            ),
-            joint=_certificate(content, "joint_certificate", "joint"),
+            values={name: content["values"][names[name]] for name in query.names},
+            intervals={name: tuple(content["intervals"][names[name]]) for name in query.names},
+            mechanism=question.mechanism(query),
+            joint=question.joint_certificate(),
             dataset=entry.dataset,
             position=entry.position,
             time=entry.time,
             repeated=repeated,
+            questions=content.get("questions", "first" if entry.position == 1 else "assumed"),
+            ledger={"id": ledger, "number": entry.number, "head": entry.digest},
         )
 
     def __str__(self) -> str:
@@ -140,34 +164,44 @@ def release(
     ledger: str | Ledger | None,
     dataset: str | None = None,
     total: PrivacyTarget | None = None,
+    adaptive: Adaptive = "refuse",
     seed: int | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
     The mechanism is the plan's; its noise is widened where this and all earlier releases of the dataset would exceed
-    the total together. The same query is answered with the same numbers again, whatever has become of the table.
+    the total together. A query that was declared has the noise that was fixed for it. One that was answered gets the
+    same numbers again, whatever has become of the table, with certificates for this plan's pairs and target.
+
+    The ledger knows of every look at the private table before it happens. Values of its rows are held within what the
+    reference has, and decide neither whether a release is made nor what is said where it is not.
 
     Args:
         plan: what to release, and how.
         private_source: the private table, with exactly the records that the plan's model has.
         ledger: the URL of the ledger, or None for a release that nothing remembers: then you must see to it that
-            nothing else about the dataset is ever released, and this not twice.
+            nothing else about the dataset is ever released, and this not twice. `Ledger.create` makes one.
         dataset: what the ledger calls the private dataset; the same data must have the same id.
         total: what all releases of the dataset may cost together; the plan's target when not given.
+        adaptive: what to do about a later question that was not declared with `distpriv.declare` before the first
+            answer: ``"refuse"`` it; ``"assumed"``, go on and state that no question depends on an answer; or
+            ``"immune"``, only use noise whose cost adds up whatever is asked, from the first release on.
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
 
     Raises:
-        NotCertified: no mechanism of the plan holds.
+        NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
         BudgetSpent: earlier releases leave no room.
+        LawsChanged: the reference is not the one that earlier releases were certified on.
+        QuestionNotDeclared: the question may depend on earlier answers.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
-        InvalidSource: the private table cannot be read, or does not have exactly so many records.
+        PrivateTableRefused: the private table cannot be used; one message for whatever is wrong with it.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
-    >>> private = rows.slice(1000, 20)
-    >>> first = dp.release(plan, private, ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> private, ledger = rows.slice(1000, 20), dp.Ledger.create("sqlite:///ledger.db")
+    >>> first = dp.release(plan, private, ledger=ledger, dataset="clinic-2026")
     >>> list(first.values), first.certificate.holds, first.repeated
     (['hours'], True, False)
 
@@ -179,47 +213,50 @@ def release(
     """
     if not isinstance(plan, Plan):
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
+    one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
     query, records = _query_and_records(plan.model)
-    missing = plan.model.provenance.missing
+    require_distinct(query)
+    require_source(private_source)
     if ledger is None:
-        mechanism = _remembered_by_nobody(plan.mechanism)
-        exact = private_statistics(private_source, query, records, missing=missing)  # type: ignore[arg-type]
-        values, intervals = _drawn(mechanism, exact)
-        return Release(
-            values=values,
-            intervals=intervals,
-            mechanism=mechanism,
-            joint=None,
-            dataset=dataset,
-            position=None,
-            time=None,
-            repeated=False,
-        )
-    if not isinstance(dataset, str) or not dataset.strip():
-        raise InvalidInput(f"a ledger knows a dataset by its id, got {dataset!r}: write dataset='hospital-2026'.")
-    book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        return _unremembered(plan, private_source, dataset)
+    book, name = opened(ledger), named(dataset)
     key = query_key(query, records)
     budget = plan.target if total is None else total
-    known: Floats | None = None
+    seen: PrivateAnswer | None = None
     for _ in range(MOST_TRIES):
-        history = book.history(dataset)
-        if (entry := history.answer_to(key)) is not None:
-            return Release.of(entry, query, repeated=True)
-        mechanism, joint = together(history, plan.model, budget, seed).calibrated(
-            plan.model, plan.mechanism, plan.trust
-        )
-        if known is None:
-            known = private_statistics(private_source, query, records, missing=missing)  # type: ignore[arg-type]
-        content = _content(plan, mechanism, joint, known)
+        history = book.history(name)
+        rest = together(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
+        own = next((fixed for fixed in fixed_questions(history) if fixed.query_key == key), None)
+        made = _made_for(plan, rest) if own is None else _as_fixed(own, plan, rest, history)
+        if own is not None and own.entry is not None:
+            again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
+            return evolve(again, mechanism=made.mechanism, joint=made.joint, questions=rest.questions, rest=rest)
+        if seen is None:
+            book.look(history, budget, key)
+            seen = look_at(private_source, made.model, key=book.key, known=_fingerprint(history))
+        answer = _drawn(made, seen, rest)
         try:
-            return Release.of(book.append(history, budget, key, content), query, repeated=False)
+            entry = book.append(history, budget, key, _content(plan, made, answer, seen))
         except LedgerChanged:
             continue
+        return evolve(
+            answer,
+            dataset=entry.dataset,
+            position=entry.position,
+            time=entry.time,
+            ledger={"id": history.ledger, "number": entry.number, "head": entry.digest},
+        )
     raise LedgerChanged(f"other releases of dataset {dataset!r} keep being written: try again when they are done.")
 
 
 def earlier_releases(
-    ledger: str | Ledger, dataset: str, model: QueryModel, *, total: PrivacyTarget, seed: int | None = None
+    ledger: str | Ledger,
+    dataset: str,
+    model: QueryModel,
+    *,
+    total: PrivacyTarget,
+    adaptive: Adaptive = "refuse",
+    seed: int | None = None,
 ) -> Together:
     """Return the earlier releases of a dataset, for `distpriv.plan(…, after=…)`.
 
@@ -228,18 +265,22 @@ def earlier_releases(
         dataset: what it calls the dataset.
         model: the model to plan for.
         total: what all releases of the dataset may cost together.
+        adaptive: what to do about a question that was not declared, as for `distpriv.release`.
         seed: of coupled draws for the joint certificate, where they are needed.
 
     Raises:
         BudgetSpent: the total or the protected pairs are not those that earlier releases were made with.
+        LawsChanged: the reference is not the one that earlier releases were certified on.
+        QuestionNotDeclared: the question may depend on earlier answers.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
-    >>> first = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
+    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
+    >>> first = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
     >>> other = dp.model(rows.slice(0, 1000), dp.Query(age=dp.mean("age")), secret, records=20)
-    >>> earlier = dp.earlier_releases("sqlite:///ledger.db", "clinic-2026", other, total=plan.target)
+    >>> earlier = dp.earlier_releases(ledger, "clinic-2026", other, total=plan.target, adaptive="assumed")
 
     A mechanism has its noise widened until all releases hold together, here more than tenfold:
 
@@ -248,39 +289,97 @@ def earlier_releases(
     >>> joint.holds, mechanism.noise.expected_rms > 10 * alone.noise.expected_rms
     (True, True)
     """
-    book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    return together(book.history(dataset), model, total, seed)
+    one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
+    return together(opened(ledger).history(named(dataset)), model, total, adaptive=adaptive, seed=seed)
 
 
-def together(history: History, model: QueryModel, total: PrivacyTarget, seed: int | None = None) -> Together:
-    """Return what has been released of a dataset, for a model to be certified together with."""
-    history.check_total(total)
-    protected = {tuple(pair) for pair in model.protected_pairs}
-    for entry in history.entries:
-        if entry.content["records"] != model.provenance.records:
-            raise InvalidInput(
-                f"the ledger knows dataset {history.dataset!r} with another number of records: the same id is for the "
-                "same data, so give other data another id."
+def in_order_of(mechanism: AdditiveMechanism, model: QueryModel) -> QueryModel:
+    """Return the model with its statistics in the order of a mechanism; a question may be asked again in another."""
+    if mechanism.statistics == model.names:
+        return model
+    if model.query is None or set(mechanism.statistics) != set(model.names):
+        raise InvalidInput("the mechanism is of other statistics than the model: plan the same policy again.")
+    place = {name: number for number, name in enumerate(mechanism.statistics)}
+    in_order = sorted(model.query.statistics, key=lambda named: place[Query([named]).names[0]])
+    return remodelled(model, Query(in_order))
+
+
+def opened(ledger: str | Ledger) -> Ledger:
+    """Return a ledger that is given by its URL or itself."""
+    return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+
+
+def named(dataset: object) -> str:
+    """Return the id of a dataset as the ledger writes it, or say that it needs one."""
+    if not isinstance(dataset, str) or not dataset.strip():
+        raise InvalidInput(f"a ledger knows a dataset by its id, got {dataset!r}: write dataset='hospital-2026'.")
+    return dataset_id(dataset)
+
+
+@frozen(kw_only=True)
+class _Made:
+    """A mechanism to answer with, the model in its order, and what holds for all releases together."""
+
+    mechanism: AdditiveMechanism
+    model: QueryModel
+    joint: Certificate
+
+
+def _made_for(plan: Plan, rest: Together) -> _Made:
+    """Return the plan's mechanism with noise as wide as all releases together need it."""
+    mechanism, joint = rest.calibrated(plan.model, plan.mechanism, plan.trust)
+    return _Made(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint)
+
+
+def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made:
+    """Return the noise that a question has already, with what it promises to the plan that asks now.
+
+    Raises:
+        NotCertified: it does not promise what the plan asks for.
+    """
+    assert plan.model.query is not None
+    mechanism = own.mechanism(plan.model.query)
+    model = in_order_of(mechanism, plan.model)
+    covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
+    certificate, joint = own.certificate(), own.joint_certificate()
+    if not (covered and _within(certificate, plan.target, plan.trust)):
+        alone = Together(past=(), total=plan.target, seed=rest.seed, questions="first")
+        certificate = alone.certified(model, mechanism, plan.trust)
+    last = own.declared and rest.questions == "declared"
+    last = last or (not own.declared and own.position == len(history.entries))
+    if not (covered and last and _within(joint, rest.total, plan.trust)):
+        joint = rest.certified(model, mechanism, plan.trust)
+    which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
+    certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=rest.total)
+    for found, what in ((certificate, "this question alone"), (joint, "all questions of the dataset together")):
+        if not found.holds_at(plan.trust):
+            raise NotCertified(
+                f"this question has been given its noise, which cannot be changed, and {which} does not hold what is "
+                f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and trust "
+                f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
+                f"for {plan.trust!r}."
             )
-        lost = {tuple(pair) for pair in entry.content["protected_pairs"]} - protected
-        if lost:
-            one, other = sorted(lost)[0]
-            raise BudgetSpent(
-                f"release {entry.position} of dataset {history.dataset!r} protects {one!r} against {other!r}, and this "
-                "one does not: protect at least what all earlier releases do."
-            )
-    past = [
-        PastRelease(query=_query_of(entry.content, model.query), noise=noise_from_dict(entry.content["noise"]))
-        for entry in history.entries
-    ]
-    return Together(past=tuple(past), total=total, seed=seed)
+    return _Made(mechanism=with_reading(evolve(mechanism, certificate=certificate), model), model=model, joint=joint)
 
 
-def _query_of(content: Mapping[str, Any], asked: Query | None) -> Query:
-    """Return the query of an entry; one with functions is that which asks, if they are the same."""
-    if asked is not None and content["query"] == query_to_dict(asked):
-        return asked
-    return query_from_dict(content["query"])
+def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
+    """Tell whether what was promised once is as much as is asked for now."""
+    return evolve(certificate, target=target).holds_at(trust)
+
+
+def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
+    """Return the mechanism with a certificate that says how rows are read, if it does not say so yet."""
+    read = reading_assumption(model)
+    said = [assumption for assumption in mechanism.certificate.assumptions if assumption.statement != read.statement]
+    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=(*said, read)))
+
+
+def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Release:
+    """Release without a ledger."""
+    mechanism = with_reading(_remembered_by_nobody(plan.mechanism), plan.model)
+    made = _Made(mechanism=mechanism, model=plan.model, joint=mechanism.certificate)
+    alone = Together(past=(), total=plan.target, questions="alone")
+    return evolve(_drawn(made, look_at(private_source, plan.model), alone), joint=None, dataset=dataset, rest=None)
 
 
 def _query_and_records(model: QueryModel) -> tuple[Query, int]:
@@ -289,60 +388,53 @@ def _query_and_records(model: QueryModel) -> tuple[Query, int]:
     return model.query, model.provenance.records
 
 
-def _drawn(mechanism: AdditiveMechanism, exact: Floats) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+def _drawn(made: _Made, seen: PrivateAnswer, rest: Together) -> Release:
     """Draw the noise: the one place where private numbers meet it."""
-    released = on_lattice(mechanism.noise).draw(exact)
+    mechanism = made.mechanism
+    released = on_lattice(mechanism.noise).draw(seen.values)
     values = dict(zip(mechanism.statistics, released.tolist(), strict=True))
     widths = zip(mechanism.statistics, released.tolist(), mechanism.noise.half_widths.tolist(), strict=True)
-    return values, {name: (value - half, value + half) for name, value, half in widths}
+    return Release(
+        values=values,
+        intervals={name: (value - half, value + half) for name, value, half in widths},
+        mechanism=mechanism,
+        joint=made.joint,
+        dataset=None,
+        position=None,
+        time=None,
+        repeated=False,
+        questions=rest.questions,
+        ledger=None,
+        rest=rest,
+    )
 
 
-def _content(plan: Plan, mechanism: AdditiveMechanism, joint: Certificate, exact: Floats) -> dict[str, Any]:
-    model = plan.model
-    assert model.query is not None
-    values, intervals = _drawn(mechanism, exact)
+def _content(plan: Plan, made: _Made, answer: Release, seen: PrivateAnswer) -> dict[str, Any]:
+    """Return what the ledger holds of a release."""
     return {
         "distpriv": __version__,
-        "query": query_to_dict(model.query),
-        "records": model.provenance.records,
-        "protected_pairs": [list(pair) for pair in model.protected_pairs],
-        "model": _fingerprint(model),
-        "values": values,
-        "intervals": {name: list(ends) for name, ends in intervals.items()},
-        "mechanism": mechanism.name,
-        "noise": noise_to_dict(mechanism.noise),
-        "certificate": mechanism.certificate.to_dict(),
-        "joint_certificate": joint.to_dict(),
-        "drawn": {"release": _drawn_to_dict(mechanism.certificate.drawn), "joint": _drawn_to_dict(joint.drawn)},
+        **commitment_to_dict(made.model, made.mechanism),
+        "laws": laws_to_dict(made.model),
+        "values": dict(answer.values),
+        "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
+        "joint_certificate": made.joint.to_dict(),
+        "drawn": answer.drawn,
         "trust": plan.trust,
+        "questions": answer.questions,
+        "fingerprint": None if seen.fingerprint is None else dict(seen.fingerprint),
     }
 
 
-def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
-    written = content.get("drawn", {}).get(drawn)
-    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else Drawn.from_dict(written))
+def _fingerprint(history: History) -> dict[str, str] | None:
+    """Return what is known of the private table from earlier releases, under the ledger's key."""
+    found: dict[str, str] = {}
+    for entry in history.entries:
+        found |= entry.content.get("fingerprint") or {}
+    return found or None
 
 
-def _drawn_to_dict(drawn: Drawn | None) -> dict[str, Any] | None:
-    return None if drawn is None else drawn.to_dict()
-
-
-def _fingerprint(model: QueryModel) -> str:
-    """Return a hash of what the model was made from; of inputs, since computed digits differ from run to run."""
-    assert model.query is not None
-    provenance = model.provenance
-    made_from = [
-        query_to_dict(model.query),
-        model.protected_pairs,
-        [provenance.method, provenance.records, provenance.replacement, provenance.draws, provenance.seed],
-        [provenance.sources, provenance.missing],
-        *(
-            [[provenance.pooling.rows, provenance.pooling.key]]
-            if provenance.pooling != Pooling(seed=provenance.pooling.seed)
-            else []
-        ),
-    ]
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+def _only(entry: Entry) -> History:
+    return History(dataset=entry.dataset, total=None, entries=(entry,))
 
 
 def _remembered_by_nobody(mechanism: AdditiveMechanism) -> AdditiveMechanism:

@@ -4,14 +4,17 @@ from distpriv.auditing.audit import audit
 from distpriv.auditing.report import AuditReport
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.progress import Progress, silent
-from distpriv.workflow.planning import PlannedPolicy, in_order_of, plan_policy
+from distpriv.releasing.release import in_order_of
+from distpriv.workflow.planning import PlannedPolicy, plan_policy
 
 __all__ = ["audit_planned", "audit_policy"]
 
 
-def audit_policy(path: str, *, releases: int = 100_000, seed: int = 0, progress: Progress = silent) -> AuditReport:
-    """Attack what a policy releases; the private table is not looked at."""
-    return audit_planned(plan_policy(path, progress), releases=releases, seed=seed, progress=progress)
+def audit_policy(
+    path: str, *, only: str | None = None, releases: int = 100_000, seed: int = 0, progress: Progress = silent
+) -> AuditReport:
+    """Attack what a policy releases, or one of several releases; the private table is not looked at."""
+    return audit_planned(plan_policy(path, progress, only=only), releases=releases, seed=seed, progress=progress)
 
 
 def audit_planned(

@@ -28,7 +28,6 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
-from distpriv.releasing.joint import Together
 from distpriv.releasing.release import Release
 from distpriv.workflow.display import display_values
 from distpriv.workflow.policy import Policy
@@ -113,10 +112,11 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def evidence(release: Release, model: QueryModel, earlier: Together) -> dict[str, Any]:
+def evidence(release: Release, model: QueryModel) -> dict[str, Any]:
     """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
     joint = None
-    if earlier.past:
+    earlier = release.rest
+    if earlier is not None and earlier.past:
         laws = [*(past.noise for past in earlier.past), release.mechanism.noise]
         joint = {"model": model_to_dict(earlier.stack(model)), "noises": [noise_to_dict(law) for law in laws]}
     return {"model": model_to_dict(model), "joint": joint, "drawn": release.drawn}

@@ -1,39 +1,50 @@
-"""From a policy to a plan: every mechanism on the policy's model, after what has been released before."""
+"""From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
 
-from attrs import evolve, field, frozen
+from collections.abc import Iterator
 
-from distpriv.errors import BudgetSpent, InvalidInput, NotCertified
-from distpriv.framework.queries import Query
+from attrs import field, frozen
+
+from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.plan import Plan, plan
 from distpriv.progress import Progress, silent
-from distpriv.releasing.ledger import Entry, History
+from distpriv.releasing.declaring import Declaration, declare
+from distpriv.releasing.fixed import Fixed, fixed_questions, together
+from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.ledger import Entry
 from distpriv.releasing.queries import query_key
-from distpriv.releasing.release import Release, together
+from distpriv.releasing.release import in_order_of
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.policy import Policy, read_policy
 
-__all__ = ["PlannedPolicy", "in_order_of", "plan_policy", "planned", "until"]
+__all__ = ["PlannedPolicy", "declare_policy", "plan_policy", "planned"]
+
+IMMUNE = ("group_privacy_laplace",)
+"""Mechanisms whose cost adds up whatever is asked next."""
 
 
 @frozen(kw_only=True)
 class PlannedPolicy:
-    """A policy with its plan, and what the ledger holds of its dataset."""
+    """A policy with its plan, and what its question is certified together with."""
 
     policy: Policy
     plan: Plan
-    before: History = field(repr=False)
-    """The releases that this one comes after."""
-    answered: Entry | None = field(repr=False)
-    """The release of the same query, if there was one: it will be shown again."""
+    rest: Together = field(repr=False)
+    """The other questions of the dataset whose noise is fixed."""
+    fixed: Fixed | None = field(repr=False)
+    """The noise that the question has already, by an answer or by a declaration."""
+
+    @property
+    def answered(self) -> Entry | None:
+        """The release of the same query, if there was one: it will be shown again."""
+        return None if self.fixed is None else self.fixed.entry
 
     def refusal(self) -> NotCertified:
         """Return why there is nothing to release, with what the least error was refused for."""
         asked = f"epsilon = {self.plan.target.epsilon:g}, delta = {self.plan.target.delta:g}"
-        spent = [refusal.reason for refusal in self.plan.refusals if "no room for" in refusal.reason]
-        if self.before.entries and spent:
+        spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
+        if self.rest.past and spent:
             return BudgetSpent(spent[0])
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
@@ -41,40 +52,69 @@ class PlannedPolicy:
         )
 
     def mechanism(self) -> tuple[AdditiveMechanism, QueryModel]:
-        """Return the mechanism that was released, or else the one that would be, and the model in its order."""
-        if self.answered is None:
+        """Return the mechanism that is fixed, or else the one that would be used, and the model in its order."""
+        if self.fixed is None:
             return self.plan.mechanism, self.plan.model
-        released = Release.of(self.answered, self.policy.query(), repeated=True).mechanism
-        return released, in_order_of(released, self.plan.model)
+        mechanism = self.fixed.mechanism(self.policy.query())
+        return mechanism, in_order_of(mechanism, self.plan.model)
 
 
-def plan_policy(path: str, progress: Progress = silent) -> PlannedPolicy:
-    """Plan what a policy asks for."""
-    return planned(read_policy(path), progress)
+def plan_policy(path: str, progress: Progress = silent, *, only: str | None = None) -> PlannedPolicy:
+    """Plan what a policy asks for, or one of several releases that it declares."""
+    return planned(read_policy(path).only(only), progress)
 
 
 def planned(policy: Policy, progress: Progress = silent) -> PlannedPolicy:
     """Plan a policy that was read."""
     history = history_of(policy)
-    answered = history.answer_to(query_key(policy.query(), policy.records))
-    before = history if answered is None else until(history, answered.position)
+    if policy.declares and history.declaration is None and not history.entries:
+        return next(found for found in _declaring(policy, progress) if found.policy.asked == policy.asked)
     model = policy.model(progress)
-    earlier = together(before, model, policy.ledger.total) if before.entries else None
+    key = query_key(policy.query(), policy.records)
+    rest = together(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
+    fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
+    made = _plan(policy, model, rest if fixed is None else None, progress)
+    return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
+
+
+def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration | None:
+    """Declare all questions of a policy that has several, unless the dataset has been asked or told before.
+
+    Raises:
+        NotCertified: no mechanism holds for one of them, or there is no room for all.
+    """
+    history = history_of(policy)
+    if not policy.declares or history.declaration is not None or history.entries:
+        return None
+    plans = {}
+    for found in _declaring(policy, progress):
+        if found.plan.chosen is None:
+            raise found.refusal()
+        plans[str(found.policy.asked)] = found.plan
+    return declare(plans, ledger=policy.ledger_url(), dataset=policy.dataset, total=policy.ledger.total)
+
+
+def _declaring(policy: Policy, progress: Progress) -> Iterator[PlannedPolicy]:
+    """Plan the questions of a policy one after the other, each after those before it."""
+    past: tuple[PastRelease, ...] = ()
+    for question in policy.questions:
+        one = policy.only(question.name)
+        model = one.model(progress)
+        rest = Together(past=past, total=policy.ledger.total, questions="declared")
+        made = _plan(one, model, rest, progress)
+        yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
+        noise = rest.calibrated(model, made.mechanism, made.trust)[0].noise
+        past = (*past, PastRelease(query=question.query, noise=noise))
+
+
+def _plan(policy: Policy, model: QueryModel, rest: Together | None, progress: Progress) -> Plan:
     with policy.file.at(("privacy", "weights")):
-        made = plan(model, policy.target, policy.trust, policy.weights, after=earlier, progress=progress)
-    return PlannedPolicy(policy=policy, plan=made, before=before, answered=answered)
-
-
-def until(history: History, position: int) -> History:
-    """Return the releases before one of them."""
-    return evolve(history, entries=history.entries[: position - 1])
-
-
-def in_order_of(mechanism: AdditiveMechanism, model: QueryModel) -> QueryModel:
-    """Return the model with its statistics in the order of a mechanism; a question may be asked again in another."""
-    if mechanism.statistics == model.names:
-        return model
-    if model.query is None or set(mechanism.statistics) != set(model.names):
-        raise InvalidInput("the mechanism is of other statistics than the model: plan the same policy again.")
-    asked = dict(model.query.statistics)
-    return remodelled(model, Query([(name, asked[name]) for name in mechanism.statistics]))
+        return plan(
+            model,
+            policy.target,
+            policy.trust,
+            policy.weights,
+            after=rest if rest is not None and rest.past else None,
+            mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
+            progress=progress,
+        )

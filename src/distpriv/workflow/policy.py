@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv.engines.engine import engine_for
 from distpriv.errors import InvalidInput, InvalidPolicy
@@ -16,14 +16,17 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress
+from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy_shape import checked_shape
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.policy_values import (
     ModelOptions,
+    Question,
+    adaptive,
     dataset,
     ledger_address,
     model_options,
-    query,
+    questions,
     records,
     secrets,
     sources,
@@ -44,6 +47,8 @@ class LedgerPolicy:
     url: str | None = field(repr=False)
     """Nothing where a bundle's policy withholds it."""
     total: PrivacyTarget
+    adaptive: Adaptive = "refuse"
+    """What to do about a question that was not declared before the first answer."""
 
 
 @frozen(kw_only=True)
@@ -58,17 +63,62 @@ class Policy:
     """Public rows; nothing when every secret brings tables of its own."""
     private: str | None = field(repr=False)
     """The rows to answer from; nothing where the policy does not say or a bundle withholds it."""
-    released: Query
+    questions: tuple[Question, ...]
+    """Everything that is released of the dataset; several are declared before the first answer."""
+    asked: str | None
+    """Which of several this is about."""
     protected: tuple[Secret, ...]
     target: PrivacyTarget
     trust: Trust
-    weights: Mapping[str, float] | Literal["relative"] | None
+    weighed: Mapping[str, float] | Literal["relative"] | None
+    """How much the error of each statistic of any question counts."""
     ledger: LedgerPolicy
     options: ModelOptions
+
+    @property
+    def question(self) -> Question:
+        """The question this is about.
+
+        Raises:
+            InvalidPolicy: there are several, and none was named.
+        """
+        if len(self.questions) == 1 and self.asked is None:
+            return self.questions[0]
+        named = [question for question in self.questions if question.name == self.asked]
+        if self.asked is not None and named:
+            return named[0]
+        names = ", ".join(repr(question.name) for question in self.questions if question.name is not None)
+        if self.asked is None:
+            raise self.file.refusal(("release",), f"there are several releases, {names}: say which one with --only.")
+        what = f"its releases are {names}" if names else "it has one without a name, so leave --only out"
+        raise self.file.refusal(("release",), f"there is no release named {self.asked!r}: {what}.")
+
+    @property
+    def declares(self) -> bool:
+        """Whether all questions are declared before the first answer."""
+        return len(self.questions) > 1
+
+    def only(self, name: str | None) -> "Policy":
+        """Return the policy for one of its releases; with no name, for the only one."""
+        found = evolve(self, asked=name)
+        _ = found.question  # refuses a name that is not there
+        return found
+
+    @property
+    def released(self) -> Query:
+        """The statistics to release."""
+        return self.question.query
 
     def query(self) -> Query:
         """Return the statistics to release."""
         return self.released
+
+    @property
+    def weights(self) -> Mapping[str, float] | Literal["relative"] | None:
+        """How much the error of each released statistic counts."""
+        if not isinstance(self.weighed, Mapping):
+            return self.weighed
+        return {name: weight for name, weight in self.weighed.items() if name in self.released.names} or None
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -116,10 +166,8 @@ class Policy:
         document = self.file.document
         return {
             "data": {"reference": document["data"].get("reference"), "id": self.dataset},
-            "release": {
-                "records": self.records,
-                "statistics": {name: statistic_text(statistic) for name, statistic in self.released.statistics},
-            },
+            "release": {"name": self.question.name, "records": self.records, "statistics": _texts(self.released)},
+            "declared": {str(q.name): _texts(q.query) for q in self.questions} if self.declares else None,
             "protect": [dict(secret) for secret in document["protect"]],
             "privacy": {
                 "epsilon": self.target.epsilon,
@@ -127,7 +175,11 @@ class Policy:
                 "trust": self.trust,
                 "weights": dict(self.weights) if isinstance(self.weights, Mapping) else self.weights,
             },
-            "ledger": {"epsilon": self.ledger.total.epsilon, "delta": self.ledger.total.delta},
+            "ledger": {
+                "epsilon": self.ledger.total.epsilon,
+                "delta": self.ledger.total.delta,
+                "adaptive": self.ledger.adaptive,
+            },
             "model": self.options.to_dict(),
         }
 
@@ -145,7 +197,8 @@ class Policy:
         message = str(failure)
         for name, _ in self.released.statistics:
             if message.startswith(f"statistic {name!r}"):
-                return self.file.refusal(("release", "statistics", name), message.removeprefix(f"statistic {name!r}: "))
+                path = (*self.question.path, "statistics", name)
+                return self.file.refusal(path, message.removeprefix(f"statistic {name!r}: "))
         for number, secret in enumerate(self.protected):
             if isinstance(secret, Share) and (repr(secret.predicate) in message or f"{secret.predicate} @ " in message):
                 return self.file.refusal(("protect", number, "share"), message.removeprefix("the secret: "))
@@ -164,11 +217,15 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     return policy_of(file, Path(os.path.abspath(os.path.expanduser(path))).parent)
 
 
+def _texts(query: Query) -> dict[str, str]:
+    return {name: statistic_text(statistic) for name, statistic in query.statistics}
+
+
 def policy_of(file: PolicyText, folder: Path) -> Policy:
     """Return what a policy's text means, its paths seen from a folder."""
     shape = checked_shape(file)
-    count = records(file, shape.release.records)
-    asked = query(file, shape.release.statistics, count)
+    count = records(file, shape.release)
+    asked = questions(file, shape.release, count)
     hidden = secrets(file, shape.protect, count, folder)
     reference, private = sources(file, shape.data, hidden, folder)
     aim = target(file, "privacy", shape.privacy)
@@ -178,13 +235,16 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         records=count,
         reference=reference,
         private=private,
-        released=asked,
+        questions=asked,
+        asked=None,
         protected=hidden,
         target=aim,
         trust=trust(file, shape.privacy.trust),
-        weights=weights(file, shape.privacy.weights, asked),
+        weighed=weights(file, shape.privacy.weights, asked),
         ledger=LedgerPolicy(
-            url=ledger_address(file, shape.ledger.url, folder), total=total(file, shape.privacy, shape.ledger, aim)
+            url=ledger_address(file, shape.ledger.url, folder),
+            total=total(file, shape.privacy, shape.ledger, aim),
+            adaptive=adaptive(file, shape.ledger.adaptive),
         ),
         options=model_options(file, shape.model),
     )

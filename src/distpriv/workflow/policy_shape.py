@@ -16,7 +16,7 @@ from distpriv.framework.domains import did_you_mean
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.toml_places import KeyPath
 
-__all__ = ["DataTable", "LedgerTable", "ModelTable", "PolicyShape", "PrivacyTable", "ProtectTable", "checked_shape"]
+__all__ = ["DataTable", "LedgerTable", "ModelTable", "PolicyShape", "PrivacyTable", "ProtectTable", "ReleaseTable", "checked_shape"]
 
 
 class _Table(BaseModel):
@@ -32,8 +32,9 @@ class DataTable(_Table):
 
 
 class ReleaseTable(_Table):
-    """``[release]``: what is published."""
+    """``[release]``: what is published; several ``[[release]]``, each with a name, are declared before the first answer."""
 
+    name: Annotated[str | None, Field(examples=['name = "ages"'])] = None
     records: Annotated[int, Field(examples=["records = 100"])]
     statistics: Annotated[dict[str, str], Field(examples=['age = "mean(age)" below [release.statistics]'])]
 
@@ -68,6 +69,7 @@ class LedgerTable(_Table):
     epsilon: Annotated[float | None, Field(examples=["epsilon = 2.0"])] = None
     delta: Annotated[float | None, Field(examples=["delta = 2e-3"])] = None
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
+    adaptive: Annotated[str, Field(examples=['adaptive = "refuse"'])] = "refuse"
 
 
 class ModelTable(_Table):
@@ -86,7 +88,7 @@ class PolicyShape(_Table):
     """A whole policy file."""
 
     data: Annotated[DataTable, Field(examples=["a table that begins with [data]"])]
-    release: Annotated[ReleaseTable, Field(examples=["a table that begins with [release]"])]
+    release: Annotated[list[ReleaseTable], Field(examples=["a table that begins with [release]"])]
     protect: Annotated[list[ProtectTable], Field(examples=["a table that begins with [[protect]]"])]
     privacy: Annotated[PrivacyTable, Field(examples=["a table that begins with [privacy]"])]
     ledger: Annotated[LedgerTable, Field(examples=["a table that begins with [ledger]"])] = LedgerTable()
@@ -118,10 +120,16 @@ def checked_shape(file: PolicyText) -> PolicyShape:
 
     A misspelt key is also a missing one, so what is there and wrong is said before what is not there.
     """
+    written = dict(file.document)
+    if one := isinstance(written.get("release"), dict):
+        written["release"] = [written["release"]]
     try:
-        return PolicyShape.model_validate(dict(file.document))
+        return PolicyShape.model_validate(written)
     except ValidationError as failure:
         found = failure.errors(include_url=False)
+        for error in found:
+            if one and error["loc"][:2] == ("release", 0):
+                error["loc"] = ("release", *error["loc"][2:])
         first = min(found, key=lambda error: (error["type"] == "missing", file.places.line(error["loc"]) or 0))
         raise _refusal(file, first) from None
 

@@ -14,7 +14,9 @@ from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, 
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import Method
 from distpriv.modelling.reference import Missing
-from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable
+from distpriv.releasing.fixed import Adaptive
+from distpriv.releasing.queries import query_key, require_distinct
+from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable, ReleaseTable
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.sources import ledger_url, same_source, source
 from distpriv.workflow.statistics import parse_statistic
@@ -23,10 +25,12 @@ from distpriv.workflow.withheld import WITHHELD
 
 __all__ = [
     "ModelOptions",
+    "Question",
+    "adaptive",
     "dataset",
     "ledger_address",
     "model_options",
-    "query",
+    "questions",
     "records",
     "secrets",
     "sources",
@@ -54,10 +58,66 @@ class ModelOptions:
         return asdict(self)
 
 
-def records(file: PolicyText, given: int) -> int:
+@frozen(kw_only=True)
+class Question:
+    """What one ``[release]`` or ``[[release]]`` asks for."""
+
+    name: str | None
+    """What a policy with several calls it."""
+    query: Query
+    path: KeyPath
+    """Where it stands."""
+
+
+def records(file: PolicyText, tables: Sequence[ReleaseTable]) -> int:
     """Return how many rows the private table has."""
-    with file.at(("release", "records")):
+    found = [_records(file, (*path, "records"), table.records) for path, table in _placed(file, tables)]
+    for (path, _), count in zip(_placed(file, tables), found, strict=True):
+        if count != found[0]:
+            raise file.refusal(
+                (*path, "records"),
+                f"all releases are of one dataset, which has {found[0]} records above and {count} here: give the same.",
+            )
+    return found[0]
+
+
+def _records(file: PolicyText, path: KeyPath, given: int) -> int:
+    with file.at(path):
         return whole("records", given, InvalidInput, at_least=1, cure="it is the size of the private table")
+
+
+def _placed(file: PolicyText, tables: Sequence[ReleaseTable]) -> list[tuple[KeyPath, ReleaseTable]]:
+    """Return each table with its path; there must be one."""
+    if not tables:
+        raise file.refusal(("release",), "there is nothing to release: add a table that begins with [release].")
+    several = isinstance(file.document["release"], list)
+    return [(("release", number) if several else ("release",), table) for number, table in enumerate(tables)]
+
+
+def questions(file: PolicyText, tables: Sequence[ReleaseTable], count: int) -> tuple[Question, ...]:
+    """Return what is asked for, release by release."""
+    found: list[Question] = []
+    several = isinstance(file.document["release"], list)
+    for path, table in _placed(file, tables):
+        if several and (table.name is None or not table.name.strip() or not table.name.isprintable()):
+            raise file.refusal((*path, "name"), 'one of several releases needs a name: add name = "ages", say.')
+        if table.name is not None and table.name in [question.name for question in found]:
+            raise file.refusal((*path, "name"), f"two releases are named {table.name!r}: give each its own name.")
+        query = _query(file, path, table.statistics, count)
+        found.append(Question(name=table.name, query=query, path=path))
+    _refuse_the_same_twice(file, found, count)
+    return tuple(found)
+
+
+def _refuse_the_same_twice(file: PolicyText, found: Sequence[Question], count: int) -> None:
+    known: dict[str, str | None] = {}
+    for question in found:
+        with file.at((*question.path, "statistics")):
+            require_distinct(question.query)
+            key = query_key(question.query, count)
+        if key in known:
+            raise file.refusal(question.path, f"this asks for the same as {known[key]!r} does: take one of them out.")
+        known[key] = question.name
 
 
 def dataset(file: PolicyText, given: str) -> str:
@@ -71,17 +131,16 @@ def dataset(file: PolicyText, given: str) -> str:
     return given
 
 
-def query(file: PolicyText, texts: Mapping[str, str], count: int) -> Query:
-    """Return the statistics to release."""
+def _query(file: PolicyText, place: KeyPath, texts: Mapping[str, str], count: int) -> Query:
+    """Return the statistics of one release."""
     if not texts:
         raise file.refusal(
-            ("release", "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".'
+            (*place, "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".'
         )
-    return Query({name: _statistic(file, name, text, count) for name, text in texts.items()})
+    return Query({name: _statistic(file, (*place, "statistics", name), name, text, count) for name, text in texts.items()})
 
 
-def _statistic(file: PolicyText, name: str, text: str, count: int) -> Statistic:
-    path = ("release", "statistics", name)
+def _statistic(file: PolicyText, path: KeyPath, name: str, text: str, count: int) -> Statistic:
     if not name.strip() or not name.isprintable():
         raise file.refusal(
             path, f"a statistic needs a name that can be printed, got {name!r}: name it after what it is."
@@ -191,25 +250,30 @@ def trust(file: PolicyText, given: str) -> Trust:
         return cast(Trust, one_of("trust", given, get_args(Trust), InvalidInput))
 
 
-def weights(file: PolicyText, given: object, asked: Query) -> Weights:
+def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weights:
     """Return how much the error of each statistic counts."""
     path = ("privacy", "weights")
+    names = [name for question in asked for name in question.query.names]
     if given is None or given == "relative":
         return cast(Weights, given)
     if not isinstance(given, Mapping):
         raise file.refusal(
             path,
-            f'weights are "relative" or a number for each statistic, got {given!r}: write {{{asked.names[0]} = 2}}.',
+            f'weights are "relative" or a number for each statistic, got {given!r}: write {{{names[0]} = 2}}.',
         )
     for name, weight in given.items():
-        if name not in asked.names:
-            raise file.refusal(
-                (*path, name), f"there is no statistic {name!r} to weigh: {did_you_mean(name, asked.names)}"
-            )
+        if name not in names:
+            raise file.refusal((*path, name), f"there is no statistic {name!r} to weigh: {did_you_mean(name, names)}")
         with file.at((*path, name)):
             cure = "an error counts in proportion to the root of its weight"
             real("a weight", weight, InvalidInput, above=0, cure=cure)
     return {name: float(weight) for name, weight in given.items()}
+
+
+def adaptive(file: PolicyText, given: str) -> Adaptive:
+    """Return what to do about a question that was not declared before the first answer."""
+    with file.at(("ledger", "adaptive")):
+        return cast(Adaptive, one_of("adaptive", given, get_args(Adaptive), InvalidInput))
 
 
 def ledger_address(file: PolicyText, given: str, folder: Path) -> str | None:

@@ -10,8 +10,7 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
-from distpriv.releasing.joint import Together
-from distpriv.releasing.release import Release, release, together
+from distpriv.releasing.release import Release, in_order_of, release
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.auditing import audit_planned
@@ -26,22 +25,27 @@ from distpriv.workflow.bundle import (
     release_json,
     replace_files,
 )
-from distpriv.workflow.ledgers import history_of
-from distpriv.workflow.planning import PlannedPolicy, in_order_of, plan_policy, planned, until
-from distpriv.workflow.policy import Policy, read_policy
+from distpriv.workflow.planning import PlannedPolicy, declare_policy, plan_policy, planned
+from distpriv.workflow.policy import read_policy
 from distpriv.workflow.withheld import policy_without_private
 
 __all__ = ["audit_bundle", "release_policy"]
 
 
 def release_policy(
-    path: str, out: str | os.PathLike[str], *, audit: int | None = None, progress: Progress = silent
+    path: str,
+    out: str | os.PathLike[str],
+    *,
+    only: str | None = None,
+    audit: int | None = None,
+    progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
 
     Args:
         path: the policy.
         out: the folder to write; it must be new or empty.
+        only: which of several releases; all of them are declared in the ledger before the first is answered.
         audit: how many simulated releases to attack for the report; none when not given.
         progress: is told how far the work is.
 
@@ -51,15 +55,23 @@ def release_policy(
     """
     if audit is not None:
         require_releases(audit)
-    policy = read_policy(path)
+    policy = read_policy(path).only(only)
     source, url = policy.private_source(), policy.ledger_url()
     public = policy_without_private(policy.file.text, name=policy.file.name)
     folder = BundleFolder.prepared(out)
     try:
+        declare_policy(policy, progress)
         found = planned(policy, progress)
-        if found.answered is None and found.plan.chosen is None:
+        if found.fixed is None and found.plan.chosen is None:
             raise found.refusal()
-        released = release(found.plan, source, ledger=url, dataset=policy.dataset, total=policy.ledger.total)
+        released = release(
+            found.plan,
+            source,
+            ledger=url,
+            dataset=policy.dataset,
+            total=policy.ledger.total,
+            adaptive=policy.ledger.adaptive,
+        )
         try:
             return _written(found, released, public, folder, audit, progress)
         except BundleNotWritten:
@@ -87,7 +99,7 @@ def audit_bundle(
         InvalidInput: the folder is no bundle of this policy's release.
     """
     document = read_release(folder)
-    found = plan_policy(path, progress)
+    found = plan_policy(path, progress, only=_name_of(document))
     released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
     same = ("dataset", "position", "values")
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
@@ -115,7 +127,7 @@ def _written(
     document = release_json(
         found.policy,
         released,
-        evidence=evidence(released, model, _earlier(found.policy, released, model)),
+        evidence=evidence(released, model),
         attacker=_attacker(model, released),
     )
     files = {
@@ -141,10 +153,10 @@ def _page(
     return render(board_page(board_facts(found, released, model, document, public, attacked)))
 
 
-def _earlier(policy: Policy, released: Release, model: QueryModel) -> Together:
-    """Return the releases that this one was certified with; others may have come in since it was planned."""
-    assert released.position is not None
-    return together(until(history_of(policy), released.position), model, policy.ledger.total)
+def _name_of(document: Mapping[str, Any]) -> str | None:
+    """Return which of a policy's releases a bundle is of."""
+    asked = document.get("policy", {}).get("release", {})
+    return asked.get("name") if isinstance(asked, Mapping) else None
 
 
 def _attacker(model: QueryModel, released: Release) -> dict[str, float]:

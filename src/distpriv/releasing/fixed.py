@@ -1,0 +1,238 @@
+"""Questions whose noise is fixed: those that a dataset has answered, and those that were declared before.
+
+What the ledger holds of either is the same: the statistics, the noise, the pairs and laws it was certified on, and what
+was promised. A declared question has no answer yet, and counts all the same: the promise is about all of them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from attrs import evolve, field, frozen
+
+from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
+from distpriv.framework.queries import Query
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.releasing.immunity import may_be_immune
+from distpriv.releasing.joint import PastRelease, Questions, Together
+from distpriv.releasing.laws import reference_digests, require_same_laws
+from distpriv.releasing.ledger import Entry, History
+from distpriv.releasing.queries import definitions, query_from_dict, query_to_dict
+
+__all__ = ["Adaptive", "Fixed", "commitment_to_dict", "drawn_to_dict", "fixed_questions", "named_by", "together"]
+
+Adaptive = Literal["refuse", "assumed", "immune"]
+"""What to do about a question that was not declared before the first answer.
+
+`refuse` it, unless the noise of all releases is immune; go on and state it as `assumed` that no question depends on an
+answer; or use `immune` noise from the first release on.
+"""
+
+
+@frozen(kw_only=True)
+class Fixed:
+    """One question of a dataset whose noise is fixed."""
+
+    query_key: str
+    content: Mapping[str, Any] = field(repr=False)
+    """What the ledger holds of it."""
+    joint: Mapping[str, Any] = field(repr=False)
+    """What holds the certificate of all questions that it was certified with: its own content or the declaration's."""
+    entry: Entry | None = field(repr=False)
+    """Its answer, if it has one."""
+    declared: bool
+
+    @property
+    def position(self) -> int | None:
+        """The number of its answer among the releases of the dataset."""
+        return None if self.entry is None else self.entry.position
+
+    @property
+    def laws(self) -> Mapping[str, Any] | None:
+        """What it was certified on; none where an earlier version did not write that down."""
+        return self.content.get("laws")
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, ...]]:
+        """The pairs that it was certified for."""
+        return frozenset(tuple(pair) for pair in self.content["protected_pairs"])
+
+    def certificate(self) -> Certificate:
+        """Return what was promised about it alone."""
+        return _certificate(self.content, "certificate", "release")
+
+    def joint_certificate(self) -> Certificate:
+        """Return what was promised about all questions that it was certified with."""
+        return _certificate(self.joint, "joint_certificate", "joint")
+
+    def mechanism(self, asked: Query) -> AdditiveMechanism:
+        """Return its noise, with the statistics called as in the query that asks."""
+        names = named_by(self.content, asked)
+        return AdditiveMechanism(
+            name=self.content["mechanism"],
+            statistics=tuple(names.values()),
+            noise=noise_from_dict(self.content["noise"]),
+            certificate=self.certificate(),
+        )
+
+    def past(self, asked: Query | None) -> PastRelease:
+        """Return it as something that another question is certified together with."""
+        return PastRelease(
+            query=_query_of(self.content, asked),
+            noise=noise_from_dict(self.content["noise"]),
+            position=self.position,
+            laws=self.laws,
+        )
+
+
+def fixed_questions(history: History) -> tuple[Fixed, ...]:
+    """Return all questions of a dataset whose noise is fixed: those declared, then the others in order of their answers."""
+    answered = {entry.query_key: entry for entry in history.entries}
+    found = []
+    for block in () if history.declaration is None else history.declaration.content["blocks"]:
+        entry = answered.pop(block["query_key"], None)
+        found.append(
+            Fixed(
+                query_key=block["query_key"],
+                content=block,
+                joint=history.declaration.content,  # type: ignore[union-attr]
+                entry=entry,
+                declared=True,
+            )
+        )
+    for key, entry in answered.items():
+        assert key is not None
+        found.append(Fixed(query_key=key, content=entry.content, joint=entry.content, entry=entry, declared=False))
+    return tuple(found)
+
+
+def together(
+    history: History,
+    model: QueryModel,
+    total: PrivacyTarget,
+    *,
+    query_key: str | None = None,
+    adaptive: Adaptive = "refuse",
+    seed: int | None = None,
+) -> Together:
+    """Return what a model has to be certified together with: all fixed questions of the dataset but its own.
+
+    Args:
+        history: what the ledger holds of the dataset.
+        model: the model of the question.
+        total: what all questions may cost together.
+        query_key: the key of the question, if its own noise may be fixed already.
+        adaptive: what to do about a question that was not declared.
+        seed: of coupled draws, where they are needed.
+
+    Raises:
+        BudgetSpent: the total or the protected pairs are not those of earlier releases.
+        LawsChanged: the model is drawn from other tables, or in another way, than theirs.
+        QuestionNotDeclared: the question may depend on earlier answers.
+    """
+    history.check_total(total)
+    fixed = fixed_questions(history)
+    digests = reference_digests(model) if fixed else {}
+    for question in fixed:
+        _require_compatible(question, history.dataset, model, digests)
+    others = tuple(question for question in fixed if question.query_key != query_key)
+    own = next((question for question in fixed if question.query_key == query_key), None)
+    past = tuple(question.past(model.query) for question in others)
+    questions = _why_safe(history, own, others, past, adaptive)
+    return Together(past=past, total=total, seed=seed, questions=questions)
+
+
+def _require_compatible(
+    question: Fixed, dataset: str, model: QueryModel, digests: Mapping[str, str]
+) -> None:
+    which = f"{_words(question)} of dataset {dataset!r}"
+    if question.content["records"] != model.provenance.records:
+        raise InvalidInput(
+            f"the ledger knows dataset {dataset!r} with another number of records: the same id is for the same data, "
+            "so give other data another id."
+        )
+    lost = question.pairs - {tuple(pair) for pair in model.protected_pairs}
+    if lost:
+        one, other = sorted(lost)[0]
+        raise BudgetSpent(
+            f"{which} protects {one!r} against {other!r}, and this one does not: protect at least what all earlier "
+            "releases do."
+        )
+    if question.laws is not None:
+        require_same_laws(question.laws, model, digests, which)
+
+
+def _why_safe(
+    history: History, own: Fixed | None, others: tuple[Fixed, ...], past: tuple[PastRelease, ...], adaptive: Adaptive
+) -> Questions:
+    """Return why it is no danger that questions may depend on answers, or refuse the question."""
+    hides_all = all(may_be_immune(release.noise) for release in past)
+    if own is not None:
+        if all(question.declared for question in (own, *others)):
+            return "declared"
+        if not others:
+            return "first"
+        return "immune" if hides_all and may_be_immune(own.past(None).noise) else "assumed"
+    if adaptive == "assumed" and others:
+        return "assumed"
+    if adaptive == "immune" or (others and hides_all):
+        if hides_all:
+            return "immune"
+    elif not others:
+        return "first"
+    raise QuestionNotDeclared(_undeclared(history, others))
+
+
+def _undeclared(history: History, others: tuple[Fixed, ...]) -> str:
+    answered = sum(question.entry is not None for question in others)
+    many = f"{answered} question{'' if answered == 1 else 's'}"
+    have = f"has answered {many} already" if answered else "has declared its questions"
+    return (
+        f"dataset {history.dataset!r} {have}, and this one was not declared before: declare all questions before the "
+        'first answer, or say adaptive = "assumed" if none depends on an answer.'
+    )
+
+
+def commitment_to_dict(model: QueryModel, mechanism: AdditiveMechanism) -> dict[str, Any]:
+    """Return what the ledger holds of a question and its noise, before there is an answer."""
+    assert model.query is not None
+    return {
+        "query": query_to_dict(model.query),
+        "records": model.provenance.records,
+        "protected_pairs": [list(pair) for pair in model.protected_pairs],
+        "mechanism": mechanism.name,
+        "noise": noise_to_dict(mechanism.noise),
+        "certificate": mechanism.certificate.to_dict(),
+    }
+
+
+def named_by(content: Mapping[str, Any], asked: Query) -> dict[str, str]:
+    """Return what the query that asks calls each number of a stored one, in the stored order."""
+    stored = _query_of(content, asked)
+    called = dict(zip(definitions(asked), asked.names, strict=True))
+    return {old: called[what] for what, old in zip(definitions(stored), stored.names, strict=True)}
+
+
+def drawn_to_dict(drawn: Drawn | None) -> dict[str, Any] | None:
+    """Return coupled draws as plain values, if there are any."""
+    return None if drawn is None else drawn.to_dict()
+
+
+def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
+    written = content.get("drawn", {}).get(drawn)
+    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else Drawn.from_dict(written))
+
+
+def _query_of(content: Mapping[str, Any], asked: Query | None) -> Query:
+    """Return the query of an entry; one with functions is that which asks, if they are the same."""
+    if asked is not None and content["query"] == query_to_dict(asked):
+        return asked
+    return query_from_dict(content["query"])
+
+
+def _words(question: Fixed) -> str:
+    return "a declared question" if question.position is None else f"release {question.position}"

@@ -1,0 +1,91 @@
+r"""Releases whose cost adds up even where questions depend on earlier answers.
+
+Datasets of a protected pair can be coupled to differ in k records. Laplace noise of scales b along axes a hides *every*
+such pair of datasets, not only most of them: a move Δ of the statistics changes the density of what is released by a
+factor of at most :math:`e^ε`, :math:`ε = \sum_l |a_l^\top Δ| / b_l`. Given the answers so far the next question is
+fixed, and so is its ε; the factors multiply, whatever was asked: for each pair of datasets the ε of all releases add up,
+with δ = 0, and the mean over the coupling keeps that (docs/proofs/joint_releases.md).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.lattice import on_lattice
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw
+
+__all__ = ["THEOREM", "every_dataset_epsilon", "immune_certificate", "may_be_immune"]
+
+THEOREM = "noise that hides every pair of coupled datasets, release by release"
+
+ROUNDING = 1e-12
+"""By which share ε is reported above what was computed."""
+
+
+def may_be_immune(noise: NoiseLaw) -> bool:
+    """Tell whether noise is of the kind that hides every pair of datasets with δ = 0: Laplace along all axes.
+
+    >>> may_be_immune(LaplaceNoise.isotropic(2, 1.0))
+    True
+    """
+    return isinstance(noise, LaplaceNoise) and noise.axes.shape[1] == noise.dimension
+
+
+def every_dataset_epsilon(noise: NoiseLaw, sensitivities: Floats, group: int | None) -> float:
+    """Return ε of a release for every two datasets that differ in so many records; infinite where there is none.
+
+    Args:
+        noise: the noise of the release, drawn on its lattice.
+        sensitivities: how much one record can move each of its statistics.
+        group: in how many records the datasets differ; None where that is not known.
+
+    >>> round(every_dataset_epsilon(LaplaceNoise.isotropic(1, 10.0), np.array([0.5]), 10), 6)
+    0.5
+    """
+    if not may_be_immune(noise) or group is None:
+        return np.inf
+    assert isinstance(noise, LaplaceNoise)
+    cost = on_lattice(noise).cost
+    if cost.failure > 0:
+        return np.inf
+    moves = np.abs(noise.axes).T @ (group * sensitivities)
+    return float((moves / noise.scales).sum() * (1 + ROUNDING) + 2 * cost.divergence)
+
+
+def immune_certificate(stack: QueryModel, noises: Sequence[NoiseLaw], total: PrivacyTarget) -> Certificate:
+    """Return what holds for several releases together, whatever made anyone ask for them.
+
+    Args:
+        stack: the model of all their statistics, release by release.
+        noises: the noise of each.
+        total: what they may cost together.
+    """
+    group = sufficient_group(stack)
+    ends = np.cumsum([noise.dimension for noise in noises])
+    parts = np.split(stack.record_sensitivities, ends[:-1])
+    epsilons = [every_dataset_epsilon(noise, part, group) for noise, part in zip(noises, parts, strict=True)]
+    spent = float(sum(epsilons))
+    return Certificate(
+        target=total,
+        epsilon=spent if np.isfinite(spent) else total.epsilon,
+        delta=0.0 if np.isfinite(spent) else 1.0,
+        trust="sampling",
+        theorem=THEOREM,
+        assumptions=(
+            Assumption(
+                statement=f"datasets of a protected pair can be coupled to differ in at most {group} records",
+                status="proved",
+            ),
+            Assumption(
+                statement="questions may depend on earlier answers: for every pair of datasets the ε of all releases "
+                "add up",
+                status="proved",
+                evidence=" + ".join(f"{epsilon:.6g}" for epsilon in epsilons),
+            ),
+        ),
+    )

@@ -1,0 +1,112 @@
+"""The laws that a release was certified on: what they were drawn from, how, and their moments.
+
+Several releases are certified as one on the laws of the model that asks last. That says something about the earlier
+ones only if these are the laws that they were certified on, too: scenarios of the same name over another table, or a
+reference that was refreshed, are others. So every release writes its laws down, and a later one is held against them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from distpriv.engines.content import content_digest
+from distpriv.errors import LawsChanged
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.simulator import RowSimulator
+
+__all__ = ["laws_to_dict", "reference_digests", "require_same_laws", "require_same_moments"]
+
+NEAR = 1e-6
+"""By which share of a standard deviation the same moment may differ when it is computed again."""
+
+
+def reference_digests(model: QueryModel) -> dict[str, str]:
+    """Return a digest of the content of the table that each scenario draws from; nothing for a model without rows.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult().slice(0, 1000), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows, dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> digests = reference_digests(model)
+    >>> list(digests), len(set(digests.values()))
+    (["income = '>50K' @ 0.4", "income = '>50K' @ 0.6"], 1)
+    """
+    if not isinstance(model.simulator, RowSimulator):
+        return {}
+    tables = model.simulator.tables
+    engines = {id(table.engine): table.engine for table in tables.values()}
+    known = {key: content_digest(engine) for key, engine in engines.items()}
+    return {name: known[id(table.engine)] for name, table in tables.items()}
+
+
+def laws_to_dict(model: QueryModel) -> dict[str, Any]:
+    """Return what `require_same_laws` and `require_same_moments` hold a later model against."""
+    return {
+        "tables": reference_digests(model),
+        "drawing": _drawing(model),
+        "statistics": list(model.names),
+        "moments": {
+            name: {"mean": law.mean.tolist(), "covariance": law.covariance.tolist()}
+            for name, law in model.distributions.items()
+        },
+    }
+
+
+def require_same_laws(written: Mapping[str, Any], model: QueryModel, digests: Mapping[str, str], which: str) -> None:
+    """Refuse a model whose scenarios are not those that an earlier release was certified on.
+
+    Args:
+        written: what `laws_to_dict` wrote of the earlier release.
+        model: the model that is to be certified together with it.
+        digests: `reference_digests` of that model.
+        which: the earlier release, in words.
+
+    Raises:
+        LawsChanged: another table stands behind a scenario's name, or datasets are drawn in another way.
+    """
+    for name, digest in written["tables"].items():
+        if name in digests and digests[name] != digest:
+            raise LawsChanged(
+                f"the table that {name!r} is drawn from has other rows than when {which} was certified: give the table "
+                "as it was, since all releases of a dataset are certified on the same laws."
+            )
+    drawing = _drawing(model)
+    changed = [key for key, value in written["drawing"].items() if drawing.get(key) != value]
+    if changed:
+        raise LawsChanged(
+            f"{which} was certified for datasets drawn with {changed[0]} = {written['drawing'][changed[0]]!r}, not "
+            f"{drawing.get(changed[0])!r}: draw them the same way for all releases of a dataset."
+        )
+
+
+def require_same_moments(written: Mapping[str, Any], stack: QueryModel, start: int, which: str) -> None:
+    """Refuse a stack in which the statistics of an earlier release have other moments than it was certified on.
+
+    Args:
+        written: what `laws_to_dict` wrote of the earlier release.
+        stack: the model of all statistics, with exact moments.
+        start: where those of the earlier release begin in it.
+        which: the earlier release, in words.
+
+    Raises:
+        LawsChanged: some moment is another one.
+    """
+    place = slice(start, start + len(written["statistics"]))
+    for name, law in stack.distributions.items():
+        if name not in written["moments"]:
+            continue
+        mean, covariance = (np.array(written["moments"][name][key]) for key in ("mean", "covariance"))
+        unit = np.sqrt(np.maximum(np.diag(covariance), 0.0)) + NEAR * (1 + np.abs(mean))
+        moved = np.abs(law.mean[place] - mean) / unit
+        spread = np.abs(law.covariance[place, place] - covariance) / np.outer(unit, unit)
+        if not (moved <= NEAR).all() or not (spread <= NEAR).all():
+            raise LawsChanged(
+                f"the statistics of {which} have other moments in {name!r} than it was certified on: give the "
+                "reference as it was, since all releases of a dataset are certified on the same laws."
+            )
+
+
+def _drawing(model: QueryModel) -> dict[str, Any]:
+    """Return how datasets are drawn, as far as their law depends on it."""
+    made = model.provenance
+    return {"records": made.records, "replacement": made.replacement, "missing": made.missing}
