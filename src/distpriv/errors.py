@@ -145,8 +145,8 @@ class QuestionNotDeclared(NotCertified):
     """A later question, which may have been chosen by earlier answers, was not declared before the first of them.
 
     Cure: declare all questions of a dataset before the first answer, with `[[release]]` blocks in its policy or
-    `distpriv.declare`; or state with ``adaptive = "assumed"`` that questions do not depend on answers; or use noise that
-    protects every dataset by itself from the first release on, with ``adaptive = "immune"``.
+    `distpriv.declare`; or state with ``adaptive = "assumed"`` that questions do not depend on answers; or use noise
+    that hides every dataset by itself from the first release on, with ``adaptive = "immune"``.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))

@@ -2,7 +2,7 @@
 
 A question that is chosen by looking at an earlier answer is not covered by a certificate of several releases as one:
 forty harmless means say in which direction to ask for the next one. Where all questions are written down with their
-noise before anything is answered, there is nothing left to choose. They may then be answered in any order, or not at all.
+noise before anything is answered, there is nothing left to choose. They may be answered in any order, or not at all.
 """
 
 from collections.abc import Mapping

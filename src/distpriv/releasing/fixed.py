@@ -90,7 +90,7 @@ class Fixed:
 
 
 def fixed_questions(history: History) -> tuple[Fixed, ...]:
-    """Return all questions of a dataset whose noise is fixed: those declared, then the others in order of their answers."""
+    """Return all questions of a dataset whose noise is fixed: those declared, then the others as they were answered."""
     answered = {entry.query_key: entry for entry in history.entries}
     found = []
     for block in () if history.declaration is None else history.declaration.content["blocks"]:
@@ -146,9 +146,7 @@ def together(
     return Together(past=past, total=total, seed=seed, questions=questions)
 
 
-def _require_compatible(
-    question: Fixed, dataset: str, model: QueryModel, digests: Mapping[str, str]
-) -> None:
+def _require_compatible(question: Fixed, dataset: str, model: QueryModel, digests: Mapping[str, str]) -> None:
     which = f"{_words(question)} of dataset {dataset!r}"
     if question.content["records"] != model.provenance.records:
         raise InvalidInput(

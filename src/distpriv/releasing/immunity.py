@@ -3,8 +3,8 @@ r"""Releases whose cost adds up even where questions depend on earlier answers.
 Datasets of a protected pair can be coupled to differ in k records. Laplace noise of scales b along axes a hides *every*
 such pair of datasets, not only most of them: a move Δ of the statistics changes the density of what is released by a
 factor of at most :math:`e^ε`, :math:`ε = \sum_l |a_l^\top Δ| / b_l`. Given the answers so far the next question is
-fixed, and so is its ε; the factors multiply, whatever was asked: for each pair of datasets the ε of all releases add up,
-with δ = 0, and the mean over the coupling keeps that (docs/proofs/joint_releases.md).
+fixed, and so is its ε; the factors multiply, whatever was asked: for each pair of datasets the ε of all releases add
+up, with δ = 0, and the mean over the coupling keeps that (docs/proofs/joint_releases.md).
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ certified is the stack :math:`(F_1 + Z_1, …, F_t + Z_t)` as one release, with 
 new release has its noise widened until the stack holds. Under the Gaussian model that is the exact check, or the proven
 bound where there is Laplace noise; for any other query it is a test on coupled draws (`joint_draws`).
 
-All of that is about questions, and noise, that were fixed before the first answer, or that at least no answer had a part
-in. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
+All of that is about questions, and noise, that were fixed before the first answer, or that no answer had a part in at
+least. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,8 +39,8 @@ Questions = Literal["alone", "first", "declared", "assumed", "immune"]
 """Why questions that depend on answers are no danger.
 
 `alone`: nothing remembers other releases. `first`: there was no answer yet. `declared`: all questions and their noise
-were fixed before the first answer. `assumed`: nobody chose a question by an answer. `immune`: the noise hides every pair
-of datasets, so that what it costs adds up whatever is asked.
+were fixed before the first answer. `assumed`: nobody chose a question by an answer. `immune`: the noise hides every
+pair of datasets, so that what it costs adds up whatever is asked.
 """
 
 WIDEST = 1e4

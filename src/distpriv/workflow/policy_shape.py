@@ -16,7 +16,16 @@ from distpriv.framework.domains import did_you_mean
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.toml_places import KeyPath
 
-__all__ = ["DataTable", "LedgerTable", "ModelTable", "PolicyShape", "PrivacyTable", "ProtectTable", "ReleaseTable", "checked_shape"]
+__all__ = [
+    "DataTable",
+    "LedgerTable",
+    "ModelTable",
+    "PolicyShape",
+    "PrivacyTable",
+    "ProtectTable",
+    "ReleaseTable",
+    "checked_shape",
+]
 
 
 class _Table(BaseModel):
@@ -32,7 +41,7 @@ class DataTable(_Table):
 
 
 class ReleaseTable(_Table):
-    """``[release]``: what is published; several ``[[release]]``, each with a name, are declared before the first answer."""
+    """``[release]``: what is published; several ``[[release]]``, each with a name, are declared beforehand."""
 
     name: Annotated[str | None, Field(examples=['name = "ages"'])] = None
     records: Annotated[int, Field(examples=["records = 100"])]

@@ -134,10 +134,10 @@ def dataset(file: PolicyText, given: str) -> str:
 def _query(file: PolicyText, place: KeyPath, texts: Mapping[str, str], count: int) -> Query:
     """Return the statistics of one release."""
     if not texts:
-        raise file.refusal(
-            (*place, "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".'
-        )
-    return Query({name: _statistic(file, (*place, "statistics", name), name, text, count) for name, text in texts.items()})
+        raise file.refusal((*place, "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".')
+    return Query(
+        {name: _statistic(file, (*place, "statistics", name), name, text, count) for name, text in texts.items()}
+    )
 
 
 def _statistic(file: PolicyText, path: KeyPath, name: str, text: str, count: int) -> Statistic:
