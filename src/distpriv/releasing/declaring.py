@@ -82,9 +82,9 @@ def declare(
         seed: of coupled draws for the joint certificate, where they are needed.
 
     Raises:
-        InvalidInput: the plans do not go together.
+        InvalidInput: the plans do not go together, or the dataset has a release or a declaration already.
         BudgetSpent: the total has no room for all of them.
-        LedgerChanged: the dataset has been asked something, or questions were declared already.
+        LedgerChanged: the dataset was asked something meanwhile, or questions were declared.
     """
     _require_alike(plans)
     book, name = opened(ledger), named(dataset)
