@@ -51,7 +51,7 @@ def test_every_default_on_the_page_is_the_default() -> None:
     example = tomllib.loads(EXAMPLE)
     del example["model"], example["ledger"], example["privacy"]["trust"]
     policy = policy_from(EXAMPLE)
-    shape = PolicyShape.model_validate(example)
+    shape = PolicyShape.model_validate({**example, "release": [example["release"]]})
     assert (shape.model.draws, shape.model.seed, shape.model.replacement) == (5000, 0, False)
     assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")
     assert shape.ledger.url == "sqlite:///ledger.db"

@@ -118,7 +118,7 @@ class Policy:
         """How much the error of each released statistic counts."""
         if not isinstance(self.weighed, Mapping):
             return self.weighed
-        return {name: weight for name, weight in self.weighed.items() if name in self.released.names} or None
+        return {name: weight for name, weight in self.weighed.items() if name in self.released.names}
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -166,14 +166,13 @@ class Policy:
         document = self.file.document
         return {
             "data": {"reference": document["data"].get("reference"), "id": self.dataset},
-            "release": {"name": self.question.name, "records": self.records, "statistics": _texts(self.released)},
-            "declared": {str(q.name): _texts(q.query) for q in self.questions} if self.declares else None,
+            "release": self._releases(),
             "protect": [dict(secret) for secret in document["protect"]],
             "privacy": {
                 "epsilon": self.target.epsilon,
                 "delta": self.target.delta,
                 "trust": self.trust,
-                "weights": dict(self.weights) if isinstance(self.weights, Mapping) else self.weights,
+                "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -182,6 +181,18 @@ class Policy:
             },
             "model": self.options.to_dict(),
         }
+
+    def _releases(self) -> Any:
+        """Return what is released, as a table or, where there are several or one has a name, a list of tables."""
+        tables = [
+            {
+                **({} if question.name is None else {"name": question.name}),
+                "records": self.records,
+                "statistics": {name: statistic_text(statistic) for name, statistic in question.query.statistics},
+            }
+            for question in self.questions
+        ]
+        return tables if isinstance(self.file.document["release"], list) else tables[0]
 
     def _public_tables(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield every table that the model is made from, by its key."""
@@ -215,10 +226,6 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     """
     file = PolicyText.read(path)
     return policy_of(file, Path(os.path.abspath(os.path.expanduser(path))).parent)
-
-
-def _texts(query: Query) -> dict[str, str]:
-    return {name: statistic_text(statistic) for name, statistic in query.statistics}
 
 
 def policy_of(file: PolicyText, folder: Path) -> Policy:

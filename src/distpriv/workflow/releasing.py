@@ -155,8 +155,8 @@ def _page(
 
 def _name_of(document: Mapping[str, Any]) -> str | None:
     """Return which of a policy's releases a bundle is of."""
-    asked = document.get("policy", {}).get("release", {})
-    return asked.get("name") if isinstance(asked, Mapping) else None
+    asked = document.get("question")
+    return asked if isinstance(asked, str) else None
 
 
 def _attacker(model: QueryModel, released: Release) -> dict[str, float]:
