@@ -11,6 +11,7 @@ from rich.console import Console
 from distpriv.auditing.report import AuditReport
 from distpriv.cli.progress import progress_bars
 from distpriv.progress import Progress
+from distpriv.report.protection import Protection, percent_at_most
 from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.planning import PlannedPolicy
@@ -37,8 +38,12 @@ def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
     """Print the plan; without a mechanism that holds it is refused."""
     answered = None if planned.answered is None else planned.answered.position
     lines = [str(planned.plan)]
-    if planned.before.entries:
-        lines.append(f"Noise is as wide as it takes after {len(planned.before.entries)} earlier releases.")
+    if earlier := len(planned.before.entries):
+        most = percent_at_most(planned.policy.ledger.total.attack_accuracy_ceiling)
+        lines.append(
+            f"Noise is as wide as it takes after {earlier} earlier release{'s' if earlier > 1 else ''}. What is said "
+            f"of attackers here is about this release alone; the total allows {most} at most from all of them together."
+        )
     if answered is not None:
         lines.append(f"This was answered in release {answered}, and release would show the same answer again.")
     document = {**planned.plan.to_dict(), "earlier_releases": len(planned.before.entries), "answered_in": answered}
@@ -47,9 +52,10 @@ def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
 
 
 def show_bundle(bundle: Bundle, *, json: bool) -> None:
-    """Print what was released and where its bundle is."""
+    """Print what was released, what an attacker gets from it and all before it, and where its bundle is."""
     again = "shown again as it was released" if bundle.release.repeated else "released"
-    text = f"{bundle.release}\n\n{again}, bundle in {bundle.folder}"
+    promised = "\n".join(Protection.of(bundle.document).sentences)
+    text = f"{bundle.release}\n\n{promised}\n\n{again}, bundle in {bundle.folder}"
     shown = {key: value for key, value in bundle.document.items() if key != "evidence"}
     _show({**shown, "repeated": bundle.release.repeated, "bundle": str(bundle.folder)}, text, json=json)
 
