@@ -7,7 +7,7 @@ from tests.report.boards import board, document, joint_accuracy
 from tests.report.pages import Reader
 
 from distpriv.report import render
-from distpriv.report.protection import QUESTIONS, Protection, Questions, Reading
+from distpriv.report.protection import QUESTIONS, Protection, Questions, Reading, percent_at_most
 
 
 def text(position: int, **changes: object) -> str:
@@ -71,5 +71,14 @@ def test_a_bound_that_is_better_for_all_releases_than_for_one_is_good_for_that_o
 def test_the_first_verdict_is_about_all_releases_and_the_second_about_this_one() -> None:
     page = board(3)
     titles = [block.title for block in page.blocks if hasattr(block, "verdict")]
-    assert titles[0].startswith("The total that was set for all 3 releases of this dataset together is")
+    assert titles[0].startswith("The total that was set for all declared releases of this dataset together is")
     assert titles[1] == "The promise that was asked for of this release alone is kept."
+
+
+def test_a_first_release_of_several_that_were_declared_has_the_figure_of_all_of_them() -> None:
+    declared = document(1)["attacker"] | {"together": joint_accuracy(3)}
+    found = Protection.of(document(1, attacker=declared, questions="declared"))
+    assert found.headline == percent_at_most(joint_accuracy(3))
+    assert found.sentences[0].startswith("From all declared releases of this dataset together nobody who")
+    shown = text(1, attacker=declared, questions="declared")
+    assert shown.index(found.headline) < shown.index("from this release alone")

@@ -82,11 +82,10 @@ def board_page(facts: BoardFacts) -> Page:
 def _verdicts(release: Release, protection: Protection) -> Iterator[Notice]:
     """Yield whether all releases together keep their total, where there are several, and then whether this one does."""
     own = release.certificate
-    if protection.releases == 1 or release.joint is None:
+    if not protection.several or release.joint is None:
         yield _verdict(own, "The promise that was asked for is")
         return
-    many = f"all {protection.releases} releases of this dataset together"
-    yield _verdict(release.joint, f"The total that was set for {many} is")
+    yield _verdict(release.joint, f"The total that was set for {protection.all_of_them} together is")
     yield _verdict(own, "The promise that was asked for of this release alone is")
 
 
@@ -100,13 +99,13 @@ def _verdict(certificate: Certificate, what: str) -> Notice:
 def _key_facts(facts: BoardFacts) -> KeyFacts:
     protection = facts.protection
     before, after = f"{100 * protection.undefended:.0f} %", percent_at_most(protection.alone)
-    if protection.releases == 1:
+    if not protection.several:
         attacker = [Fact(f"{before} → {after}", "how often the best attacker is right", "50 % is a guess")]
     else:
         attacker = [
             Fact(
                 f"at most {protection.headline}",
-                f"how often the best attacker is right, from all {protection.releases} releases together",
+                f"how often the best attacker is right, from {protection.all_of_them} together",
                 "50 % is a guess",
             ),
             Fact(f"{before} → {after}", "from this release alone", "without and with its noise"),
@@ -154,7 +153,7 @@ def _attacker(facts: BoardFacts) -> list[Block]:
 
 def _this_release(facts: BoardFacts) -> str:
     """Return the words for what is about one release of several."""
-    return "" if facts.protection.releases == 1 else ", from this release alone"
+    return "" if not facts.protection.several else ", from this release alone"
 
 
 def _profile(facts: BoardFacts) -> Figure:
@@ -233,22 +232,24 @@ def _option_row(option: Option) -> list[Cell | str]:
 def _certificates(facts: BoardFacts) -> Iterator[Block]:
     release = facts.release
     if release.joint is not None:
-        yield from _joint(release.joint, facts.protection.releases - 1)
+        yield from _joint(release.joint, facts.protection)
     yield from _assumptions(release.certificate, "This release alone")
     yield Prose(f"How later questions are covered: {QUESTIONS[facts.protection.questions]}")
     if facts.protection.readings:
         yield _readings(facts.protection)
 
 
-def _joint(joint: Certificate, earlier: int) -> Iterator[Block]:
-    before = "the first release of this dataset" if not earlier else f"certified as one with {earlier} before it"
+def _joint(joint: Certificate, protection: Protection) -> Iterator[Block]:
+    before = "the first release of this dataset"
+    if protection.several:
+        before = f"release {protection.releases}, certified as one with {protection.all_of_them}"
     yield Notice(
         "good" if joint.holds else "bad",
         f"All releases together: δ ≤ {joint.delta:.3g} at ε = {joint.epsilon:g}.",
         f"The total allows δ = {joint.target.delta:g} at ε = {joint.target.epsilon:g}. This is {before}. What one "
         "release says can add to what another says, so all of them are held to one total.",
     )
-    if earlier:
+    if protection.several:
         yield from _assumptions(joint, "All releases together")
 
 
@@ -276,7 +277,7 @@ def _begun(text: str) -> str:
 
 
 def _audit(facts: BoardFacts) -> list[Block]:
-    audit, several = facts.audit, facts.protection.releases > 1
+    audit, several = facts.audit, facts.protection.several
     if audit is None:
         return [Notice("note", "No audit is part of this report.", "distpriv audit POLICY --bundle DIR adds one.")]
     verdict = _begun(audit.verdict.partition(": ")[2])

@@ -58,9 +58,9 @@ class Protection:
     ... })
     >>> found.headline, found.alone
     ('64.9 %', 0.602)
-    >>> print(found.sentences[0])
-    From all 2 releases of this dataset together nobody can be right about a protected case more than 64.9 % of the \
-time, with any method and any computer; a blind guess is right 50 % of the time.
+    >>> print(found.sentences[0].partition(",")[0])
+    From all declared releases of this dataset together nobody who does not know private rows is right more than 64.9 %
+    of the time
     """
 
     undefended: float
@@ -72,7 +72,7 @@ time, with any method and any computer; a blind guess is right 50 % of the time.
     total: float | None
     """How often he may be right after all releases that are to come; none without a ledger."""
     releases: int
-    """How many releases `together` is about."""
+    """How many releases there are so far."""
     questions: Questions
     readings: tuple[Reading, ...] = ()
     """How rows of the private table are read."""
@@ -101,6 +101,16 @@ time, with any method and any computer; a blind guess is right 50 % of the time.
         )
 
     @property
+    def several(self) -> bool:
+        """Whether more than this release counts: others came before it, or were declared with it."""
+        return self.releases > 1 or self.together > self.alone
+
+    @property
+    def all_of_them(self) -> str:
+        """What `together` is about."""
+        return f"all {'declared' if self.questions == 'declared' else self.releases} releases of this dataset"
+
+    @property
     def headline(self) -> str:
         """The figure to stand above all others: what everything published so far allows."""
         return percent_at_most(self.together)
@@ -112,16 +122,17 @@ time, with any method and any computer; a blind guess is right 50 % of the time.
 
     def _figures(self) -> list[str]:
         rest = "of the time, with any method and any computer; a blind guess is right 50 % of the time."
-        if self.releases == 1:
+        if not self.several:
             return [
-                f"Without noise, someone who knows everything else, and wonders which of two protected cases is true, "
-                f"would be right {100 * self.undefended:.1f} % of the time from these numbers.",
-                f"With the noise that was added, nobody can be right more than {self.headline} {rest}",
+                f"Without noise, someone who knows all that is public but no private rows, and wonders which of two "
+                f"protected cases is true, would be right {100 * self.undefended:.1f} % of the time from these numbers.",
+                f"With the noise that was added, nobody who does not know private rows is right more than "
+                f"{self.headline} {rest}",
             ]
         opening = "If no question depended on an earlier answer, then from" if self.questions == "assumed" else "From"
         return [
-            f"{opening} all {self.releases} releases of this dataset together nobody can be right about a protected "
-            f"case more than {self.headline} {rest}",
+            f"{opening} {self.all_of_them} together nobody who does not know private rows is right more "
+            f"than {self.headline} {rest}",
             f"From this release alone it would be {100 * self.undefended:.1f} % without noise, and is at most "
             f"{percent_at_most(self.alone)} with the noise that was added.",
         ]
