@@ -125,7 +125,7 @@ class Protection:
         if not self.several:
             return [
                 f"Without noise, someone who knows all that is public but no private rows, and wonders which of two "
-                f"protected cases is true, would be right {100 * self.undefended:.1f} % of the time from these numbers.",
+                f"protected cases is true, would be right {100 * self.undefended:.1f} % of the time.",
                 f"With the noise that was added, nobody who does not know private rows is right more than "
                 f"{self.headline} {rest}",
             ]
