@@ -321,8 +321,8 @@ def _ledger(protection: Protection) -> Iterator[Block]:
     )
     yield Code("distpriv verify release.json --ledger URL")
     yield Table(
-        header=["ledger", "entry", "digest of its newest entry"],
+        header=["ledger", "entry", "digest of the entry"],
         rows=[[str(protection.ledger[key]) for key in ("id", "number", "head")]],
-        caption="Where this release stands in its ledger.",
+        caption="Where this release stands in its ledger. All entries before it are part of the digest.",
         align="lrl",
     )

@@ -77,7 +77,7 @@ class Protection:
     readings: tuple[Reading, ...] = ()
     """How rows of the private table are read."""
     ledger: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The ledger's id, the number of the release in its chain, and its newest entry's digest."""
+    """The ledger's id, the number of the release in its chain, and the digest of its entry."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
