@@ -14,7 +14,7 @@ from distpriv.workflow.policy_shape import PolicyShape
 from distpriv.workflow.statistics import parse_statistic, statistic_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
-EXAMPLE, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+EXAMPLE, BLOCKS, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.Table) -> None:
