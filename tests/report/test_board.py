@@ -1,16 +1,16 @@
 """What the page of a release says about questions, rows and the ledger."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from tests.report.boards import board, document, joint_accuracy
 from tests.report.pages import Reader
 
-from distpriv.report import render
+from distpriv.report import Notice, render
 from distpriv.report.protection import QUESTIONS, Protection, Questions, Reading, percent_at_most
 
 
-def text(position: int, **changes: object) -> str:
+def text(position: int, **changes: Any) -> str:
     """Return what a reader of the page sees."""
     return "\n".join(Reader(render(board(position, **changes))).texts)
 
@@ -70,7 +70,7 @@ def test_a_bound_that_is_better_for_all_releases_than_for_one_is_good_for_that_o
 
 def test_the_first_verdict_is_about_all_releases_and_the_second_about_this_one() -> None:
     page = board(3)
-    titles = [block.title for block in page.blocks if hasattr(block, "verdict")]
+    titles = [block.title for block in page.blocks if isinstance(block, Notice)]
     assert titles[0].startswith("The total that was set for all declared releases of this dataset together is")
     assert titles[1] == "The promise that was asked for of this release alone is kept."
 

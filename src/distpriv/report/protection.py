@@ -156,9 +156,8 @@ def percent_at_most(share: float) -> str:
 
 
 def _ceiling(certificate: Mapping[str, Any]) -> float:
-    if certificate.get("contradicted") or certificate["delta"] >= 1:
-        return 1.0
-    return (math.exp(certificate["epsilon"]) + certificate["delta"]) / (1 + math.exp(certificate["epsilon"]))
+    odds, delta = math.exp(float(certificate["epsilon"])), float(certificate["delta"])
+    return 1.0 if certificate.get("contradicted") or delta >= 1 else (odds + delta) / (1 + odds)
 
 
 def _end(value: float | None) -> str:

@@ -23,7 +23,10 @@ _SIGNS = {"<=": " at most ", ">=": " at least ", "<": " below ", ">": " above ",
 
 _EXAMPLE_STATISTICS = [
     ('age = "mean(age, resolution = 1)"', "ages are whole numbers"),
-    ('hours = "mean(hours_per_week, resolution = 1, bounds = (1, 99))"', "and private values are held within the bounds"),
+    (
+        'hours = "mean(hours_per_week, resolution = 1, bounds = (1, 99))"',
+        "and private values are held within the bounds",
+    ),
     ("never_married = \"count(marital_status = 'Never-married')\"", "a condition in SQL on the columns of a row"),
     ("# women = \"proportion(sex = 'Female')\"", ""),
     ('# median_hours = "quantile(hours_per_week, 0.5)"', "sampled, not computed: planning takes longer"),
