@@ -25,7 +25,7 @@ _EXAMPLE_STATISTICS = [
     ('age = "mean(age, resolution = 1)"', "ages are whole numbers"),
     (
         'hours = "mean(hours_per_week, resolution = 1, bounds = (1, 99))"',
-        "and private values are held within the bounds",
+        "values are held within the bounds",
     ),
     ("never_married = \"count(marital_status = 'Never-married')\"", "a condition in SQL on the columns of a row"),
     ("# women = \"proportion(sex = 'Female')\"", ""),
