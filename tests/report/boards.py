@@ -54,6 +54,8 @@ def released(position: int) -> dp.Release:
         position=position,
         time="2026-01-01T00:00:00+00:00",
         repeated=False,
+        questions="first" if position == 1 else "declared",
+        ledger={"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
     )
 
 

@@ -25,6 +25,14 @@ def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.
     assert len(model.protected_pairs) == 2 + 2 * (20 + 19)  # neighbours one and two records apart, of 21 shares
 
 
+def test_the_release_blocks_of_the_page_are_read(tmp_path: Path) -> None:
+    before, _, after = EXAMPLE.partition("[release]\n")
+    text = before + BLOCKS.partition("\n")[2] + "\n[[protect]]" + after.partition("\n[[protect]]")[2]
+    (tmp_path / "policy.toml").write_text(text.replace("weights = {age = 4}\n", ""), encoding="utf-8")
+    names = {block: read_policy(tmp_path / "policy.toml", only=block).query().names for block in ("persons", "work")}
+    assert names == {"persons": ("age",), "work": ("hours",)}
+
+
 def test_the_scenarios_of_the_page_are_read() -> None:
     text = with_protect(SCENARIOS.partition("[[protect]]\n")[2])
     (secret,) = policy_from(text).secrets()
