@@ -82,3 +82,12 @@ def test_a_first_release_of_several_that_were_declared_has_the_figure_of_all_of_
     assert found.sentences[0].startswith("From all declared releases of this dataset together nobody who")
     shown = text(1, attacker=declared, questions="declared")
     assert shown.index(found.headline) < shown.index("from this release alone")
+
+
+def test_an_old_answer_that_is_shown_again_has_the_figure_of_all_that_came_since() -> None:
+    attacker = document(1)["attacker"] | {"together": joint_accuracy(3)}
+    evidence = {"reading": [], "joint": {"noises": [{}, {}, {}]}}
+    found = Protection.of(document(1, attacker=attacker, evidence=evidence, questions="assumed"))
+    assert (found.position, found.releases, found.several) == (1, 3, True)
+    assert "from all 3 releases of this dataset together" in found.sentences[0]
+    assert "no. 1" in text(1, attacker=attacker, evidence=evidence, questions="assumed")

@@ -29,7 +29,7 @@ def test_the_release_blocks_of_the_page_are_read(tmp_path: Path) -> None:
     before, _, after = EXAMPLE.partition("[release]\n")
     text = before + BLOCKS.partition("\n")[2] + "\n[[protect]]" + after.partition("\n[[protect]]")[2]
     (tmp_path / "policy.toml").write_text(text.replace("weights = {age = 4}\n", ""), encoding="utf-8")
-    names = {block: read_policy(tmp_path / "policy.toml", only=block).query().names for block in ("persons", "work")}
+    names = {block: read_policy(tmp_path / "policy.toml").only(block).query().names for block in ("persons", "work")}
     assert names == {"persons": ("age",), "work": ("hours",)}
 
 

@@ -113,7 +113,7 @@ def _key_facts(facts: BoardFacts) -> KeyFacts:
     return KeyFacts(
         *attacker,
         Fact(f"{len(facts.statistics)}", "numbers published", f"about {facts.records:,} records"),
-        Fact(f"no. {protection.releases}", "among the releases of this dataset"),
+        Fact(f"no. {protection.position}", "among the releases of this dataset"),
     )
 
 
@@ -242,7 +242,7 @@ def _certificates(facts: BoardFacts) -> Iterator[Block]:
 def _joint(joint: Certificate, protection: Protection) -> Iterator[Block]:
     before = "the first release of this dataset"
     if protection.several:
-        before = f"release {protection.releases}, certified as one with {protection.all_of_them}"
+        before = f"release {protection.position}, certified as one with {protection.all_of_them}"
     yield Notice(
         "good" if joint.holds else "bad",
         f"All releases together: δ ≤ {joint.delta:.3g} at ε = {joint.epsilon:g}.",

@@ -71,8 +71,10 @@ class Protection:
     """How often he is right at most, from all releases of the dataset so far."""
     total: float | None
     """How often he may be right after all releases that are to come; none without a ledger."""
+    position: int
+    """The number of this release among all of the dataset."""
     releases: int
-    """How many releases there are so far."""
+    """How many releases `together` is about; later ones too, where an old answer is shown again."""
     questions: Questions
     readings: tuple[Reading, ...] = ()
     """How rows of the private table are read."""
@@ -82,7 +84,9 @@ class Protection:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return what a release.json says; without the joint figure it is the ceiling of the joint certificate."""
-        attacker, joint, releases = document["attacker"], document["joint_certificate"], document["position"] or 1
+        attacker, joint, position = document["attacker"], document["joint_certificate"], document["position"] or 1
+        evidence = document.get("evidence", {})
+        releases = max(position, len((evidence.get("joint") or {"noises": ()})["noises"]))
         at_most = together = float(attacker["at_most"])
         if "together" in attacker:
             together = float(attacker["together"])
@@ -94,9 +98,10 @@ class Protection:
             alone=min(at_most, together),
             together=together,
             total=None if joint is None else PrivacyTarget(**joint["target"]).attack_accuracy_ceiling,
+            position=position,
             releases=releases,
             questions=document.get("questions", asked),
-            readings=tuple(map(Reading.of, document.get("evidence", {}).get("reading") or ())),
+            readings=tuple(map(Reading.of, evidence.get("reading") or ())),
             ledger=document.get("ledger"),
         )
 
