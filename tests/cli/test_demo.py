@@ -33,6 +33,9 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
     assert bundles[0]["values"] == bundles[1]["values"]
     more = json.loads((tmp_path / "distpriv-demo" / "more" / "release.json").read_text())
     assert more["joint_certificate"]["holds"]
+    assert [bundle["questions"] for bundle in (*bundles, more)] == ["declared"] * 3
+    assert "From all declared releases of this dataset together nobody" in printed
+    assert "From this release alone it would be" in printed
     assert (tmp_path / told.split()[-1]).exists()
 
 

@@ -14,7 +14,7 @@ from distpriv.workflow.policy_shape import PolicyShape
 from distpriv.workflow.statistics import parse_statistic, statistic_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
-EXAMPLE, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+EXAMPLE, BLOCKS, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.Table) -> None:
@@ -23,6 +23,14 @@ def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.
     model = read_policy(tmp_path / "policy.toml").model()
     assert model.names == ("age", "never_married")
     assert len(model.protected_pairs) == 2 + 2 * (20 + 19)  # neighbours one and two records apart, of 21 shares
+
+
+def test_the_release_blocks_of_the_page_are_read(tmp_path: Path) -> None:
+    before, _, after = EXAMPLE.partition("[release]\n")
+    text = before + BLOCKS.partition("\n")[2] + "\n[[protect]]" + after.partition("\n[[protect]]")[2]
+    (tmp_path / "policy.toml").write_text(text.replace("weights = {age = 4}\n", ""), encoding="utf-8")
+    names = {block: read_policy(tmp_path / "policy.toml").only(block).query().names for block in ("persons", "work")}
+    assert names == {"persons": ("age",), "work": ("hours",)}
 
 
 def test_the_scenarios_of_the_page_are_read() -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from distpriv.auditing.report import AuditReport
 from distpriv.cli.progress import progress_bars
 from distpriv.progress import Progress
+from distpriv.report.protection import Protection, percent_at_most
 from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.planning import PlannedPolicy
@@ -40,17 +41,26 @@ def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
     others = len(planned.rest.past)
     if others and planned.fixed is None:
         lines.append(f"Noise is as wide as it takes together with {others} other question{'' if others == 1 else 's'}.")
+    if others:
+        most = percent_at_most(planned.policy.ledger.total.attack_accuracy_ceiling)
+        lines.append(
+            "What is said of attackers here is about this release alone; the total allows "
+            f"{most} at most from all of them together."
+        )
+    if planned.fixed is not None and answered is None:
+        lines.append("This question was declared, and release would use the noise that was fixed for it.")
     if answered is not None:
         lines.append(f"This was answered in release {answered}, and release would show the same answer again.")
     document = {**planned.plan.to_dict(), "earlier_releases": others, "answered_in": answered}
     _show(document, "\n\n".join(lines), json=json)
-    return DONE if planned.plan.chosen is not None or answered is not None else REFUSED
+    return DONE if planned.plan.chosen is not None or planned.fixed is not None else REFUSED
 
 
 def show_bundle(bundle: Bundle, *, json: bool) -> None:
-    """Print what was released and where its bundle is."""
+    """Print what was released, what an attacker gets from it and all before it, and where its bundle is."""
     again = "shown again as it was released" if bundle.release.repeated else "released"
-    text = f"{bundle.release}\n\n{again}, bundle in {bundle.folder}"
+    promised = "\n".join(Protection.of(bundle.document).sentences)
+    text = f"{bundle.release}\n\n{promised}\n\n{again}, bundle in {bundle.folder}"
     shown = {key: value for key, value in bundle.document.items() if key != "evidence"}
     _show({**shown, "repeated": bundle.release.repeated, "bundle": str(bundle.folder)}, text, json=json)
 

@@ -31,12 +31,7 @@ reference = "census.parquet"     # public rows
 private = "hospital.parquet"     # looked at once
 id = "hospital-2026"
 
-[release]
-records = 100
-
-[release.statistics]
-{statistics}
-
+{blocks}
 [[protect]]
 share = "income = '>50K'"
 values = [0.45, 0.55]
@@ -51,6 +46,16 @@ epsilon = 1.5
 delta = 2e-3
 """
 
+BLOCK = """\
+[[release]]
+name = "{name}"
+records = 100
+
+[release.statistics]
+{statistics}
+"""
+
+PERSONS, WORK = "persons", "work"
 STATISTICS = {
     "mean_age": "mean(age)",
     "mean_education": "mean(education_num)",
@@ -62,25 +67,40 @@ MORE = {"overtime": "count(hours_per_week > 45)", "graduates": "count(education_
 
 
 def show_demo(console: Console, folder: str = FOLDER) -> None:
-    """Model, plan, release, verify and audit the paper's five statistics, ask again, and ask for more."""
+    """Model, plan, release, verify and audit the paper's five statistics, ask again, and ask what was declared too."""
     place = _fresh(Path(folder))
     adult = dp.datasets.adult()
     _write_tables(adult, place)
     _show_model(console, adult)
-    policy, second, bundle = place / "policy.toml", place / "more.toml", place / "bundle"
-    policy.write_text(_policy(STATISTICS), encoding="utf-8")
-    second.write_text(_policy(MORE), encoding="utf-8")
-    _step(console, f"distpriv plan {policy}", "every mechanism, and the least error that holds")
-    show_plan(reported(lambda progress: plan_policy(str(policy), progress)), json=False)
-    _step(console, f"distpriv release {policy} --out {bundle} --audit", "the private table is looked at once")
-    show_bundle(reported(lambda p: release_policy(str(policy), bundle, audit=20_000, progress=p)), json=False)
+    policy, bundle = place / "policy.toml", place / "bundle"
+    policy.write_text(_policy({PERSONS: STATISTICS, WORK: MORE}), encoding="utf-8")
+    _step(console, f"distpriv plan {policy} --only {PERSONS}", "every mechanism, and the least error that holds")
+    show_plan(reported(lambda progress: plan_policy(str(policy), progress, only=PERSONS)), json=False)
+    _step(console, f"distpriv ledger {policy} --create", "once: it remembers what has been released")
+    dp.Ledger.create(f"sqlite:///{(place / 'ledger.db').resolve()}")
+    _step(
+        console,
+        f"distpriv release {policy} --only {PERSONS} --out {bundle} --audit",
+        "both questions go to the ledger, then the private table is looked at once",
+    )
+    show_bundle(
+        reported(lambda p: release_policy(str(policy), bundle, only=PERSONS, audit=20_000, progress=p)), json=False
+    )
     _step(console, f"distpriv verify {bundle}", "the certificate, recomputed from the bundle alone")
     show_verdict(verify_bundle(str(bundle)), json=False)
-    _step(console, f"distpriv release {policy} --out {place / 'again'}", "the same question gets the same answer")
-    again = reported(lambda p: release_policy(str(policy), place / "again", progress=p))
+    _step(
+        console,
+        f"distpriv release {policy} --only {PERSONS} --out {place / 'again'}",
+        "the same question gets the same answer",
+    )
+    again = reported(lambda p: release_policy(str(policy), place / "again", only=PERSONS, progress=p))
     console.print(f"release {again.release.position} of the dataset, shown again: {dict(again.release.values)}")
-    _step(console, f"distpriv release {second} --out {place / 'more'}", "certified together with the first")
-    show_bundle(reported(lambda p: release_policy(str(second), place / "more", progress=p)), json=False)
+    _step(
+        console,
+        f"distpriv release {policy} --only {WORK} --out {place / 'more'}",
+        "declared before the first answer, and certified together with it",
+    )
+    show_bundle(reported(lambda p: release_policy(str(policy), place / "more", only=WORK, progress=p)), json=False)
     _step(console, f"distpriv ledger {policy}", "what has been released, and what it costs together")
     show_ledger(list_ledger(str(policy)), json=False)
     console.print(f"\nthe report for a board is [bold]{bundle / 'report.html'}[/bold]", soft_wrap=True)
@@ -100,8 +120,12 @@ def _fresh(place: Path) -> Path:
     return place
 
 
-def _policy(statistics: dict[str, str]) -> str:
-    return POLICY.format(statistics="\n".join(f'{name} = "{text}"' for name, text in statistics.items()))
+def _policy(releases: dict[str, dict[str, str]]) -> str:
+    return POLICY.format(blocks="\n".join(_block(name, statistics) for name, statistics in releases.items()))
+
+
+def _block(name: str, statistics: dict[str, str]) -> str:
+    return BLOCK.format(name=name, statistics="\n".join(f'{key} = "{text}"' for key, text in statistics.items()))
 
 
 def _write_tables(adult: pa.Table, place: Path) -> None:

@@ -154,7 +154,11 @@ class Release:
             f"  {name.ljust(width)}  {value:12.6g}   {low:.6g} to {high:.6g} (95 %)"
             for (name, value), (low, high) in zip(self.values.items(), self.intervals.values(), strict=True)
         ]
-        return "\n".join([*lines, str(self.certificate)])
+        own, joint = self.certificate, self.joint
+        if joint is None or (joint.epsilon, joint.delta) == (own.epsilon, own.delta):
+            return "\n".join([*lines, str(own)])
+        together = f"all releases of the dataset together: {joint}"
+        return "\n".join([*lines, together, f"this release alone: {own}"])
 
 
 def release(

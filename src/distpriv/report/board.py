@@ -12,6 +12,7 @@ from distpriv.planning.plan import Plan
 from distpriv.releasing.release import Release
 from distpriv.report.figures import Axis, Bar, Series, bars, lines
 from distpriv.report.page import Block, Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
+from distpriv.report.protection import QUESTIONS, Protection, percent_at_most
 
 __all__ = ["BoardFacts", "ShownStatistic", "board_page"]
 
@@ -46,10 +47,8 @@ class BoardFacts:
     statistics: Sequence[ShownStatistic]
     hidden: Sequence[str]
     """What is protected, a sentence each."""
-    undefended: float
-    """How often the best attacker is right without noise."""
-    at_most: float
-    """How often he is right at most, with the noise of the release."""
+    protection: Protection
+    """What an attacker gets, from all releases and from this one alone."""
     epsilons: Floats = array_field()
     deltas_without: Floats = array_field()
     deltas_with: Floats = array_field()
@@ -66,34 +65,55 @@ def board_page(facts: BoardFacts) -> Page:
         subtitle=f"release {release.position} · {(release.time or '')[:10]} · {len(facts.statistics)} numbers about "
         f"{facts.records:,} records",
         blocks=[
-            _verdict(release.certificate),
+            *_verdicts(release, facts.protection),
             _key_facts(facts),
             Section("What was published", *_published(facts)),
             Section("What stays hidden", Bullets(*facts.hidden)),
             Section("What an attacker can and cannot do", *_attacker(facts)),
             Section("What it cost, and what else was possible", *_options(facts)),
             Section("What this rests on", *_certificates(facts)),
-            Section("Under attack", *_audit(facts.audit)),
+            Section("Under attack", *_audit(facts)),
             Section("How to check it", *_how_to_check(facts)),
         ],
         footer=facts.versions,
     )
 
 
-def _verdict(certificate: Certificate) -> Notice:
+def _verdicts(release: Release, protection: Protection) -> Iterator[Notice]:
+    """Yield whether all releases together keep their total, where there are several, and then whether this one does."""
+    own = release.certificate
+    if not protection.several or release.joint is None:
+        yield _verdict(own, "The promise that was asked for is")
+        return
+    yield _verdict(release.joint, f"The total that was set for {protection.all_of_them} together is")
+    yield _verdict(own, "The promise that was asked for of this release alone is")
+
+
+def _verdict(certificate: Certificate, what: str) -> Notice:
     promise = f"ε = {certificate.epsilon:g} and δ = {certificate.delta:.3g}, where δ = {certificate.target.delta:g} was"
     if certificate.holds:
-        return Notice("good", "The promise that was asked for is kept.", f"{promise} allowed.")
-    return Notice("bad", "The promise that was asked for is NOT kept.", f"{promise} allowed.")
+        return Notice("good", f"{what} kept.", f"{promise} allowed.")
+    return Notice("bad", f"{what} NOT kept.", f"{promise} allowed.")
 
 
 def _key_facts(facts: BoardFacts) -> KeyFacts:
+    protection = facts.protection
+    before, after = f"{100 * protection.undefended:.0f} %", percent_at_most(protection.alone)
+    if not protection.several:
+        attacker = [Fact(f"{before} → {after}", "how often the best attacker is right", "50 % is a guess")]
+    else:
+        attacker = [
+            Fact(
+                f"at most {protection.headline}",
+                f"how often the best attacker is right, from {protection.all_of_them} together",
+                "50 % is a guess",
+            ),
+            Fact(f"{before} → {after}", "from this release alone", "without and with its noise"),
+        ]
     return KeyFacts(
-        Fact(
-            f"{facts.undefended:.0%} → {facts.at_most:.0%}", "how often the best attacker is right", "50 % is a guess"
-        ),
+        *attacker,
         Fact(f"{len(facts.statistics)}", "numbers published", f"about {facts.records:,} records"),
-        Fact(f"no. {facts.release.position}", "among the releases of this dataset"),
+        Fact(f"no. {protection.position}", "among the releases of this dataset"),
     )
 
 
@@ -118,19 +138,22 @@ def _published(facts: BoardFacts) -> list[Block]:
 
 
 def _attacker(facts: BoardFacts) -> list[Block]:
-    certificate = facts.release.certificate
+    release, protection = facts.release, facts.protection
+    certificate = release.certificate if release.joint is None else release.joint
     return [
         Bullets(
-            f"Without noise, someone who knows everything else, and wonders which of two protected cases is true, "
-            f"would be right {facts.undefended:.1%} of the time from these numbers alone.",
-            f"With the noise that was added, nobody can be right more than {facts.at_most:.1%} of the time, with any "
-            f"method and any computer. A blind guess is right 50 % of the time.",
+            *protection.sentences,
             f"To believe this one has to believe {TRUST[certificate.trust]}.",
             "It is about what these numbers say of the protected cases. It does not stop anyone from learning them "
             "elsewhere, and it is not about single persons.",
         ),
         _profile(facts),
     ]
+
+
+def _this_release(facts: BoardFacts) -> str:
+    """Return the words for what is about one release of several."""
+    return "" if not facts.protection.several else ", from this release alone"
 
 
 def _profile(facts: BoardFacts) -> Figure:
@@ -147,8 +170,8 @@ def _profile(facts: BoardFacts) -> Figure:
         shown,
         x=Axis("ε, how much more likely an answer may make one case", unit=None),
         y=Axis("δ, how often it may say more than that", unit="probability", log=True),
-        caption="Privacy against ε, for statistics that follow a bell curve: the lower the curve, the less the numbers "
-        "say. A proven bound where the noise is not Gaussian.",
+        caption=f"Privacy against ε{_this_release(facts)}, for statistics that follow a bell curve: the lower the "
+        "curve, the less the numbers say. A proven bound where the noise is not Gaussian.",
         alt=f"δ falls as ε grows; at ε = 0 it is {facts.deltas_with[0]:.2g} with noise, and "
         f"{facts.deltas_without[0]:.2g} without.",
     )
@@ -156,6 +179,7 @@ def _profile(facts: BoardFacts) -> Figure:
 
 def _options(facts: BoardFacts) -> list[Block]:
     plan, used = facts.plan, facts.release.mechanism.name
+    attacker = f"attacker at most{_this_release(facts)}"
     rows = [_option_row(option) for option in plan.options]
     chosen = next((k for k, option in enumerate(plan.options) if option is plan.chosen), None)
     error = [
@@ -181,7 +205,7 @@ def _options(facts: BoardFacts) -> list[Block]:
         )
         blocks.append(
             Table(
-                header=["way to add noise", "error", "δ at this ε", "keeps the target", "trust", "attacker at most"],
+                header=["way to add noise", "error", "δ at this ε", "keeps the target", "trust", attacker],
                 rows=rows,
                 align="lrrclr",
                 caption=f"All ways side by side, for ε = {plan.target.epsilon:g} and δ = {plan.target.delta:g}.",
@@ -201,25 +225,41 @@ def _option_row(option: Option) -> list[Cell | str]:
         f"{'≤ ' if option.delta_is == 'bound' and certificate.delta else ''}{certificate.delta:.2g}",
         Cell("yes", "good") if certificate.holds else Cell("no", "fails"),
         certificate.trust,
-        f"{option.attack_accuracy:.1%}",
+        percent_at_most(option.attack_accuracy),
     ]
 
 
 def _certificates(facts: BoardFacts) -> Iterator[Block]:
     release = facts.release
-    yield from _assumptions(release.certificate, "This release alone")
     if release.joint is not None:
-        total = release.joint.target
-        earlier = (release.position or 1) - 1
-        before = "the first release of this dataset" if not earlier else f"certified as one with {earlier} before it"
-        yield Notice(
-            "good" if release.joint.holds else "bad",
-            f"All releases together: δ ≤ {release.joint.delta:.3g} at ε = {release.joint.epsilon:g}.",
-            f"The total allows δ = {total.delta:g} at ε = {total.epsilon:g}. This is {before}. What one release says "
-            "can add to what another says, so all of them are held to one total.",
-        )
-        if earlier:
-            yield from _assumptions(release.joint, "All releases together")
+        yield from _joint(release.joint, facts.protection)
+    yield from _assumptions(release.certificate, "This release alone")
+    yield Prose(f"How later questions are covered: {QUESTIONS[facts.protection.questions]}")
+    if facts.protection.readings:
+        yield _readings(facts.protection)
+
+
+def _joint(joint: Certificate, protection: Protection) -> Iterator[Block]:
+    before = "the first release of this dataset"
+    if protection.several:
+        before = f"release {protection.position}, certified as one with {protection.all_of_them}"
+    yield Notice(
+        "good" if joint.holds else "bad",
+        f"All releases together: δ ≤ {joint.delta:.3g} at ε = {joint.epsilon:g}.",
+        f"The total allows δ = {joint.target.delta:g} at ε = {joint.target.epsilon:g}. This is {before}. What one "
+        "release says can add to what another says, so all of them are held to one total.",
+    )
+    if protection.several:
+        yield from _assumptions(joint, "All releases together")
+
+
+def _readings(protection: Protection) -> Table:
+    return Table(
+        header=["number", "values are held within", "a missing value counts as"],
+        rows=[[reading.statistic, reading.within, reading.otherwise] for reading in protection.readings],
+        caption="How a row of the private table is read. This comes from the policy and from public rows alone, and is "
+        "part of what was published: a value outside counts as the nearest one inside.",
+    )
 
 
 def _assumptions(certificate: Certificate, title: str) -> Iterator[Block]:
@@ -236,21 +276,27 @@ def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _audit(audit: AuditReport | None) -> list[Block]:
+def _audit(facts: BoardFacts) -> list[Block]:
+    audit, several = facts.audit, facts.protection.several
     if audit is None:
         return [Notice("note", "No audit is part of this report.", "distpriv audit POLICY --bundle DIR adds one.")]
-    verdict = audit.verdict.partition(": ")[2]
+    verdict = _begun(audit.verdict.partition(": ")[2])
     rows = [
         [a.name, f"{a.undefended.accuracy:.1%}", f"{a.accuracy:.1%}", f"{a.epsilon_lower_bound:.3g}"]
         for a in audit.attacks
     ]
     return [
-        Notice("bad" if audit.failed else "good", f"Audit {'FAILED' if audit.failed else 'passed'}.", _begun(verdict)),
+        Notice(
+            "bad" if audit.failed else "good",
+            f"Audit {'FAILED' if audit.failed else 'passed'}.",
+            f"Of this release alone. {verdict}" if several else verdict,
+        ),
         Table(
             header=["attack", "right without noise", "right with it", "proves ε of at least"],
             rows=rows,
-            caption=f"Attacks on {audit.releases:,} simulated releases; {audit.attack_accuracy_ceiling:.1%} is "
-            f"promised at most. {_begun(audit.populations)}.",
+            caption=f"Attacks on {audit.releases:,} simulated releases; at most "
+            f"{percent_at_most(audit.attack_accuracy_ceiling)} is promised{_this_release(facts)}. "
+            f"{_begun(audit.populations)}.",
         ),
     ]
 
@@ -259,6 +305,24 @@ def _how_to_check(facts: BoardFacts) -> list[Block]:
     return [
         Prose("Everything that the promise rests on is in release.json. Anyone can recompute it:"),
         Code("distpriv verify release.json"),
+        *_ledger(facts.protection),
         Prose("What was asked for, with nothing of where private things are:"),
         Code(facts.policy),
     ]
+
+
+def _ledger(protection: Protection) -> Iterator[Block]:
+    """Yield where the release stands in its ledger, so that a ledger that was set back is found out."""
+    if protection.ledger is None:
+        return
+    yield Prose(
+        "The release was written to a ledger before it was shown. A ledger that does not have the entry below at its "
+        "place was set back, emptied or exchanged. Whoever may read it can hold it against this bundle:"
+    )
+    yield Code("distpriv verify release.json --ledger URL")
+    yield Table(
+        header=["ledger", "entry", "digest of the entry"],
+        rows=[[str(protection.ledger[key]) for key in ("id", "number", "head")]],
+        caption="Where this release stands in its ledger. All entries before it are part of the digest.",
+        align="lrl",
+    )

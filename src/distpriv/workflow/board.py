@@ -14,6 +14,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
 from distpriv.releasing.release import Release
 from distpriv.report.board import BoardFacts, ShownStatistic
+from distpriv.report.protection import Protection
 from distpriv.workflow.display import display_text
 from distpriv.workflow.planning import PlannedPolicy
 from distpriv.workflow.statistics import statistic_text
@@ -41,8 +42,7 @@ def board_facts(
         plan=planned.plan,
         statistics=_statistics(planned, release, document),
         hidden=[_hidden(secret) for secret in planned.policy.secrets()],
-        undefended=document["attacker"]["undefended"],
-        at_most=document["attacker"]["at_most"],
+        protection=Protection.of(document),
         epsilons=epsilons,
         deltas_without=_profile(model, NoNoise(dimension=model.dimension), epsilons),
         deltas_with=_profile(model, release.mechanism.noise, epsilons),

@@ -1,0 +1,173 @@
+"""How often an attacker is right, and what that counts on: the sentences that pages and commands share."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from attrs import field, frozen
+
+from distpriv.framework.target import PrivacyTarget
+
+__all__ = ["QUESTIONS", "Protection", "Questions", "Reading", "percent_at_most"]
+
+Questions = Literal["alone", "first", "declared", "assumed", "immune"]
+"""Why questions that depend on answers do no harm, or that it is assumed there are none."""
+
+QUESTIONS: Mapping[str, str] = {
+    "alone": "No ledger was used: nothing is promised about these numbers together with any others of the same data.",
+    "first": "No answer about this dataset had been given before, so nothing asked here can depend on one.",
+    "declared": "All questions about this dataset, and the noise of their answers, were fixed before the first answer, "
+    "so no question can have been chosen by looking at an answer.",
+    "assumed": "It is assumed that no question was chosen by looking at earlier answers, and nothing enforces it: "
+    "someone who reads answers and then picks the next question can learn more than is promised here.",
+    "immune": "The noise protects each single dataset, with δ = 0, and not only datasets on average: so what is "
+    "promised adds up, and later questions may depend on earlier answers.",
+}
+"""How later questions are covered, a sentence each."""
+
+
+@frozen(kw_only=True)
+class Reading:
+    """How the values of one statistic are read from the private table."""
+
+    statistic: str
+    within: str
+    otherwise: str
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any]) -> Self:
+        """Return what a release.json says, as text.
+
+        >>> Reading.of({"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0})
+        Reading(statistic='age', within='17 to 90', otherwise='38')
+        """
+        low, high = written["low"], written["high"]
+        within = "any value" if low is None and high is None else f"{_end(low)} to {_end(high)}"
+        return cls(statistic=str(written["statistic"]), within=within, otherwise=_text(written["otherwise"]))
+
+
+@frozen(kw_only=True)
+class Protection:
+    """What a release, and all releases of its dataset together, leave an attacker; from what release.json says.
+
+    >>> found = Protection.of({
+    ...     "position": 2,
+    ...     "joint_certificate": {"epsilon": 0.0, "delta": 0.29, "target": {"epsilon": 0.0, "delta": 0.3}},
+    ...     "attacker": {"undefended": 0.699, "at_most": 0.602, "together": 0.6483},
+    ...     "questions": "declared",
+    ... })
+    >>> found.headline, found.alone
+    ('64.9 %', 0.602)
+    >>> print(found.sentences[0].partition(",")[0])
+    From all declared releases of this dataset together nobody who does not know private rows is right more than 64.9 %
+    of the time
+    """
+
+    undefended: float
+    """How often the best attacker is right without noise, from this release alone."""
+    alone: float
+    """How often he is right at most, from this release alone."""
+    together: float
+    """How often he is right at most, from all releases of the dataset so far."""
+    total: float | None
+    """How often he may be right after all releases that are to come; none without a ledger."""
+    position: int
+    """The number of this release among all of the dataset."""
+    releases: int
+    """How many releases `together` is about; later ones too, where an old answer is shown again."""
+    questions: Questions
+    readings: tuple[Reading, ...] = ()
+    """How rows of the private table are read."""
+    ledger: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The ledger's id, the number of the release in its chain, and the digest of its entry."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return what a release.json says; without the joint figure it is the ceiling of the joint certificate."""
+        attacker, joint, position = document["attacker"], document["joint_certificate"], document["position"] or 1
+        evidence = document.get("evidence", {})
+        releases = max(position, len((evidence.get("joint") or {"noises": ()})["noises"]))
+        at_most = together = float(attacker["at_most"])
+        if "together" in attacker:
+            together = float(attacker["together"])
+        elif joint is not None and releases > 1:
+            together = max(at_most, _ceiling(joint))
+        asked = "alone" if joint is None else "first" if releases == 1 else "assumed"
+        return cls(
+            undefended=float(attacker["undefended"]),
+            alone=min(at_most, together),
+            together=together,
+            total=None if joint is None else PrivacyTarget(**joint["target"]).attack_accuracy_ceiling,
+            position=position,
+            releases=releases,
+            questions=document.get("questions", asked),
+            readings=tuple(map(Reading.of, evidence.get("reading") or ())),
+            ledger=document.get("ledger"),
+        )
+
+    @property
+    def several(self) -> bool:
+        """Whether more than this release counts: others came before it, or were declared with it."""
+        return self.releases > 1 or self.together > self.alone
+
+    @property
+    def all_of_them(self) -> str:
+        """What `together` is about."""
+        return f"all {'declared' if self.questions == 'declared' else self.releases} releases of this dataset"
+
+    @property
+    def headline(self) -> str:
+        """The figure to stand above all others: what everything published so far allows."""
+        return percent_at_most(self.together)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What an attacker gets from everything, then from this release alone, and what may still come."""
+        return [*self._figures(), *self._to_come(), QUESTIONS[self.questions]]
+
+    def _figures(self) -> list[str]:
+        rest = "of the time, with any method and any computer; a blind guess is right 50 % of the time."
+        if not self.several:
+            return [
+                f"Without noise, someone who knows all that is public but no private rows, and wonders which of two "
+                f"protected cases is true, would be right {100 * self.undefended:.1f} % of the time.",
+                f"With the noise that was added, nobody who does not know private rows is right more than "
+                f"{self.headline} {rest}",
+            ]
+        opening = "If no question depended on an earlier answer, then from" if self.questions == "assumed" else "From"
+        return [
+            f"{opening} {self.all_of_them} together nobody who does not know private rows is right more "
+            f"than {self.headline} {rest}",
+            f"From this release alone it would be {100 * self.undefended:.1f} % without noise, and is at most "
+            f"{percent_at_most(self.alone)} with the noise that was added.",
+        ]
+
+    def _to_come(self) -> list[str]:
+        if self.total is None:
+            return []
+        return [
+            f"The ledger holds whatever is released of this dataset later to a total, under which all releases "
+            f"together allow {percent_at_most(max(self.total, self.together))} at most."
+        ]
+
+
+def percent_at_most(share: float) -> str:
+    """Return a share as a percentage that is not below it, with one decimal where that is needed.
+
+    >>> percent_at_most(0.6), percent_at_most(0.60201), percent_at_most(1.0)
+    ('60 %', '60.3 %', '100 %')
+    """
+    return f"{min(1000, math.ceil(1000 * share - 1e-6)) / 10:g} %"
+
+
+def _ceiling(certificate: Mapping[str, Any]) -> float:
+    odds, delta = math.exp(float(certificate["epsilon"])), float(certificate["delta"])
+    return 1.0 if certificate.get("contradicted") or delta >= 1 else (odds + delta) / (1 + odds)
+
+
+def _end(value: float | None) -> str:
+    return "any" if value is None else f"{value:.10g}"
+
+
+def _text(value: object) -> str:
+    return "–" if value is None else f"{value:.10g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,109 @@
+"""Pages for a board about the first, the second and the third release of a dataset with laws that are known."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+import distpriv as dp
+from distpriv.auditing.report import AuditReport
+from distpriv.guarantees.certify import gaussian_certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.noise.laws import GaussianNoise
+from distpriv.report import Page
+from distpriv.report.board import BoardFacts, ShownStatistic, board_page
+from distpriv.report.protection import Protection
+
+EACH = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
+TOTAL = dp.PrivacyTarget(epsilon=2.0, delta=0.05)
+STANDARD_DEVIATION = math.sqrt(3.0)
+"""Of the noise: with that of the statistics, which is 1, the scenarios are half a standard deviation apart."""
+READING = [{"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0}]
+
+
+def joint_accuracy(releases: int) -> float:
+    """Return how often the best attacker is right who has so many releases, each of a statistic of its own."""
+    return float(norm.cdf(math.sqrt(releases) / 2 / 2))
+
+
+def law(releases: int) -> dp.QueryModel:
+    """Return the law of so many independent statistics, each shifted by one standard deviation."""
+    means = {"few": np.zeros(releases), "many": np.ones(releases)}
+    return dp.gaussian_model(means=means, covariances=np.eye(releases), pairs=[("few", "many")])
+
+
+def released(position: int) -> dp.Release:
+    """Return a release as a ledger would have it."""
+    own, all_of_them = (
+        gaussian_certificate(law(size), target, GaussianNoise.isotropic(size, STANDARD_DEVIATION), theorem, ())
+        for size, target, theorem in ((1, EACH, "the exact check"), (position, TOTAL, "all releases as one"))
+    )
+    mechanism = AdditiveMechanism(
+        name="certified_gaussian",
+        statistics=law(1).names,
+        noise=GaussianNoise.isotropic(1, STANDARD_DEVIATION),
+        certificate=own,
+    )
+    return dp.Release(
+        values={"statistic_1": 40.0},
+        intervals={"statistic_1": (36.6, 43.4)},
+        mechanism=mechanism,
+        joint=all_of_them,
+        dataset="ward",
+        position=position,
+        time="2026-01-01T00:00:00+00:00",
+        repeated=False,
+        questions="first" if position == 1 else "declared",
+        ledger={"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
+    )
+
+
+def document(position: int, **changes: Any) -> dict[str, Any]:
+    """Return the keys of release.json that speak of attackers and questions."""
+    release = released(position)
+    assert release.joint is not None
+    return {
+        "position": position,
+        "certificate": release.certificate.to_dict(),
+        "joint_certificate": release.joint.to_dict(),
+        "attacker": {
+            "undefended": float(norm.cdf(0.5)),
+            "at_most": joint_accuracy(1),
+            "together": joint_accuracy(position),
+        },
+        "questions": "first" if position == 1 else "declared",
+        "ledger": {"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
+        "evidence": {"reading": READING},
+    } | changes
+
+
+def board(position: int, *, audited: bool = False, **changes: Any) -> Page:
+    """Return the page."""
+    return board_page(facts(position, audited=audited, **changes))
+
+
+def facts(position: int, *, audited: bool = False, **changes: Any) -> BoardFacts:
+    """Return what the page says."""
+    release, model = released(position), law(1)
+    plan = dp.plan(model, EACH, mechanisms=["certified_gaussian"], processes=1)
+    return BoardFacts(
+        dataset="ward",
+        records=100,
+        release=release,
+        plan=plan,
+        statistics=[ShownStatistic(name="age", what="mean(age)", shown="40", low="36.6", high="43.4")],
+        hidden=["Whether there are few or many."],
+        protection=Protection.of(document(position, **changes)),
+        epsilons=np.array([0.0, 1.0, 2.0]),
+        deltas_without=np.array([0.38, 0.2, 0.1]),
+        deltas_with=np.array([0.2, 0.05, 0.01]),
+        audit=attacked(release) if audited else None,
+        policy="[data]",
+        versions="distpriv",
+    )
+
+
+def attacked(release: dp.Release) -> AuditReport:
+    """Return an audit of the release."""
+    return dp.audit(release.mechanism, model=law(1), attacks=["bayes"], releases=2000, shadows=200, seed=1)

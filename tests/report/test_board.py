@@ -1,0 +1,93 @@
+"""What the page of a release says about questions, rows and the ledger."""
+
+from typing import Any, get_args
+
+import pytest
+from tests.report.boards import board, document, joint_accuracy
+from tests.report.pages import Reader
+
+from distpriv.report import Notice, render
+from distpriv.report.protection import QUESTIONS, Protection, Questions, Reading, percent_at_most
+
+
+def text(position: int, **changes: Any) -> str:
+    """Return what a reader of the page sees."""
+    return "\n".join(Reader(render(board(position, **changes))).texts)
+
+
+def test_there_is_a_sentence_for_every_way_in_which_questions_are_covered() -> None:
+    assert set(QUESTIONS) == set(get_args(Questions))
+
+
+@pytest.mark.parametrize("questions", ["declared", "assumed", "immune"])
+def test_the_page_says_how_later_questions_are_covered(questions: Questions) -> None:
+    shown = text(2, questions=questions)
+    assert shown.count(QUESTIONS[questions]) == 2  # to whoever reads about attackers, and about what it rests on
+    assert not any(QUESTIONS[other] in shown for other in QUESTIONS if other != questions)
+    assert ("If no question depended on an earlier answer, then" in shown) == (questions == "assumed")
+
+
+def test_the_page_says_how_rows_are_read() -> None:
+    shown = text(1)
+    for said in ("values are held within", "17 to 90", "a missing value counts as", "38"):
+        assert said in shown
+    assert "values are held within" not in text(1, evidence={"reading": []})
+
+
+def test_what_is_not_held_within_bounds_is_told_so() -> None:
+    free = Reading.of({"statistic": "slope", "low": None, "high": None, "otherwise": None})
+    half = Reading.of({"statistic": "income", "low": 0, "high": None, "otherwise": "refused"})
+    assert (free.within, free.otherwise) == ("any value", "–")
+    assert (half.within, half.otherwise) == ("0 to any", "refused")
+
+
+def test_the_page_has_the_head_of_the_ledger_so_that_a_roll_back_shows() -> None:
+    shown = text(2)
+    assert "ab" * 32 in shown
+    assert "distpriv verify release.json --ledger URL" in shown
+    assert "--ledger" not in text(2, ledger=None)
+
+
+def test_what_may_still_be_released_is_told_with_the_first_release() -> None:
+    assert "held" not in Protection.of(document(1, joint_certificate=None)).sentences[-1]
+    assert "88.7 % at most" in text(1)  # of the total, epsilon = 2 and delta = 0.05
+
+
+def test_without_the_joint_figure_the_ceiling_of_the_joint_certificate_is_shown() -> None:
+    written = document(3)
+    del written["attacker"]["together"]
+    found = Protection.of(written)
+    assert found.together > joint_accuracy(3) > found.alone
+    contradicted = document(3, joint_certificate=written["joint_certificate"] | {"contradicted": True})
+    del contradicted["attacker"]["together"]
+    assert Protection.of(contradicted).headline == "100 %"
+
+
+def test_a_bound_that_is_better_for_all_releases_than_for_one_is_good_for_that_one() -> None:
+    attacker = {"undefended": 0.7, "at_most": 0.731, "together": 0.62}
+    assert Protection.of(document(2, attacker=attacker)).alone == 0.62
+
+
+def test_the_first_verdict_is_about_all_releases_and_the_second_about_this_one() -> None:
+    page = board(3)
+    titles = [block.title for block in page.blocks if isinstance(block, Notice)]
+    assert titles[0].startswith("The total that was set for all declared releases of this dataset together is")
+    assert titles[1] == "The promise that was asked for of this release alone is kept."
+
+
+def test_a_first_release_of_several_that_were_declared_has_the_figure_of_all_of_them() -> None:
+    declared = document(1)["attacker"] | {"together": joint_accuracy(3)}
+    found = Protection.of(document(1, attacker=declared, questions="declared"))
+    assert found.headline == percent_at_most(joint_accuracy(3))
+    assert found.sentences[0].startswith("From all declared releases of this dataset together nobody who")
+    shown = text(1, attacker=declared, questions="declared")
+    assert shown.index(found.headline) < shown.index("from this release alone")
+
+
+def test_an_old_answer_that_is_shown_again_has_the_figure_of_all_that_came_since() -> None:
+    attacker = document(1)["attacker"] | {"together": joint_accuracy(3)}
+    evidence = {"reading": [], "joint": {"noises": [{}, {}, {}]}}
+    found = Protection.of(document(1, attacker=attacker, evidence=evidence, questions="assumed"))
+    assert (found.position, found.releases, found.several) == (1, 3, True)
+    assert "from all 3 releases of this dataset together" in found.sentences[0]
+    assert "no. 1" in text(1, attacker=attacker, evidence=evidence, questions="assumed")
