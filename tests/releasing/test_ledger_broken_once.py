@@ -93,7 +93,6 @@ FORGETFUL = [
     "sqlite:///file::memory:%3Fcache=shared?uri=y",
     "sqlite:///file:%253Amemory%253A?uri=on",
     "sqlite:///file:%23x?uri=true",
-    "sqlite:///file:%2523x?uri=t",
     "sqlite:///file:/x?vfs=memdb&uri=true",
     "sqlite:///file:x.db?vfs=unix-none&uri=true",
     "sqlite:///file:x.db?uri=true&immutable=1",
@@ -145,8 +144,8 @@ def test_a_ledger_that_is_not_there_is_not_made_by_asking_for_it(tmp_path: Path)
         "CREATE TRIGGER t BEFORE INSERT ON entries WHEN NEW.kind = 'dataset' BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = NEW.number; END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = 3; END",
-        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET content = '{}' WHERE number = NEW.number; END",
-        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET position = 9 WHERE number = NEW.number; END",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET content = '{}' WHERE number > 1; END",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET position = 9 WHERE number = 8; END",
         "CREATE TRIGGER t BEFORE UPDATE ON ledger BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER t AFTER UPDATE ON ledger BEGIN UPDATE ledger SET head = 'x'; END",
     ],
@@ -414,9 +413,9 @@ def test_the_files_of_a_new_ledger_are_their_owners_alone(tmp_path: Path) -> Non
         ledger.append(ledger.history("a"), TOTAL, "key", {})
     finally:
         os.umask(before)
-    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
-        name: 0o600 for name in ("ledger.db", "ledger.db.key", "ledger.db.head")
-    }
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("ledger.db", "ledger.db.key", "ledger.db.head"), 0o600
+    )
 
 
 # What was claimed: a refusal costs nothing and tells nothing. What broke it: looks that nobody had written down.

@@ -2,14 +2,15 @@
 
 import os
 import re
-from urllib.parse import unquote
+from collections.abc import Callable
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sql
 from sqlalchemy.exc import ArgumentError
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["checked_url", "scrubbed", "shown_url", "sqlite_file"]
+__all__ = ["checked_url", "scrubbed", "seen_from", "shown_url", "sqlite_file"]
 
 _WRITE = "write 'sqlite:///ledger.db', or the URL of a server"
 _TRUE, _FALSE = {"true", "yes", "on", "y", "t", "1"}, {"false", "no", "off", "n", "f", "0"}
@@ -69,6 +70,22 @@ def sqlite_file(url: sql.URL) -> str | None:
     return os.path.realpath(path)
 
 
+def seen_from(url: sql.URL, seen: Callable[[str], str]) -> str | None:
+    """Return a URL with the path of its SQLite file changed; none of other databases.
+
+    >>> seen_from(sql.make_url("sqlite:///ledger.db?timeout=9"), lambda path: f"/50 %/{path}")
+    'sqlite:////50 %25/ledger.db?timeout=9'
+    """
+    if sqlite_file(url) is None:
+        return None
+    plain = str(url.database)
+    if str(url.query.get("uri", "false")).strip().lower() in _TRUE:
+        plain = f"file:{quote(seen(_path_of_uri(url)))}"
+    else:
+        plain = seen(plain)
+    return url.set(database=plain).render_as_string(hide_password=False)
+
+
 def _path_of_uri(url: sql.URL) -> str:
     """Return the path in ``file:ledger.db``, ``file:/ledger.db`` or ``file:///ledger.db``, as SQLite reads it."""
     scheme, _, rest = (url.database or "").partition(":")
@@ -76,7 +93,7 @@ def _path_of_uri(url: sql.URL) -> str:
         host, slash, rest = rest[2:].partition("/")
         rest = slash + rest if host in {"", "localhost"} else ""
     path = unquote(rest)
-    if scheme != "file" or re.search(r"[?#\0]", path) or re.search(r"[?#]", rest):
+    if scheme != "file" or "\0" in path or re.search(r"[?#]", rest):
         raise _forgets(url)
     return path
 

@@ -100,8 +100,9 @@ def _check_numbers(content: Mapping[str, Any]) -> None:
     """Refuse a release whose values are no numbers or that lacks what later releases are certified with."""
     names = [str(statistic["name"]) for statistic in content["query"]]
     values, intervals = content["values"], content["intervals"]
+    promised = [content[key][what] for key in ("certificate", "joint_certificate") for what in ("epsilon", "delta")]
     numbers = [values[name] for name in names] + [end for name in names for end in intervals[name]]
-    if not names or len(numbers) != 3 * len(names) or {type(number) for number in numbers} - {int, float}:
+    if not names or len(numbers) != 3 * len(names) or {*map(type, numbers + promised)} - {int, float}:
         raise ValueError("no numbers")
     if type(content["records"]) is not int or not isinstance(content["mechanism"], str):
         raise TypeError("no records")

@@ -39,6 +39,7 @@ class Release:
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
+    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> shown = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
     >>> low < shown.values["hours"] < high, round(high - low, 3)
@@ -167,6 +168,7 @@ def release(
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> private = rows.slice(1000, 20)
+    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> first = dp.release(plan, private, ledger="sqlite:///ledger.db", dataset="clinic-2026")
     >>> list(first.values), first.certificate.holds, first.repeated
     (['hours'], True, False)
@@ -237,6 +239,7 @@ def earlier_releases(
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.05), processes=1)
+    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> first = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///ledger.db", dataset="clinic-2026")
     >>> other = dp.model(rows.slice(0, 1000), dp.Query(age=dp.mean("age")), secret, records=20)
     >>> earlier = dp.earlier_releases("sqlite:///ledger.db", "clinic-2026", other, total=plan.target)

@@ -44,6 +44,8 @@ class LedgerPolicy:
     url: str | None = field(repr=False)
     """Nothing where a bundle's policy withholds it."""
     total: PrivacyTarget
+    create: bool = False
+    """Whether to make the ledger where there is none, and no trace of one."""
 
 
 @frozen(kw_only=True)
@@ -184,7 +186,9 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         trust=trust(file, shape.privacy.trust),
         weights=weights(file, shape.privacy.weights, asked),
         ledger=LedgerPolicy(
-            url=ledger_address(file, shape.ledger.url, folder), total=total(file, shape.privacy, shape.ledger, aim)
+            url=ledger_address(file, shape.ledger.url, folder),
+            total=total(file, shape.privacy, shape.ledger, aim),
+            create=shape.ledger.create,
         ),
         options=model_options(file, shape.model),
     )

@@ -14,6 +14,7 @@ from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, 
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import Method
 from distpriv.modelling.reference import Missing
+from distpriv.releasing.ledger_chain import dataset_id
 from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.sources import ledger_url, same_source, source
@@ -61,14 +62,9 @@ def records(file: PolicyText, given: int) -> int:
 
 
 def dataset(file: PolicyText, given: str) -> str:
-    """Return what the ledger calls the dataset: text that looks the same whenever it is typed."""
-    if not given or given != given.strip() or not given.isprintable():
-        raise file.refusal(
-            ("data", "id"),
-            f"an id is text without blanks at its ends or line breaks, got {given!r}: write "
-            'what the ledger is to call the dataset, as in id = "hospital-2026".',
-        )
-    return given
+    """Return what the ledger calls the dataset: the same name however it is typed."""
+    with file.at(("data", "id")):
+        return dataset_id(given)
 
 
 def query(file: PolicyText, texts: Mapping[str, str], count: int) -> Query:

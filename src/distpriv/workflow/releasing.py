@@ -26,7 +26,7 @@ from distpriv.workflow.bundle import (
     release_json,
     replace_files,
 )
-from distpriv.workflow.ledgers import history_of
+from distpriv.workflow.ledgers import history_of, opened_ledger, require_ledger
 from distpriv.workflow.planning import PlannedPolicy, in_order_of, plan_policy, planned, until
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.withheld import policy_without_private
@@ -52,14 +52,17 @@ def release_policy(
     if audit is not None:
         require_releases(audit)
     policy = read_policy(path)
-    source, url = policy.private_source(), policy.ledger_url()
+    source = policy.private_source()
+    require_ledger(policy)
     public = policy_without_private(policy.file.text, name=policy.file.name)
     folder = BundleFolder.prepared(out)
     try:
         found = planned(policy, progress)
         if found.answered is None and found.plan.chosen is None:
             raise found.refusal()
-        released = release(found.plan, source, ledger=url, dataset=policy.dataset, total=policy.ledger.total)
+        released = release(
+            found.plan, source, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total
+        )
         try:
             return _written(found, released, public, folder, audit, progress)
         except BundleNotWritten:
