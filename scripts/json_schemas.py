@@ -214,12 +214,23 @@ AUDIT = table(
 VERIFY = table(holds=TRUTH, verdict=TEXT, checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)), not_checked=TEXT)
 
 LEDGER = table(
+    ledger=said("The ledger's own id; null where there is no ledger.", maybe(TEXT)),
+    version=maybe(COUNT),
+    head=said("The digest of its newest entry.", maybe(TEXT)),
     datasets=some(
         table(
             dataset=TEXT,
             total=maybe(TARGET),
+            looks=said("How often the private table was looked at.", COUNT),
+            looks_without_release=COUNT,
+            declaration=said(
+                "All questions, where they were declared before the first answer.",
+                maybe(table(number=COUNT, time=TIME, digest=TEXT, content={"type": "object"})),
+            ),
             releases=some(
                 table(
+                    number=said("Its place in the ledger, over all datasets.", maybe(COUNT)),
+                    digest=maybe(TEXT),
                     position=COUNT,
                     time=TIME,
                     statistics=by_name(TEXT),
@@ -231,7 +242,7 @@ LEDGER = table(
                 )
             ),
         )
-    )
+    ),
 )
 
 

@@ -8,7 +8,7 @@
     │   ├── BudgetSpent                     all releases of a dataset together would be more than was allowed
     │   ├── LawsChanged                     the reference is not the one that earlier releases were certified on
     │   └── QuestionNotDeclared             a question that may depend on earlier answers, which nothing covers
-    ├── LedgerUnavailable                   the ledger cannot be read or written, so nothing is released
+    ├── LedgerUnavailable                   the ledger is not there, or not as it was written: nothing is released
     ├── LedgerChanged                       another release was written since the history was read
     ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
     └── InvalidInput (also a ValueError)    what was given cannot be used
@@ -111,8 +111,9 @@ class BudgetSpent(NotCertified):
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
-    >>> release = dp.release(plan, rows.slice(1000, 20), ledger="sqlite:///spent.db", dataset="clinic")
-    >>> dp.earlier_releases("sqlite:///spent.db", "clinic", model, total=dp.PrivacyTarget(epsilon=3, delta=0.05))
+    >>> ledger = dp.Ledger.create("sqlite:///spent.db")
+    >>> release = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic")
+    >>> dp.earlier_releases(ledger, "clinic", model, total=dp.PrivacyTarget(epsilon=3, delta=0.05))
     Traceback (most recent call last):
     distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 2 and delta = 0.05 in total since
     its first release: give these, or another id for other data.
@@ -166,15 +167,16 @@ class QuestionNotDeclared(NotCertified):
 
 
 class LedgerUnavailable(DistprivError):
-    """The ledger cannot be read or written, so nothing is released.
+    """The ledger cannot be read or written, or is not as it was written, so nothing is released.
 
-    Cure: see that the database is there, that it may be written to and that its disk has room; then ask again.
+    Cure: make the ledger where there was none, see that the database may be written to and that its disk has room, and
+    put the newest copy of it back where it was changed; then ask again.
 
     >>> import distpriv as dp
-    >>> dp.Ledger.open("sqlite:///no/such/folder/ledger.db").history("clinic")
+    >>> dp.Ledger.open("sqlite:///no/such/folder/ledger.db")
     Traceback (most recent call last):
-    distpriv.errors.LedgerUnavailable: the ledger sqlite:///no/such/folder/ledger.db cannot be read (unable to open
-    database file): nothing was released; see that its folder exists, may be written to and has room.
+    distpriv.errors.LedgerUnavailable: there is no ledger sqlite:///no/such/folder/ledger.db, so nothing is released:
+    make it once, on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…).
     """
 
 
@@ -185,7 +187,7 @@ class LedgerChanged(DistprivError):
     itself, and raises this only if others never stop writing.
 
     >>> import distpriv as dp
-    >>> ledger, total = dp.Ledger.open("sqlite:///changed.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> ledger, total = dp.Ledger.create("sqlite:///changed.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
     >>> history = ledger.history("clinic")
     >>> entry = ledger.append(history, total, "mean age", {"values": {"age": 40.1}})
     >>> ledger.append(history, total, "mean hours", {"values": {"hours": 38.2}})

@@ -24,7 +24,7 @@ def plan(table: pa.Table) -> dp.Plan:
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'ledger.db'}"
+    return dp.Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}").url
 
 
 def test_a_release_is_the_truth_with_noise_as_wide_as_the_plan_says(plan: dp.Plan, table: pa.Table) -> None:

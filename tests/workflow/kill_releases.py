@@ -41,7 +41,7 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
     code = 1
     try:
         policy = folder / f"{number}.toml"
-        policy.write_text(POLICY.replace('id = "ward"', f'id = "ward {number}"'), encoding="utf-8")
+        policy.write_text(POLICY.replace('id = "ward"', f'id = "ward-{number}"'), encoding="utf-8")
 
         def planned(policy: Policy, _: object) -> PlannedPolicy:
             nothing = History(dataset=policy.dataset, total=None, entries=())
@@ -65,7 +65,7 @@ def left_behind(folder: Path, number: int, out: str) -> str:
     if ledger.exists():
         with sqlite3.connect(ledger) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    entries = Ledger.open(f"sqlite:///{ledger}").history(f"ward {number}").entries
+    entries = Ledger.open(f"sqlite:///{ledger}").history(f"ward-{number}").entries
     assert len(entries) <= 1
     shown, bundle = folder / f"{out}.shown", folder / out
     if not entries:
@@ -108,11 +108,11 @@ def main(folder: Path, count: int) -> dict[str, int]:
         found.append(left_behind(folder, number, f"out {number}"))
     url = f"sqlite:///{folder / 'ledger.db'}"
     for number in [k for k, came in enumerate(found) if came == "in the ledger"][:10]:
-        before = Ledger.open(url).history(f"ward {number}").entries
+        before = Ledger.open(url).history(f"ward-{number}").entries
         child = start(folder, plan, number, f"again {number}")
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert left_behind(folder, number, f"again {number}") == "all"
-        assert Ledger.open(url).history(f"ward {number}").entries == before
+        assert Ledger.open(url).history(f"ward-{number}").entries == before
     return dict(Counter(found))
 
 

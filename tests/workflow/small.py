@@ -36,6 +36,7 @@ delta = 0.01
 url = "sqlite:///ledger.db"
 epsilon = 2.0
 delta = 0.02
+create = true
 """
 
 

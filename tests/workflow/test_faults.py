@@ -70,7 +70,7 @@ def _release_all(url: str, process: int) -> list[tuple[str, float]]:
 
 @pytest.mark.slow
 def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_total(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    url = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}").url
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
         shown = dict(pair for part in pool.starmap(_release_all, [(url, k) for k in range(PROCESSES)]) for pair in part)
     ledger = Ledger.open(url)
@@ -96,7 +96,7 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
     table = crowd()
     first, second = (planned(table, {"mean": dp.mean(column)}) for column in ("x0", "x1"))
     private = table.slice(0, RECORDS)
-    writing = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    writing = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}")
     dp.release(first, private, ledger=writing, dataset="d", total=TOTAL)
     reading = f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true"
     with pytest.raises(LedgerUnavailable, match="nothing was released"):

@@ -1,8 +1,10 @@
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sql
 
 from distpriv.errors import InvalidSource
+from distpriv.releasing.ledger_places import sqlite_file
 from distpriv.workflow.sources import ledger_url, same_source, source
 
 HERE = Path("/policies")
@@ -65,6 +67,8 @@ def test_a_source_that_no_engine_opens_is_refused(text: str) -> None:
         ("sqlite:///ledger.db", "sqlite:////policies/ledger.db"),
         ("sqlite:////var/ledger.db", "sqlite:////var/ledger.db"),
         ("sqlite:///ledger.db?timeout=9", "sqlite:////policies/ledger.db?timeout=9"),
+        ("sqlite+pysqlite:///ledger.db", "sqlite+pysqlite:////policies/ledger.db"),
+        ("sqlite:///file:ledger.db?mode=ro&uri=true", "sqlite:///file%3A/policies/ledger.db?mode=ro&uri=true"),
         ("postgresql+psycopg://host/db", "postgresql+psycopg://host/db"),
     ],
 )
@@ -72,9 +76,10 @@ def test_a_ledger_is_seen_from_the_folder(text: str, seen: str) -> None:
     assert ledger_url(text, HERE) == seen
 
 
-def test_a_folder_that_no_url_can_name_is_refused() -> None:
-    with pytest.raises(InvalidSource, match="has a question mark in it"):
-        ledger_url("sqlite:///ledger.db", Path("/why?"))
+@pytest.mark.parametrize("folder", ["/why?", "/50%25", "/a b#c"])
+def test_a_folder_of_any_name_is_found(folder: str) -> None:
+    for text in ("sqlite:///ledger.db", "sqlite:///file:ledger.db?uri=true"):
+        assert sqlite_file(sql.make_url(ledger_url(text, Path(folder)))) == f"{folder}/ledger.db"
 
 
 @pytest.mark.parametrize("text", ["ledger.db", "", "sqlite://", "sqlite:///", "sqlite:///:memory:", "://x"])

@@ -237,9 +237,9 @@ def _targets() -> Iterator[tuple[str, str, str]]:
 
 def _places() -> Iterator[tuple[str, str, str]]:
     edits = {
-        "empty id": ([('"hospital-2026"', '""')], "line 4, data.id: an id is text"),
-        "id with blanks": ([('"hospital-2026"', '"hospital "')], "an id is text without blanks at its ends"),
-        "id with a line break": ([('"hospital-2026"', '"a\\nb"')], "an id is text"),
+        "empty id": ([('"hospital-2026"', '""')], "line 4, data.id: an id of a dataset is"),
+        "id with blanks": ([('"hospital-2026"', '"hospital "')], "an id of a dataset is"),
+        "id with a line break": ([('"hospital-2026"', '"a\\nb"')], "an id of a dataset is"),
         "no reference": ([('reference = "adult.parquet"\n', "")], "data.reference: this is missing, and a share"),
         "empty reference": ([('"adult.parquet"', '""')], "line 2, data.reference: a source needs a name"),
         "reference from Spark": (

@@ -44,6 +44,7 @@ delta = 1e-3
 url = "sqlite:///ledger.db"
 epsilon = 1.5
 delta = 2e-3
+create = true
 """
 
 BLOCK = """\

@@ -1,84 +1,193 @@
-"""What has been released of a dataset: the ledger, read and never written."""
+"""What has been looked at and released of a dataset: the ledger, made, migrated, listed and opened for a policy."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import sqlalchemy as sql
 from attrs import frozen
 
-from distpriv.errors import InvalidQuery, InvalidSource
-from distpriv.releasing.ledger import Entry, History, Ledger
+from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
+from distpriv.releasing.ledger_places import shown_url
 from distpriv.releasing.queries import query_from_dict
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.statistics import statistic_text
 
-__all__ = ["LedgerListing", "history_of", "list_ledger"]
+__all__ = [
+    "LedgerListing",
+    "create_ledger",
+    "history_of",
+    "list_ledger",
+    "migrate_ledger",
+    "opened_ledger",
+    "require_ledger",
+]
 
 
 @frozen(kw_only=True)
 class LedgerListing:
-    """The releases of one or several datasets."""
+    """What there is about one or several datasets, and the ledger it is from."""
 
     histories: tuple[History, ...]
+    ledger: str | None = None
+    """The ledger's own id; none where there is no ledger, or one of version 1."""
+    version: int | None = None
+    head: str | None = None
+    """The digest of the newest entry; none before the first one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was released and what is promised about it, as numbers, lists and text."""
-        return {"datasets": [_dataset(history) for history in self.histories]}
+        datasets = [_dataset(history) for history in self.histories]
+        return {"ledger": self.ledger, "version": self.version, "head": self.head, "datasets": datasets}
 
     def __str__(self) -> str:
-        if not any(history.entries for history in self.histories):
-            return "nothing has been released yet."
-        return "\n\n".join(map(_lines, self.histories))
+        parts = [_lines(history) for history in self.histories if history.total is not None]
+        parts = parts or ["nothing has been released yet."]
+        if self.ledger is not None:
+            newest = "no entry yet" if self.head is None else f"newest entry {self.head}"
+            parts.append(f"ledger {self.ledger}, {newest}")
+        elif self.version is not None:
+            parts.append(f"the ledger is of version {self.version}: run this with --migrate before the next release.")
+        return "\n\n".join(parts)
 
 
-def list_ledger(ledger: str) -> LedgerListing:
-    """List the releases of a policy's dataset, or of all datasets of a ledger that is given by its URL."""
-    if "://" not in ledger:
-        return LedgerListing(histories=(history_of(read_policy(ledger)),))
-    if _file_is_missing(ledger):
-        raise InvalidSource(f"there is no ledger {ledger!r}: check the path, or give the policy it belongs to.")
-    book = Ledger.open(ledger)
-    return LedgerListing(histories=tuple(map(book.history, book.datasets())))
+def list_ledger(where: str) -> LedgerListing:
+    """List what there is about a policy's dataset, or about all datasets of a ledger that is given by its URL."""
+    url, policy = _address(where)
+    if url is None or not Ledger.exists(url):
+        if policy is None:
+            raise InvalidSource(f"there is no ledger {shown_url(where)!r}: check the path, or make it with --create.")
+        return LedgerListing(histories=(_nothing(policy.dataset),))
+    return _listing(Ledger.open(url), policy)
+
+
+def create_ledger(where: str) -> LedgerListing:
+    """Make the ledger of a policy, or one that is given by its URL; where there is one already that is refused."""
+    url, policy = _address(where)
+    return _listing(Ledger.create(policy.ledger_url() if policy else str(url)), policy)
+
+
+def migrate_ledger(where: str, renamed: Sequence[str] = ()) -> LedgerListing:
+    """Bring a ledger of version 1 to the present one.
+
+    Args:
+        where: a policy, or the URL of a ledger.
+        renamed: other ids for datasets, each as OLD=NEW.
+    """
+    url, policy = _address(where)
+    names = {}
+    for text in renamed:
+        old, found, new = text.rpartition("=")
+        if not found:
+            raise InvalidInput(f"a dataset is renamed by OLD=NEW, got {text!r}: write it as in 'ward 7=ward-7'.")
+        names[old] = new
+    ledger = Ledger.open(policy.ledger_url() if policy else str(url))
+    ledger.migrate(names)
+    return _listing(ledger, policy)
 
 
 def history_of(policy: Policy) -> History:
     """Return the releases of a policy's dataset so far; reading makes no ledger where there is none."""
-    nothing = History(dataset=policy.dataset, total=None, entries=())
     url = policy.ledger.url
-    if url is None or _file_is_missing(url):
-        return nothing
+    if url is None or not Ledger.exists(url):
+        return _nothing(policy.dataset)
     return Ledger.open(url).history(policy.dataset)
 
 
-def _file_is_missing(url: str) -> bool:
+def require_ledger(policy: Policy) -> None:
+    """Refuse a policy without a ledger, before anything is planned, unless it asks for one to be made.
+
+    Raises:
+        LedgerUnavailable: there is none, or one that is not as it was written.
+    """
+    url = policy.ledger_url()
+    if not policy.ledger.create or Ledger.exists(url):
+        Ledger.open(url).history(policy.dataset)
+
+
+def opened_ledger(policy: Policy) -> Ledger:
+    """Open the ledger of a policy; made where the policy asks for that, and there is none and no trace of one."""
+    url = policy.ledger_url()
+    return Ledger.create(url, exist_ok=True) if policy.ledger.create and not Ledger.exists(url) else Ledger.open(url)
+
+
+def _address(where: str) -> tuple[str | None, Policy | None]:
+    """Return the URL that was given, or that of the policy that was."""
+    if "://" in where:
+        return where, None
+    policy = read_policy(where)
+    return policy.ledger.url, policy
+
+
+def _nothing(dataset: str) -> History:
+    return History(dataset=dataset, total=None, entries=())
+
+
+def _listing(ledger: Ledger, policy: Policy | None) -> LedgerListing:
+    histories, version = ledger.histories(), ledger.version
+    if policy is not None:
+        found = [history for history in histories if _is_called(history.dataset, policy.dataset)]
+        histories = tuple(found) or (_nothing(policy.dataset),)
+    if version == 1:
+        return LedgerListing(histories=histories, version=version)
+    return LedgerListing(histories=histories, ledger=ledger.id, version=version, head=ledger.head)
+
+
+def _is_called(old: str, name: str) -> bool:
+    """Tell whether an id, perhaps one of version 1, is another spelling of a name."""
     try:
-        parsed = sql.make_url(url)
-    except sql.exc.ArgumentError:
+        return dataset_id(old) == name
+    except InvalidInput:
         return False
-    file = parsed.database
-    plain = parsed.get_backend_name() == "sqlite" and file is not None and not file.startswith("file:")
-    # In a folder that is not there the database says more clearly what is wrong.
-    return plain and os.path.isdir(os.path.dirname(file or "") or ".") and not os.path.exists(file or "")
 
 
 def _dataset(history: History) -> dict[str, Any]:
     total = None if history.total is None else {"epsilon": history.total.epsilon, "delta": history.total.delta}
-    return {"dataset": history.dataset, "total": total, "releases": [_release(entry) for entry in history.entries]}
+    declared = history.declaration
+    return {
+        "dataset": history.dataset,
+        "total": total,
+        "looks": history.looks,
+        "looks_without_release": history.looks_without_release,
+        "declaration": None
+        if declared is None
+        else {
+            "number": declared.number,
+            "time": declared.time,
+            "digest": declared.digest,
+            "content": dict(declared.content),
+        },
+        "releases": [_release(entry) for entry in history.entries],
+    }
 
 
 def _release(entry: Entry) -> dict[str, Any]:
     content = entry.content
-    return {
-        "position": entry.position,
-        "time": entry.time,
-        "statistics": _statistics(content),
-        "values": content["values"],
-        "intervals": content["intervals"],
-        "mechanism": content["mechanism"],
-        "certificate": content["certificate"],
-        "joint_certificate": content["joint_certificate"],
-    }
+    with _listable(entry):
+        return {
+            "number": entry.number or None,
+            "digest": entry.digest or None,
+            "position": entry.position,
+            "time": entry.time,
+            "statistics": _statistics(content),
+            "values": content["values"],
+            "intervals": content["intervals"],
+            "mechanism": content["mechanism"],
+            "certificate": content["certificate"],
+            "joint_certificate": content["joint_certificate"],
+        }
+
+
+@contextmanager
+def _listable(entry: Entry) -> Iterator[None]:
+    """Say so where an entry is no release as this library writes them."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise LedgerUnavailable(
+            f"release {entry.position} of dataset {entry.dataset!r} in the ledger is not as distpriv writes "
+            "them, so it cannot be listed: see what else writes into the ledger."
+        ) from None
 
 
 def _statistics(content: Mapping[str, Any]) -> dict[str, str]:
@@ -90,13 +199,23 @@ def _statistics(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _lines(history: History) -> str:
-    lines = [f"{history.dataset}: {len(history.entries)} release{'' if len(history.entries) == 1 else 's'}"]
+    looks = f"{_counted(history.looks, 'look')} at the private table"
+    if history.looks_without_release:
+        looks += f", {history.looks_without_release} of them without a release"
+    lines = [f"{history.dataset}: {_counted(len(history.entries), 'release')}, {looks}"]
+    if history.declaration is not None:
+        lines.append(f"  all questions were declared before the first answer, {history.declaration.time}")
     for entry in history.entries:
-        joint = entry.content["joint_certificate"]
-        lines += [
-            f"  {entry.position}. {entry.time}  {entry.content['mechanism']}",
-            *(f"       {name} = {text}" for name, text in _statistics(entry.content).items()),
-            f"       with all before it: δ ≤ {joint['delta']:.3g} at ε = {joint['epsilon']:g}; the total allows "
-            f"δ = {joint['target']['delta']:g} at ε = {joint['target']['epsilon']:g}",
-        ]
+        with _listable(entry):
+            joint = entry.content["joint_certificate"]
+            lines += [
+                f"  {entry.position}. {entry.time}  {entry.content['mechanism']}",
+                *(f"       {name} = {text}" for name, text in _statistics(entry.content).items()),
+                f"       with all before it: δ ≤ {joint['delta']:.3g} at ε = {joint['epsilon']:g}; the total allows "
+                f"δ = {joint['target']['delta']:g} at ε = {joint['target']['epsilon']:g}",
+            ]
     return "\n".join(lines)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

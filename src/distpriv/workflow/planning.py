@@ -15,7 +15,7 @@ from distpriv.releasing.joint import PastRelease, Together
 from distpriv.releasing.ledger import Entry
 from distpriv.releasing.queries import query_key
 from distpriv.releasing.release import in_order_of
-from distpriv.workflow.ledgers import history_of
+from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
 
 __all__ = ["PlannedPolicy", "declare_policy", "plan_policy", "planned"]
@@ -91,7 +91,7 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
         if found.plan.chosen is None:
             raise found.refusal()
         plans[str(found.policy.asked)] = found.plan
-    return declare(plans, ledger=policy.ledger_url(), dataset=policy.dataset, total=policy.ledger.total)
+    return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
 
 
 def _declaring(policy: Policy, progress: Progress) -> Iterator[PlannedPolicy]:

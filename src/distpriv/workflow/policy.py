@@ -49,6 +49,8 @@ class LedgerPolicy:
     total: PrivacyTarget
     adaptive: Adaptive = "refuse"
     """What to do about a question that was not declared before the first answer."""
+    create: bool = False
+    """Whether to make the ledger where there is none, and no trace of one."""
 
 
 @frozen(kw_only=True)
@@ -252,6 +254,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
             url=ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),
             adaptive=adaptive(file, shape.ledger.adaptive),
+            create=shape.ledger.create,
         ),
         options=model_options(file, shape.model),
     )

@@ -79,6 +79,7 @@ class LedgerTable(_Table):
     delta: Annotated[float | None, Field(examples=["delta = 2e-3"])] = None
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     adaptive: Annotated[str, Field(examples=['adaptive = "refuse"'])] = "refuse"
+    create: Annotated[bool, Field(examples=["create = true"])] = False
 
 
 class ModelTable(_Table):
@@ -156,7 +157,8 @@ def _refusal(file: PolicyText, error: ErrorDetails) -> InvalidPolicy:
     wanted = _WANTED.get(kind)
     if wanted is None:
         return file.refusal(path, f"{_shown(value)} cannot be used here: {cure}.")
-    return file.refusal(path, f"this must be {wanted}, got {_shown(value)}: {cure}.")
+    got = "something else" if path[:2] == ("ledger", "url") else _shown(value)  # it may hold a password
+    return file.refusal(path, f"this must be {wanted}, got {got}: {cure}.")
 
 
 def _no_such_key(path: KeyPath) -> str:

@@ -15,6 +15,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import Method
 from distpriv.modelling.reference import Missing
 from distpriv.releasing.fixed import Adaptive
+from distpriv.releasing.ledger_chain import dataset_id
 from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable, ReleaseTable
 from distpriv.workflow.policy_text import PolicyText
@@ -121,14 +122,9 @@ def _refuse_the_same_twice(file: PolicyText, found: Sequence[Question], count: i
 
 
 def dataset(file: PolicyText, given: str) -> str:
-    """Return what the ledger calls the dataset: text that looks the same whenever it is typed."""
-    if not given or given != given.strip() or not given.isprintable():
-        raise file.refusal(
-            ("data", "id"),
-            f"an id is text without blanks at its ends or line breaks, got {given!r}: write "
-            'what the ledger is to call the dataset, as in id = "hospital-2026".',
-        )
-    return given
+    """Return what the ledger calls the dataset: the same name however it is typed."""
+    with file.at(("data", "id")):
+        return dataset_id(given)
 
 
 def _query(file: PolicyText, place: KeyPath, texts: Mapping[str, str], count: int) -> Query:

@@ -25,6 +25,7 @@ from distpriv.workflow.bundle import (
     release_json,
     replace_files,
 )
+from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.planning import PlannedPolicy, declare_policy, plan_policy, planned
 from distpriv.workflow.policy import read_policy
 from distpriv.workflow.withheld import policy_without_private
@@ -56,7 +57,8 @@ def release_policy(
     if audit is not None:
         require_releases(audit)
     policy = read_policy(path).only(only)
-    source, url = policy.private_source(), policy.ledger_url()
+    source = policy.private_source()
+    require_ledger(policy)
     public = policy_without_private(policy.file.text, name=policy.file.name)
     folder = BundleFolder.prepared(out)
     try:
@@ -67,7 +69,7 @@ def release_policy(
         released = release(
             found.plan,
             source,
-            ledger=url,
+            ledger=opened_ledger(policy),
             dataset=policy.dataset,
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,

@@ -8,11 +8,10 @@ from attrs import evolve
 
 from distpriv.engines.database import PREFIX, database_table
 from distpriv.engines.spark_source import spark_table
-from distpriv.errors import InvalidSource
+from distpriv.errors import InvalidInput, InvalidSource
+from distpriv.releasing.ledger_places import checked_url, seen_from
 
 __all__ = ["ledger_url", "same_source", "source"]
-
-_SQLITE = "sqlite:///"
 
 
 def source(text: str, folder: Path) -> str:
@@ -46,24 +45,16 @@ def same_source(one: str, other: str) -> bool:
 
 
 def ledger_url(text: str, folder: Path) -> str:
-    """Return the URL of a ledger, the path of an SQLite file seen from a folder.
+    """Return the URL of a ledger, the path of an SQLite file seen from a folder; never shown with its password.
 
     >>> ledger_url("sqlite:///ledger.db", Path("/policies"))
     'sqlite:////policies/ledger.db'
     """
-    scheme, found, rest = text.partition("://")
-    if not found or not scheme or not rest.strip("/"):
-        what = "forgets everything at its end" if scheme.startswith("sqlite") and found else "is no URL of a database"
-        raise InvalidSource(f"{text!r} {what}: write sqlite:///ledger.db, or the URL of a server.")
-    if ":memory:" in rest:
-        raise InvalidSource(f"{text!r} forgets everything at its end: write a file, as in sqlite:///ledger.db.")
-    if not text.startswith(_SQLITE):
-        return text
-    file, question, options = text.removeprefix(_SQLITE).partition("?")
-    path = _seen_from(folder, file)
-    if "?" in path:
-        raise InvalidSource(f"the ledger's path {path!r} has a question mark in it: write the path of another file.")
-    return f"{_SQLITE}{path}{question}{options}"
+    try:
+        url = checked_url(text)
+    except InvalidInput as refusal:
+        raise InvalidSource(str(refusal)) from None
+    return seen_from(url, lambda path: _seen_from(folder, path)) or text
 
 
 def _files(text: str) -> set[str]:

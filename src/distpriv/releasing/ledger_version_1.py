@@ -1,0 +1,182 @@
+"""Ledgers of version 1: two tables, without looks, digests or one spelling of ids; read to be listed or migrated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sql
+from attrs import frozen
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Certificate
+from distpriv.noise.description import noise_from_dict
+from distpriv.releasing.ledger_chain import (
+    Chain,
+    ChainBroken,
+    Entry,
+    History,
+    content_of,
+    dataset_id,
+    linked,
+    start_of,
+    total_of,
+)
+
+__all__ = ["OldDataset", "histories", "migrated", "read_version_1"]
+
+_TABLES = sql.MetaData()
+_DATASETS = sql.Table("datasets", _TABLES, sql.Column("id", sql.Text), sql.Column("total", sql.Text))
+_RELEASES = sql.Table(
+    "releases",
+    _TABLES,
+    *(sql.Column(name, sql.Text) for name in ("dataset", "query_key", "time", "content")),
+    sql.Column("position", sql.Integer),
+)
+
+
+@frozen(kw_only=True)
+class OldRelease:
+    """A release as version 1 wrote it."""
+
+    query_key: str
+    time: str
+    content: Mapping[str, Any]
+
+
+@frozen(kw_only=True)
+class OldDataset:
+    """A dataset as version 1 wrote it, its releases in order."""
+
+    id: str
+    total: PrivacyTarget
+    releases: tuple[OldRelease, ...]
+
+
+def read_version_1(connection: sql.Connection) -> tuple[OldDataset, ...]:
+    """Return everything that a ledger of version 1 holds.
+
+    Raises:
+        ChainBroken: something in it cannot be read, or a position is missing.
+    """
+    rows = connection.execute(sql.select(_RELEASES).order_by(_RELEASES.c.dataset, _RELEASES.c.position)).mappings()
+    releases: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        releases.setdefault(row["dataset"], []).append(dict(row))
+    found = connection.execute(sql.select(_DATASETS)).mappings()
+    old = tuple(_dataset(row["id"], row["total"], releases.pop(row["id"], [])) for row in found)
+    if releases:
+        raise ChainBroken(f"there are releases of {next(iter(releases))!r} and no total")
+    return old
+
+
+def _dataset(name: object, total: object, releases: Sequence[Mapping[str, Any]]) -> OldDataset:
+    if not isinstance(name, str):
+        raise ChainBroken("the id of a dataset is no text")
+    if [row["position"] for row in releases] != list(range(1, len(releases) + 1)):
+        raise ChainBroken(f"the positions of the releases of {name!r} have a gap")
+    try:
+        held = content_of(total)
+    except ValueError:
+        raise ChainBroken(f"the total of {name!r} cannot be read") from None
+    return OldDataset(id=name, total=total_of(held), releases=tuple(_release(name, row) for row in releases))
+
+
+def _release(dataset: str, row: Mapping[str, Any]) -> OldRelease:
+    what = f"release {row['position']} of {dataset!r}"
+    if not isinstance(row["query_key"], str) or not isinstance(row["time"], str):
+        raise ChainBroken(f"{what} has a key or a time that is no text")
+    try:
+        content = content_of(row["content"])
+        for certificate in ("certificate", "joint_certificate"):
+            Certificate.from_dict(content[certificate])
+        noise_from_dict(content["noise"])
+        _check_numbers(content)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise ChainBroken(f"the content of {what} cannot be read") from None
+    return OldRelease(query_key=row["query_key"], time=row["time"], content=content)
+
+
+def _check_numbers(content: Mapping[str, Any]) -> None:
+    """Refuse a release whose values are no numbers or that lacks what later releases are certified with."""
+    names = [str(statistic["name"]) for statistic in content["query"]]
+    values, intervals = content["values"], content["intervals"]
+    promised = [content[key][what] for key in ("certificate", "joint_certificate") for what in ("epsilon", "delta")]
+    numbers = [values[name] for name in names] + [end for name in names for end in intervals[name]]
+    if not names or len(numbers) != 3 * len(names) or {*map(type, numbers + promised)} - {int, float}:
+        raise ValueError("no numbers")
+    if type(content["records"]) is not int or not isinstance(content["mechanism"], str):
+        raise TypeError("no records")
+    for one, other in content["protected_pairs"]:
+        if not isinstance(one, str) or not isinstance(other, str):
+            raise TypeError("no pair")
+
+
+def histories(old: Sequence[OldDataset]) -> tuple[History, ...]:
+    """Return what can be listed of a ledger of version 1: releases by the ids that it has, without a chain."""
+    return tuple(
+        History(
+            dataset=dataset.id,
+            total=dataset.total,
+            entries=tuple(_unlinked(dataset.id, position, release) for position, release in _numbered(dataset)),
+            looks=len(dataset.releases),
+        )
+        for dataset in sorted(old, key=lambda dataset: dataset.id)
+    )
+
+
+def _unlinked(dataset: str, position: int, release: OldRelease) -> Entry:
+    return Entry(
+        number=0,
+        kind="release",
+        dataset=dataset,
+        position=position,
+        query_key=release.query_key,
+        time=release.time,
+        content=release.content,
+        previous="",
+        digest="",
+    )
+
+
+def _numbered(dataset: OldDataset) -> Iterator[tuple[int, OldRelease]]:
+    return enumerate(dataset.releases, 1)
+
+
+def migrated(old: Sequence[OldDataset], ledger: str, now: str, renamed: Mapping[str, str]) -> Chain:
+    """Return the chain of a new ledger with everything that an old one holds; each release had its look.
+
+    Raises:
+        InvalidInput: two ids become one, or one has no spelling that a ledger takes.
+    """
+    names: dict[str, str] = {}
+    for dataset in old:
+        name = _new_name(dataset.id, renamed)
+        if name in names:
+            raise InvalidInput(
+                f"datasets {names[name]!r} and {dataset.id!r} would both be {name!r}, with two totals for one id: give "
+                f"one another id, as in --rename {dataset.id!r}=NEW."
+            )
+        names[name] = dataset.id
+    facts = [fact for name, dataset in zip(names, old, strict=True) for fact in _facts(name, dataset, now)]
+    entries: list[Entry] = []
+    for number, fact in enumerate(facts, 1):
+        entries.append(linked(entries[-1].digest if entries else start_of(ledger), number, **fact))
+    return Chain.checked(ledger, entries)
+
+
+def _new_name(old: str, renamed: Mapping[str, str]) -> str:
+    try:
+        return dataset_id(renamed.get(old, old))
+    except InvalidInput as refusal:
+        raise InvalidInput(f"dataset {old!r} needs another id, as in --rename {old!r}=NEW: {refusal}") from None
+
+
+def _facts(name: str, dataset: OldDataset, now: str) -> Iterator[dict[str, Any]]:
+    """Yield what the entries of a dataset say, in their order."""
+    time = dataset.releases[0].time if dataset.releases else now
+    total = {"epsilon": dataset.total.epsilon, "delta": dataset.total.delta}
+    yield {"kind": "dataset", "dataset": name, "time": time, "content": total}
+    for position, release in _numbered(dataset):
+        asked = {"dataset": name, "time": release.time, "query_key": release.query_key}
+        yield {**asked, "kind": "look", "content": {}}
+        yield {**asked, "kind": "release", "position": position, "content": release.content}
