@@ -8,6 +8,7 @@
     │   └── BudgetSpent                     all releases of a dataset together would be more than was allowed
     ├── LedgerUnavailable                   the ledger cannot be read or written, so nothing is released
     ├── LedgerChanged                       another release was written since the history was read
+    ├── PrivateTableRefused                 the private table was looked at and cannot be used; it is not said why
     ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
@@ -44,6 +45,7 @@ __all__ = [
     "LedgerUnavailable",
     "MissingValues",
     "NotCertified",
+    "PrivateTableRefused",
 ]
 
 
@@ -141,6 +143,24 @@ class LedgerChanged(DistprivError):
     >>> ledger.append(history, total, "mean hours", {"values": {"hours": 38.2}})
     Traceback (most recent call last):
     distpriv.errors.LedgerChanged: another release of dataset 'clinic' was written meanwhile: ask again.
+    """
+
+
+class PrivateTableRefused(DistprivError):
+    """The private table was looked at and cannot be used; which of several reasons it is would tell about its rows.
+
+    Cure: look at the table yourself, as only its keeper may: see that it can be read, has exactly the planned number of
+    rows and the columns that the query needs, and is the one that earlier releases were made from.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
+    >>> dp.release(plan, rows.slice(1000, 21), ledger=None)
+    Traceback (most recent call last):
+    distpriv.errors.PrivateTableRefused: the private table cannot be used, and why would tell about its rows: see that
+    it can be read, has exactly 20 rows and the column hours_per_week with values of the reference's type, a value of
+    income in every row if it has that column, and the values that earlier releases of the dataset were made from.
     """
 
 
@@ -242,8 +262,10 @@ class InvalidSource(InvalidInput):
 class MissingValues(InvalidSource):
     """Nulls or NaN where numbers are needed.
 
-    Cure: fill them in, leave their rows out with ``missing="drop"``, or provide for them in the expression, as in
-    ``coalesce(occupation, '') = 'Sales'``.
+    Cure: fill them in, leave rows of the reference out for missing values in their columns with ``missing="drop"``, or
+    provide for them in the expression, as in ``coalesce(occupation, '') = 'Sales'``. Rows of the private table are
+    never left out: one without a value is read as the reference's median, or as not so. To release statistics of
+    complete rows, make a private table of these, if their number is public.
 
     >>> import distpriv as dp
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -251,7 +273,8 @@ class MissingValues(InvalidSource):
     >>> dp.model(dp.datasets.adult(complete=False), query, secret, records=100)
     Traceback (most recent call last):
     distpriv.errors.MissingValues: the pyarrow table has nulls or NaN in column 'occupation' (2,809 of 48,842 rows):
-    mend them, or leave those rows out with missing='drop'.
+    mend them, or leave those rows out of the reference with missing='drop' (the private table keeps all of its
+    rows).
     """
 
 

@@ -57,7 +57,7 @@ class RowSelect:
 
     @property
     def column_tests(self) -> dict[str, str]:
-        """What makes a row incomplete: such rows can be dropped, as nobody asks which expression they are dropped for."""
+        """What makes a row incomplete, by its columns alone: such rows can be dropped."""
         expressions = (*self.numbers, *self.predicates)
         read = {column for expression in expressions for column in expression.columns} | self._raw
         tests = {}
@@ -146,7 +146,7 @@ class RowSelect:
         return f"SELECT {', '.join(inner)} FROM {SOURCE}{self._where()}"
 
     def missing(self) -> str:
-        """Return how many rows there are (that are not dropped), and how many fail each of the missing tests, in order."""
+        """Return how many rows are not dropped, and how many of them fail each of the missing tests, in order."""
         counted = [
             f"COUNT(CASE WHEN {test} THEN 1 END) AS missing{k}" for k, test in enumerate(self.missing_tests.values())
         ]

@@ -28,7 +28,7 @@ from distpriv.modelling.row_pool import RowPool
 __all__ = ["Missing", "ReferenceTable"]
 
 Missing = Literal["refuse", "drop"]
-"""What to do about rows of the reference with a null or NaN in a used column; the private table keeps all of its own."""
+"""What to do about rows of the reference with a null or NaN in a used column; the private table keeps all its rows."""
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""

@@ -22,8 +22,8 @@ from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
 from distpriv.releasing.joint import PastRelease, Together
 from distpriv.releasing.ledger import Entry, History, Ledger
-from distpriv.releasing.private import private_statistics
-from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict
+from distpriv.releasing.private import look_at, require_source
+from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict, require_distinct
 
 __all__ = ["Release", "earlier_releases", "release", "together"]
 
@@ -180,10 +180,10 @@ def release(
     if not isinstance(plan, Plan):
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
     query, records = _query_and_records(plan.model)
-    missing = plan.model.provenance.missing
     if ledger is None:
         mechanism = _remembered_by_nobody(plan.mechanism)
-        exact = private_statistics(private_source, query, records, missing=missing)  # type: ignore[arg-type]
+        require_source(private_source)
+        exact = look_at(private_source, plan.model).values
         values, intervals = _drawn(mechanism, exact)
         return Release(
             values=values,
@@ -198,6 +198,7 @@ def release(
     if not isinstance(dataset, str) or not dataset.strip():
         raise InvalidInput(f"a ledger knows a dataset by its id, got {dataset!r}: write dataset='hospital-2026'.")
     book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    require_distinct(query)
     key = query_key(query, records)
     budget = plan.target if total is None else total
     known: Floats | None = None
@@ -209,7 +210,8 @@ def release(
             plan.model, plan.mechanism, plan.trust
         )
         if known is None:
-            known = private_statistics(private_source, query, records, missing=missing)  # type: ignore[arg-type]
+            require_source(private_source)
+            known = look_at(private_source, plan.model).values
         content = _content(plan, mechanism, joint, known)
         try:
             return Release.of(book.append(history, budget, key, content), query, repeated=False)
