@@ -4,6 +4,7 @@ Two functions with the same hash compute the same; where that cannot be told, th
 where things are in memory, so another process finds the same.
 """
 
+import copyreg
 import dataclasses
 import dis
 import functools
@@ -12,6 +13,7 @@ import importlib.metadata
 import json
 import platform
 import sys
+from abc import ABC
 from collections.abc import Callable, Iterator
 from types import (
     BuiltinFunctionType,
@@ -22,7 +24,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from attrs import define, field
@@ -127,6 +129,9 @@ class _Description:
     def _partial(self, value: functools.partial[Any]) -> Any:
         return ["partial", self.of(value.func), self.of(value.args), self.of(value.keywords), self.of(vars(value))]
 
+    def _cached(self, value: Any) -> Any:
+        return ["cached", self.of(value.__wrapped__)]
+
     def _wrapped(self, value: "staticmethod[Any, Any] | classmethod[Any, Any, Any]") -> Any:
         return [type(value).__name__, self.of(value.__func__)]
 
@@ -181,20 +186,28 @@ class _Description:
         return ["class", kind.__qualname__, [self.of(base) for base in kind.__bases__], own]
 
     def _object(self, value: Any) -> Any:
+        """Describe an object by its class and attributes, and by what pickling keeps of it where that can be more."""
         kind = type(value)
-        if _library(kind) is None:
-            return ["object", self.of(kind), [[name, self.of(held)] for name, held in _state(value)]]
+        if _version(kind.__module__) is not None:
+            return ["object", *self._reduced(value)]
+        state = [[name, self.of(held)] for name, held in _state(value)]
+        foreign = [base for base in kind.__mro__ if base not in _EMPTY and _version(base.__module__) is not None]
+        return ["object", self.of(kind), state, self._reduced(value) if foreign else None]
+
+    def _reduced(self, value: Any) -> list[Any]:
+        reduce = copyreg.dispatch_table.get(type(value), lambda held: held.__reduce_ex__(4))
         try:
-            reduced = value.__reduce_ex__(4)
-        except Exception:
+            reduced = reduce(value)
+        except Exception:  # whatever it is, nothing tells the object's value
             reduced = None
-        if not isinstance(reduced, tuple) or len(reduced) < 2 or any(part is value for part in reduced):
-            raise _UnknownError(f"a {kind.__module__}.{kind.__qualname__}")
-        parts = [list(part) if isinstance(part, Iterator) else part for part in reduced]
-        return ["object", *(self.of(part) for part in parts)]
+        if not isinstance(reduced, tuple):
+            raise _UnknownError(f"a {type(value).__module__}.{type(value).__qualname__}")
+        return [self.of(list(part) if isinstance(part, Iterator) else part) for part in reduced]
 
 
-_EXACTLY = (tuple, list, set, frozenset, dict)
+_EMPTY = (object, ABC, Generic, Protocol)
+"""Classes of Python that hold nothing."""
+_EXACTLY = (tuple, list, set, frozenset, dict, np.ndarray)
 """Kinds whose subclasses can hold more."""
 
 _RULES: dict[type, Callable[[_Description, Any], Any]] = {
@@ -215,6 +228,7 @@ _RULES: dict[type, Callable[[_Description, Any], Any]] = {
     classmethod: _Description._wrapped,
     property: _Description._property,
     type: _Description._class,
+    type(functools.lru_cache(len)): _Description._cached,
 }
 
 
@@ -258,8 +272,8 @@ def _library(value: Any) -> list[str] | None:
     """Return the name and version of something that a library has under its name; nothing for anything else."""
     home = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if isinstance(value, np.ufunc):
-        home = "numpy"
+    if isinstance(value, np.ufunc):  # which do not say where they are from
+        home = "numpy" if getattr(np, value.__name__, None) is value else "scipy.special"
     if not isinstance(home, str) or not isinstance(name, str) or (version := _version(home)) is None:
         return None
     found: Any = sys.modules.get(home)
