@@ -10,6 +10,7 @@
     │   └── QuestionNotDeclared             a question that may depend on earlier answers, which nothing covers
     ├── LedgerUnavailable                   the ledger is not there, or not as it was written: nothing is released
     ├── LedgerChanged                       another release was written since the history was read
+    ├── PrivateTableRefused                 the private table was looked at and cannot be used; it is not said why
     ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
@@ -47,6 +48,7 @@ __all__ = [
     "LedgerUnavailable",
     "MissingValues",
     "NotCertified",
+    "PrivateTableRefused",
     "QuestionNotDeclared",
 ]
 
@@ -196,6 +198,24 @@ class LedgerChanged(DistprivError):
     """
 
 
+class PrivateTableRefused(DistprivError):
+    """The private table was looked at and cannot be used; which of several reasons it is would tell about its rows.
+
+    Cure: look at the table yourself, as only its keeper may: see that it can be read, has exactly the planned number of
+    rows and the columns that the query needs, and is the one that earlier releases were made from.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
+    >>> dp.release(plan, rows.slice(1000, 21), ledger=None)
+    Traceback (most recent call last):
+    distpriv.errors.PrivateTableRefused: the private table cannot be used, and why would tell about its rows: see that
+    it can be read, has exactly 20 rows and the column hours_per_week with values of the reference's type, a value of
+    income in every row if it has that column, and the values that earlier releases of the dataset were made from.
+    """
+
+
 class BundleNotWritten(DistprivError):
     """A release is in the ledger, and its bundle could not be written; asking again completes it.
 
@@ -294,8 +314,10 @@ class InvalidSource(InvalidInput):
 class MissingValues(InvalidSource):
     """Nulls or NaN where numbers are needed.
 
-    Cure: fill them in, leave their rows out with ``missing="drop"``, or provide for them in the expression, as in
-    ``coalesce(occupation, '') = 'Sales'``.
+    Cure: fill them in, leave rows of the reference out for missing values in their columns with ``missing="drop"``, or
+    provide for them in the expression, as in ``coalesce(occupation, '') = 'Sales'``. Rows of the private table are
+    never left out: one without a value is read as the reference's median, or as not so. To release statistics of
+    complete rows, make a private table of these, if their number is public.
 
     >>> import distpriv as dp
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -303,7 +325,8 @@ class MissingValues(InvalidSource):
     >>> dp.model(dp.datasets.adult(complete=False), query, secret, records=100)
     Traceback (most recent call last):
     distpriv.errors.MissingValues: the pyarrow table has nulls or NaN in column 'occupation' (2,809 of 48,842 rows):
-    mend them, or leave those rows out with missing='drop'.
+    mend them, or leave those rows out of the reference with missing='drop' (the private table keeps all of its
+    rows).
     """
 
 

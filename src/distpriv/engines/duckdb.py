@@ -23,6 +23,7 @@ __all__ = ["DuckDBEngine", "accepts"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+SUFFIXES = _PARQUET + _CSV
 
 
 @cache
@@ -45,9 +46,9 @@ class DuckDBEngine:
     executors = None
 
     @classmethod
-    def open(cls, source: Any) -> Self:
-        """Open a source that `accepts` has accepted."""
-        run, description = _opened(source)
+    def open(cls, source: Any, *, every_row: bool = False) -> Self:
+        """Open a source that `accepts` has accepted; the types of a CSV file are told from some or from all rows."""
+        run, description = _opened(source, every_row)
         try:
             schema = run(f"SELECT * FROM {SOURCE} LIMIT 0").to_arrow_table().schema
         except duckdb.Error as failure:
@@ -84,7 +85,7 @@ def accepts(source: Any) -> bool:
     return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
 
-def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
+def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
     """Return how to query a source, and what to call it.
 
     A relation and a database are queried on their own connections; everything else becomes a temporary view of a
@@ -98,7 +99,7 @@ def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
         try:
-            scan = _scan(path)
+            scan = _scan(path, every_row)
             cursor.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
@@ -122,7 +123,7 @@ def _query_relation(relation: duckdb.DuckDBPyRelation, query: str) -> duckdb.Duc
     return answer
 
 
-def _scan(path: str) -> str:
+def _scan(path: str, every_row: bool) -> str:
     """Return the table function that reads a path or a glob, or say what is wrong with it."""
     pattern = os.path.expanduser(path)
     if os.path.exists(pattern):
@@ -136,7 +137,7 @@ def _scan(path: str) -> str:
     if pattern.lower().endswith(_PARQUET):
         return f"read_parquet({literal})"
     if pattern.lower().endswith(_CSV):
-        return f"read_csv({literal})"
+        return f"read_csv({literal}{', sample_size = -1' if every_row else ''})"
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
 
 

@@ -29,6 +29,8 @@ _FUNCTIONS = (
     exp.StartsWith, exp.Year, exp.Month, exp.Day,
 )  # fmt: skip
 _FRAGILE = (exp.Div, exp.Mod, exp.Sqrt, exp.Pow, exp.Ln, exp.Log, exp.Cast)  # TRY_CAST is a CAST too
+_PASSING_ON = (exp.Paren, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Abs, exp.Sqrt, exp.Exp, exp.Ln)
+"""What is NaN where one of its parts is: nothing is lost if only the whole is looked at."""
 _LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null)
 _ALLOWED = frozenset((*_OPERATORS, *_FUNCTIONS, *_LEAVES))
 _FUNCTION_NAMES = ", ".join(sorted(node.sql_name().lower() for node in _FUNCTIONS))
@@ -42,6 +44,11 @@ _CAST_TYPES = frozenset(
         exp.DataType.Type.TIMESTAMPNTZ,
     )
 )
+
+MOST_CHARACTERS = 10_000
+MOST_NODES = 1000
+MOST_LEVELS = 100
+"""How large an expression may be: every engine takes well under a second for what is smaller."""
 
 
 @frozen(kw_only=True)
@@ -65,9 +72,13 @@ class RowExpression:
         return tree.sql(dialect=dialect, comments=False)
 
     def fragile(self, dialect: str) -> list[str]:
-        """Write the parts of the expression that can come to be NaN although no column is."""
-        found = [node for node in self.tree.walk() if isinstance(node, _FRAGILE)]
-        parts = [part_for_spark(node) if dialect == "spark" else node for node in found]
+        """Write the parts of the expression that can come to be NaN although no column is.
+
+        Of parts that pass NaN on to each other only the outermost is written: what is written would be as long as the
+        square of the expression otherwise.
+        """
+        found = {id(top): top for top in (_top(node) for node in self.tree.walk() if isinstance(node, _FRAGILE))}
+        parts = [part_for_spark(node) if dialect == "spark" else node for node in found.values()]
         return list(dict.fromkeys(part.sql(dialect=dialect, comments=False) for part in parts))
 
 
@@ -87,6 +98,7 @@ def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExp
     """
     known = {name.lower(): name for name in columns}
     tree = _one_expression(text, where)
+    _refuse_too_large(tree, text, where)
     for node in tree.walk():
         _refuse_unless_allowed(node, text, where)
     occurrences = list(tree.find_all(exp.Column))
@@ -102,11 +114,39 @@ def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExp
     return RowExpression(text=text, tree=tree, columns=frozenset(guarded | bare), guarded=frozenset(guarded - bare))
 
 
+def _top(node: exp.Expr) -> exp.Expr:
+    """Return the largest part of an expression that is NaN where this part is."""
+    while isinstance(node.parent, _PASSING_ON):
+        node = node.parent
+    return node
+
+
+def _refuse_too_large(tree: exp.Expr, text: str, where: str) -> None:
+    nodes, level, levels = 1, [tree], 1
+    while level := [child for node in level for child in node.iter_expressions()]:
+        nodes, levels = nodes + len(level), levels + 1
+    if nodes > MOST_NODES or levels > MOST_LEVELS:
+        what = f"{nodes:,} parts" if nodes > MOST_NODES else f"parts within parts {levels:,} deep"
+        _refuse_as_too_large(text, where, what)
+
+
+def _refuse_as_too_large(text: str, where: str, what: str) -> NoReturn:
+    beginning = text if len(text) <= 60 else f"{text[:57]}…"
+    raise InvalidExpression(
+        f"{where}: {beginning!r} has {what}: write it with at most {MOST_CHARACTERS:,} characters and {MOST_NODES:,} "
+        f"parts, at most {MOST_LEVELS} deep, or add its value to the table as a column."
+    )
+
+
 def _one_expression(text: str, where: str) -> exp.Expr:
     """Return the tree of the text, which must fill one pair of parentheses exactly."""
+    if len(text) > MOST_CHARACTERS:
+        _refuse_as_too_large(text, where, f"{len(text):,} characters")
     try:
         statements = sqlglot.parse(f"SELECT (\n{text}\n)", dialect="duckdb")
-    except (SqlglotError, RecursionError) as failure:
+    except RecursionError:
+        _refuse_as_too_large(text, where, "too many parts within parts")
+    except SqlglotError as failure:
         raise InvalidExpression(
             f"{where}: {text!r} is not one SQL expression: write a comparison such as \"income = '>50K'\" "
             f'or a number such as "age".'

@@ -22,6 +22,8 @@ _WHOLE_NAMES = ("tinyint", "smallint", "int", "bigint")
 _FLOATING_NAMES = ("float", "double")
 _OTHER_AS_TEXT = (*_FLOATING_NAMES, "timestamp")
 _AS_TEXT = "numbers with fractions and times are written in other ways as text"
+MOST_COPIED = 20_000
+"""How many parts an expression for Spark may have: rules that write a part several times multiply when nested."""
 _UNUSED = "\u0001"
 """A character that no pattern has."""
 _ODD_NUMBER = r"^\s*[-+]?([0-9.]+([eE][-+]?[0-9]+)?[dDfF]|0[xXbB][0-9a-fA-F_]+|[0-9.]+_[0-9._eE+-]*)\s*$"
@@ -40,12 +42,23 @@ def for_spark(tree: exp.Expr, text: str) -> exp.Expr:
         InvalidExpression: there is none.
     """
     original = tree.copy()
+    if _copied(original) > MOST_COPIED:
+        raise InvalidExpression(
+            f"{text!r} has divisions, casts or logarithms within each other, and Spark has to read each part again and "
+            "again: nest fewer of them, or add the value to the table as a column."
+        )
     _refuse_what_differs(original, text)
     refusals = exp.Case()
     for condition, message in _guards(original):
         refusals = refusals.when(condition, _raised(f"{text!r}: {message}"), copy=False)
     rewritten = _rewritten(original.copy())
     return refusals.else_(rewritten, copy=False) if refusals.args.get("ifs") else rewritten
+
+
+def _copied(node: exp.Expr) -> int:
+    """Return about how many parts an expression has once it is rewritten."""
+    times = 4 if isinstance(node, exp.Cast | exp.Ln | exp.Log | exp.Round) else 2 if isinstance(node, exp.Div) else 1
+    return times * (1 + sum(_copied(child) for child in node.iter_expressions()))
 
 
 def part_for_spark(tree: exp.Expr) -> exp.Expr:

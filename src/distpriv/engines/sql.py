@@ -53,6 +53,11 @@ class RowSelect:
         COALESCE and IS provide for nulls and not for NaN, which compares as larger than everything: so NaN is missing
         in every column that can hold it, and in every part of a predicate that can come to be it.
         """
+        return {**self.column_tests, **self.value_tests}
+
+    @property
+    def column_tests(self) -> dict[str, str]:
+        """What makes a row incomplete, by its columns alone: such rows can be dropped."""
         expressions = (*self.numbers, *self.predicates)
         read = {column for expression in expressions for column in expression.columns} | self._raw
         tests = {}
@@ -62,7 +67,16 @@ class RowSelect:
             checks += [f"COALESCE(ISNAN({quoted}), FALSE)"] if name in self.floating else []
             if checks:
                 tests[f"column {name!r}"] = " OR ".join(checks)
-        for e in expressions:
+        return tests
+
+    @property
+    def value_tests(self) -> dict[str, str]:
+        """What makes nothing of a row that may be complete: such rows are never dropped.
+
+        An expression could choose by them which rows the model has, and the private table keeps all of its own.
+        """
+        tests = {}
+        for e in (*self.numbers, *self.predicates):
             parts = [f"COALESCE(ISNAN(TRY_CAST({part} AS DOUBLE)), FALSE)" for part in e.fragile(self.dialect)]
             tests[f"the value of {e.text!r}"] = " OR ".join([f"({e.sql(self.dialect)}) IS NULL", *parts])
         return tests
@@ -132,16 +146,16 @@ class RowSelect:
         return f"SELECT {', '.join(inner)} FROM {SOURCE}{self._where()}"
 
     def missing(self) -> str:
-        """Return how many rows there are, and how many fail each of the missing tests, in order."""
+        """Return how many rows are not dropped, and how many of them fail each of the missing tests, in order."""
         counted = [
             f"COUNT(CASE WHEN {test} THEN 1 END) AS missing{k}" for k, test in enumerate(self.missing_tests.values())
         ]
-        return f"SELECT {', '.join(['COUNT(*) AS n', *counted])} FROM {SOURCE}"
+        return f"SELECT {', '.join(['COUNT(*) AS n', *counted])} FROM {SOURCE}{self._where()}"
 
     def _where(self) -> str:
-        if not self.drop_missing or not self.missing_tests:
+        if not self.drop_missing or not self.column_tests:
             return ""
-        return f" WHERE NOT ({' OR '.join(f'({test})' for test in self.missing_tests.values())})"
+        return f" WHERE NOT ({' OR '.join(f'({test})' for test in self.column_tests.values())})"
 
 
 def _quoted(name: str, dialect: str) -> str:

@@ -127,6 +127,7 @@ def function(
     *,
     size: int | None = None,
     resolution: float | None = None,
+    version: str | None = None,
 ) -> FunctionOfRows:
     """Return any function of the rows, such as a median of ratios or a trained model's coefficients.
 
@@ -136,6 +137,9 @@ def function(
         columns: the columns it reads.
         size: how many numbers it returns; they are named ``key_1 … key_k`` after the query's key.
         resolution: the spacing of its values, if they are on a lattice; found on sampled values when not given.
+        version: what a ledger knows the function by, together with its name; give another one whenever the function
+            changes. By default it is known by its code and all that the code works with: captured values, defaults,
+            functions that it calls, versions of libraries.
 
     Raises:
         InvalidQuery: there is nothing to call, or no column to read.
@@ -150,8 +154,15 @@ def function(
     if not (names := items(columns)) or not all(isinstance(name, str) for name in names):
         raise InvalidQuery(f"function() needs the names of its columns, got {columns!r}: write columns=['age'].")
     wanted = 1 if size is None else whole("size", size, InvalidQuery, at_least=1, cure="count the numbers returned")
+    if version is not None and (not isinstance(version, str) or not version.strip()):
+        raise InvalidQuery(f"the version of a function is text, got {version!r}: write version='1'.")
     return FunctionOfRows(
-        callable=callable, columns=names, size=wanted, named_by_number=size is not None, resolution=resolution
+        callable=callable,
+        columns=names,
+        size=wanted,
+        named_by_number=size is not None,
+        resolution=resolution,
+        version=version,
     )
 
 

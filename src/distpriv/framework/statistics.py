@@ -225,6 +225,8 @@ class FunctionOfRows:
     """Whether its numbers are named ``key_1 … key_k`` rather than by the key alone."""
     resolution: float | None = field(default=None, converter=_resolution)
     """The spacing of its values; found on sampled values when None."""
+    version: str | None = None
+    """What the function is known by, with its name, rather than by its code."""
 
 
 Statistic = RowMean | Variance | Quantile | FunctionOfRows

@@ -28,7 +28,7 @@ from distpriv.modelling.row_pool import RowPool
 __all__ = ["Missing", "ReferenceTable"]
 
 Missing = Literal["refuse", "drop"]
-"""What to do about rows with a null or NaN in a used column."""
+"""What to do about rows of the reference with a null or NaN in a used column; the private table keeps all its rows."""
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
@@ -106,9 +106,10 @@ class ReferenceTable:
         """Every usable row, in memory."""
         self._refuse_no_rows()
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
-        if not self.select.drop_missing and any(count for key, count in counts.items() if key != "n"):
+        if any(count for key, count in counts.items() if key != "n"):
             self._refuse_missing()
         pool = self._pool(self.engine.select(self.select.ordered_rows()))
+        self._refuse_infinite_columns(pool)
         for k, name in enumerate(self._sql_names()):
             if not np.isfinite(pool.numbers[k]).all():
                 self._refuse_not_finite(name)
@@ -160,6 +161,7 @@ class ReferenceTable:
                 break
         self._refuse_ambiguous_key(table["h"])
         pool = self._pool(table.take(np.concatenate([place[:held] for place in places])))
+        self._refuse_infinite_columns(pool)
         return evolve(pool, populations=dict(counts))
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
@@ -248,14 +250,17 @@ class ReferenceTable:
     def _refuse_missing(self) -> None:
         """Refuse null or NaN in a used column or value, by name and number."""
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
-        labels = list(self.select.missing_tests)
-        found = {label: counts[f"missing{k}"] for k, label in enumerate(labels) if counts[f"missing{k}"]}
-        if any(label.startswith("column") for label in found):
-            found = {label: count for label, count in found.items() if label.startswith("column")}
-        listed = ", ".join(f"{label} ({count:,} of {counts['n']:,} rows)" for label, count in found.items())
+        found = {label: counts[f"missing{k}"] for k, label in enumerate(self.select.missing_tests)}
+        columns = _counted({label: found[label] for label in self.select.column_tests}, counts["n"])
+        if columns:
+            raise MissingValues(
+                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave those rows out of the "
+                "reference with missing='drop' (the private table keeps all of its rows)."
+            )
+        values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
         raise MissingValues(
-            f"{self.engine.description} has nulls or NaN in {listed}: mend them, or leave those rows out with "
-            "missing='drop'."
+            f"{self.engine.description} has nulls or NaN in {values}: no row is left out for what an expression makes "
+            "of it, so provide for such rows by COALESCE or ELSE."
         )
 
     def _refuse_too_many_digits(self, low: Floats, high: Floats) -> None:
@@ -267,6 +272,15 @@ class ReferenceTable:
                 raise InvalidSource(
                     f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
                     "than arithmetic keeps: subtract a constant in its expression, or divide by one."
+                )
+
+    def _refuse_infinite_columns(self, pool: RowPool) -> None:
+        """Refuse infinities in what functions read, since the private table's are read as something else."""
+        for name, values in pool.columns.items():
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise InvalidSource(
+                    f"column {name!r} of {self.engine.description} has infinite values: mend those rows, so that "
+                    "functions see finite numbers only."
                 )
 
     def _refuse_not_finite(self, name: str) -> None:
@@ -299,6 +313,11 @@ class ReferenceTable:
                 f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
                 "spelling, or give a reference table with both kinds of rows."
             )
+
+
+def _counted(rows: Mapping[str, int], of: int) -> str:
+    """Say where how many rows lack a value; nothing where none does."""
+    return ", ".join(f"{label} ({count:,} of {of:,} rows)" for label, count in rows.items() if count)
 
 
 def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:

@@ -1,58 +1,206 @@
-"""The one look at the private table: the statistics of exactly so many records, and nothing else said about it."""
+"""The one look at the private table: the statistics of exactly so many records, and nothing else said about it.
 
+Nothing in its rows makes the look fail. What can still be wrong with the table is refused in one sentence that names
+only what the query needs, so that a refusal answers no question.
+"""
+
+import os
+import secrets
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from glob import glob as matching_files
+from glob import has_magic
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
 
-from distpriv.engines.engine import engine_for
-from distpriv.engines.expressions import parse_expression
-from distpriv.errors import DistprivError, InvalidQuery, InvalidSource, MissingValues
-from distpriv.framework.arrays import Floats
-from distpriv.framework.queries import FunctionOfRows, Query
-from distpriv.modelling.reference import Missing, ReferenceTable
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import evaluate
+from distpriv.engines import duckdb, spark
+from distpriv.engines.database import PREFIX, database_table
+from distpriv.engines.engine import SOURCE, Engine
+from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
+from distpriv.errors import InvalidSource, PrivateTableRefused
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.queries import FunctionOfRows
+from distpriv.modelling.model import QueryModel
+from distpriv.releasing.fingerprint import agree, fingerprint
+from distpriv.releasing.readings import Readings, reading_assumption, reading_words, readings, readings_of
 
-__all__ = ["private_statistics"]
+__all__ = ["PrivateAnswer", "look_at", "reading_assumption", "reading_words", "readings", "require_source"]
+
+LARGEST = 2.0**1000
+"""What noise can still be added to."""
 
 
-def private_statistics(source: Any, query: Query, records: int, *, missing: Missing = "refuse") -> Floats:
-    """Return F(Data).
+@frozen(kw_only=True, repr=False)
+class PrivateAnswer:
+    """What a look at the private table returns; not to be printed."""
 
-    Messages about the reference table count rows and quote values; those about this table must not, as they are seen
-    by people who may not know it.
+    values: Floats = array_field()
+    """F(Data), in the query's order."""
+    fingerprint: Mapping[str, str] | None
+    """What the table is known by, to those who have the key."""
+
+
+class _NotAsExpectedError(Exception):
+    """Something about the private table that must not be told."""
+
+
+def require_source(source: Any) -> None:
+    """Refuse what cannot be a table, without reading any: nothing of the private table is told by it.
+
+    Raises:
+        InvalidSource: there is no such file, or the value is no table.
+
+    >>> require_source("nowhere.parquet")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidSource: there is no file at the path of the private table: check the path.
     """
-    pool = _private_pool(source, query, missing)
-    if pool.size != records:
+    if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
+        return
+    if isinstance(source, str) and source.startswith(PREFIX):
+        named = _named_database(source)
+        if not os.path.isfile(os.path.expanduser(named[0])):
+            raise InvalidSource("there is no database file at the path of the private table: check the path.")
+        return
+    if spark.accepts(source):
+        return
+    if not duckdb.accepts(source):
         raise InvalidSource(
-            f"the private table does not have exactly the {records:,} records that the plan was made for: plan for "
-            "the number that is public, or give the right table."
+            f"the private table cannot be a {type(source).__name__}: give a path or glob of CSV or Parquet files, "
+            "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
         )
-    try:
-        return np.asarray(evaluate(query, pool, np.arange(pool.size)[np.newaxis])[0])
-    except DistprivError:
-        raise InvalidQuery("a function of the query failed on the private table: try it on reference rows.") from None
+    if isinstance(source, str | os.PathLike):
+        _require_files(os.path.expanduser(str(Path(source))))
 
 
-def _private_pool(source: Any, query: Query, missing: Missing) -> RowPool:
+def look_at(
+    source: Any, model: QueryModel, *, key: bytes | None = None, known: Mapping[str, str] | None = None
+) -> PrivateAnswer:
+    """Return the statistics of the private table, read as the model assumes.
+
+    Args:
+        source: the private table, with exactly the records that the model has.
+        model: what is asked, made from the reference table.
+        key: what the fingerprint of the table is made with; none is made without.
+        known: an earlier fingerprint, which this one must agree with.
+
+    Raises:
+        PrivateTableRefused: anything is wrong with the table; it is not said what.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
+    >>> look_at(rows.slice(1000, 20), model).values
+    array([40.25])
+    """
+    how = readings_of(model)
+    answer = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a warning could quote a row
+        with suppress(Exception):  # what failed would tell about the rows
+            answer = _look(source, how, key, known)
+    if answer is None:
+        raise PrivateTableRefused(_refusal(how))
+    return answer
+
+
+def _refusal(how: Readings) -> str:
+    """Say everything that must be so, and not which of it is not."""
+    columns = how.types.names
+    names = f"the column{'' if len(columns) == 1 else 's'} {', '.join(columns)}"
+    secret = f", a value of {' and of '.join(how.secrets)} in every row if it has that column" if how.secrets else ""
+    return (
+        "the private table cannot be used, and why would tell about its rows: see that it can be read, has exactly "
+        f"{how.records:,} rows and {names} with values of the reference's type{secret}, and the values that earlier "
+        "releases of the dataset were made from."
+    )
+
+
+def _look(source: Any, how: Readings, key: bytes | None, known: Mapping[str, str] | None) -> PrivateAnswer:
+    engine = lenient_engine(source)
+    spelled = {name.lower(): name for name in engine.schema.names}
+    expected = {name: spelled[name.lower()] for name in how.types.names}
+    for name, column in expected.items():
+        if not fits(engine.schema.field(column).type, how.types.field(name).type):
+            raise _NotAsExpectedError
+    present = [spelled[name.lower()] for name in how.secrets if name.lower() in spelled]
+    raw = _columns(engine, [*expected.values(), *present], how.records)
+    if any(_has_gaps(raw[column]) for column in present):
+        raise _NotAsExpectedError
+    made = None if key is None else fingerprint(engine, how.records, key)
+    if known is not None and (made is None or not agree(made, known)):
+        raise _NotAsExpectedError
+    table = TotalTable.of({name: raw[column] for name, column in expected.items()}, how.types, how.records)
+    return PrivateAnswer(values=_statistics(how, table), fingerprint=made)
+
+
+def _columns(engine: Engine, names: list[str], records: int) -> dict[str, pa.ChunkedArray]:
+    counted = engine.select(f"SELECT COUNT(*) AS n FROM {SOURCE}")["n"][0].as_py()
+    found = raw_columns(engine, dict.fromkeys(names))
+    if counted != records or any(len(column) != records for column in found.values()):
+        raise _NotAsExpectedError
+    return found
+
+
+def _has_gaps(column: pa.ChunkedArray) -> bool:
+    nan = pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()
+    return bool(column.null_count or nan)
+
+
+def _statistics(how: Readings, table: TotalTable) -> Floats:
+    """Evaluate every statistic on the rows as they are read; functions see them in random order."""
+    order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
+    shuffled = {name: column.read(table.columns[name]).take(order) for name, column in how.columns.items()}
+    numbers, medians = iter(how.numbers), iter(how.otherwise)
+    released: list[Floats] = []
+    for _, statistic in how.query.statistics:
+        if isinstance(statistic, FunctionOfRows):
+            otherwise = np.array([next(medians) for _ in range(statistic.size)])
+            columns = {name: shuffled[name].to_numpy().copy() for name in statistic.columns}
+            released.append(_called(statistic, columns, otherwise))
+            continue
+        row = next(numbers)
+        value = statistic.evaluate(row.read(table.values(row.expression)))
+        usual = statistic.evaluate(np.full(how.records, row.otherwise))
+        released.append(np.atleast_1d(value if _usable(value) else usual))
+    return np.concatenate(released)
+
+
+def _called(statistic: FunctionOfRows, columns: Mapping[str, Any], otherwise: Floats) -> Floats:
+    """Call the user's function, and return the model's medians for what it does not return."""
     try:
-        columns = engine_for(source).schema.names
-    except DistprivError:
-        raise InvalidSource(
-            "the private table cannot be read: give a path, a glob or a table as for the reference."
-        ) from None
-    for name, statistic in query.statistics:
-        if not isinstance(statistic, FunctionOfRows):  # what this refuses is a column that there is not
-            parse_expression(statistic.expression, columns, where=f"statistic {name!r} on the private table")
+        with np.errstate(all="ignore"):
+            value = np.asarray(statistic.callable(columns), dtype=np.float64).reshape(statistic.size)
+    except (Exception, SystemExit):
+        return otherwise
+    return np.where(np.isfinite(value) & (np.abs(value) < LARGEST), value, otherwise)
+
+
+def _usable(value: Floats) -> bool:
+    return bool(np.isfinite(value).all() and (np.abs(value) < LARGEST).all())
+
+
+def _named_database(source: str) -> tuple[str, str]:
     try:
-        return ReferenceTable.open(source, query, (), missing).pool
-    except MissingValues:
+        named = database_table(source)
+    except InvalidSource:
+        named = None
+    if named is None:
         raise InvalidSource(
-            "the private table has missing values in a column that is used: fill them in, or write the statistic so "
-            "that it provides for them."
-        ) from None
-    except DistprivError:
-        raise InvalidSource(
-            "the private table cannot be used as the reference table can: see that it is not empty and has the same "
-            "columns, of the same types and with finite numbers in them."
-        ) from None
+            "the private table does not name a file and a table: write it as in 'duckdb:census.duckdb?table=persons'."
+        )
+    return named
+
+
+def _require_files(path: str) -> None:
+    if os.path.isdir(path):
+        raise InvalidSource("the path of the private table is a folder: name the files in it, as in '*.parquet'.")
+    if not os.path.exists(path) and not (has_magic(path) and matching_files(path, recursive=True)):
+        raise InvalidSource("there is no file at the path of the private table: check the path.")
+    if not path.lower().endswith(duckdb.SUFFIXES):
+        raise InvalidSource("the private table is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import sqlglot
@@ -10,8 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from distpriv.errors import InvalidInput, InvalidQuery
 from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Statistic, Variance
+from distpriv.releasing.function_keys import function_hash
 
-__all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict"]
+__all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict", "require_distinct"]
 
 
 def query_to_dict(query: Query) -> list[dict[str, Any]]:
@@ -53,6 +55,21 @@ def query_key(query: Query, records: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def require_distinct(query: Query) -> None:
+    """Refuse a query that asks for the same number twice: noise would be drawn twice, and average out.
+
+    >>> import distpriv as dp
+    >>> require_distinct(dp.Query(a=dp.mean("age"), b=dp.mean("AGE")))
+    Traceback (most recent call last):
+    distpriv.errors.InvalidQuery: statistics 'a' and 'b' are the same: ask for it once.
+    """
+    first: dict[str, str] = {}
+    for name, what in zip(query.names, definitions(query), strict=True):
+        if what in first:
+            raise InvalidQuery(f"statistics {first[what]!r} and {name!r} are the same: ask for it once.")
+        first[what] = name
+
+
 def _defining(statistic: Statistic) -> dict[str, Any]:
     """Return what a statistic computes; bounds and resolutions say how much is known of it, not what it is."""
     described = _statistic_to_dict(statistic)
@@ -74,12 +91,14 @@ def _canonical(expression: str) -> str:
 
 def _statistic_to_dict(statistic: Statistic) -> dict[str, Any]:
     if isinstance(statistic, FunctionOfRows):
-        code = getattr(statistic.callable, "__code__", None)
-        body = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(statistic.callable))
         return {
             "kind": "function",
-            "function": getattr(statistic.callable, "__qualname__", type(statistic.callable).__qualname__),
-            "code": hashlib.sha256(body.encode()).hexdigest(),
+            "function": _called(statistic.callable),
+            **(
+                {"code": function_hash(statistic.callable, "a statistic")}
+                if statistic.version is None
+                else {"version": statistic.version}
+            ),
             "columns": list(statistic.columns),
             "size": statistic.size,
         }
@@ -90,6 +109,13 @@ def _statistic_to_dict(statistic: Statistic) -> dict[str, Any]:
     if isinstance(statistic, RowMean):
         described["bounds"] = None if statistic.bounds is None else list(statistic.bounds)
     return described
+
+
+def _called(function: Any) -> str:
+    """Return the qualified name of a function, or of what a partial or an object calls."""
+    if isinstance(function, partial):
+        return _called(function.func)
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _kind(statistic: RowMean | Variance | Quantile) -> str:

@@ -220,7 +220,6 @@ def release(
     one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
     query, records = _query_and_records(plan.model)
     require_distinct(query)
-    require_source(private_source)
     if ledger is None:
         return _unremembered(plan, private_source, dataset)
     book, name = opened(ledger), named(dataset)
@@ -236,6 +235,7 @@ def release(
             again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
             return evolve(again, mechanism=made.mechanism, joint=made.joint, questions=rest.questions, rest=rest)
         if seen is None:
+            require_source(private_source)
             book.look(history, budget, key)
             seen = look_at(private_source, made.model, key=book.key, known=_fingerprint(history))
         answer = _drawn(made, seen, rest)
@@ -383,6 +383,7 @@ def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Relea
     mechanism = with_reading(_remembered_by_nobody(plan.mechanism), plan.model)
     made = _Made(mechanism=mechanism, model=plan.model, joint=mechanism.certificate)
     alone = Together(past=(), total=plan.target, questions="alone")
+    require_source(private_source)
     return evolve(_drawn(made, look_at(private_source, plan.model), alone), joint=None, dataset=dataset, rest=None)
 
 

@@ -1,0 +1,160 @@
+"""Row expressions over a table whatever is in it: a row that an expression cannot be evaluated on has no value.
+
+Everything is evaluated by DuckDB, on Arrow columns that are first given the types that are expected, so that nothing in
+a row can make it fail. The optimiser is switched off: it moves parts of an expression out of the TRY that is around it.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from attrs import field, frozen
+
+from distpriv.engines import spark
+from distpriv.engines.duckdb import DuckDBEngine
+from distpriv.engines.engine import SOURCE, Engine, engine_for
+from distpriv.engines.expressions import RowExpression
+from distpriv.errors import InvalidSource
+from distpriv.framework.arrays import Floats
+
+__all__ = ["TotalTable", "fits", "lenient_engine", "raw_columns"]
+
+_ROW = "distpriv_row"
+
+
+@frozen(kw_only=True, eq=False)
+class TotalTable:
+    """Columns of expected types, with nothing where a row has no such value, and NaN counted as nothing.
+
+    >>> from distpriv.engines.expressions import parse_expression
+    >>> table = TotalTable.of({"age": pa.array(["31", "n/a", "53"])}, pa.schema({"age": pa.int64()}), 3)
+    >>> table.columns["age"].to_pylist()
+    [31, None, 53]
+    >>> table.values(parse_expression("100 // (age - 31)", ["age"], where="statistic 'a'"))
+    array([nan, nan,  4.])
+    """
+
+    columns: pa.Table
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Mapping[str, pa.Array | pa.ChunkedArray], expected: pa.Schema, rows: int) -> "TotalTable":
+        """Read so many rows of columns as the types that a schema gives them.
+
+        Raises:
+            duckdb.Error: DuckDB does not know a type.
+        """
+        connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("PRAGMA disable_optimizer")
+        every = {_ROW: pa.array(np.arange(rows))}  # an expression may read no column at all
+        if not expected.names:
+            return cls(columns=pa.table(every), connection=connection)
+        connection.register("expected", expected.empty_table())
+        described = connection.sql("DESCRIBE expected").fetchall()
+        kinds = dict(zip(expected.names, (row[1] for row in described), strict=True))
+        typed = {name: _typed(connection, raw[name], kinds[name]) for name in expected.names}
+        return cls(columns=pa.table({**every, **typed}), connection=connection)
+
+    def values(self, expression: RowExpression) -> Floats:
+        """Return the value of an expression, as a number, in every row; NaN where it has none.
+
+        Raises:
+            duckdb.Error: the expression does not fit the types of the columns.
+        """
+        sql = f"SELECT TRY(CAST({expression.sql('duckdb')} AS DOUBLE)) AS v FROM {SOURCE}"
+        self._select(sql, self.columns.slice(0, 0))
+        return self._rows(sql, self.columns)
+
+    def _rows(self, sql: str, rows: pa.Table) -> Floats:
+        """Evaluate on rows together, and where that fails on each half of them."""
+        try:
+            return self._select(sql, rows)
+        except duckdb.Error:
+            half = rows.num_rows // 2
+            parts = [rows.slice(0, half), rows.slice(half)]
+            return np.concatenate([self._rows(sql, part) for part in parts]) if half else np.full(1, np.nan)
+
+    def _select(self, sql: str, rows: pa.Table) -> Floats:
+        self.connection.register(SOURCE, rows)
+        found: Floats = self.connection.sql(sql).to_arrow_table()["v"].to_numpy().astype(np.float64)
+        return found
+
+
+def fits(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Tell whether a column of one type can hold values of another.
+
+    What is text in a file may be a number with one bad value among the rows, so text fits everything.
+
+    >>> fits(pa.int32(), pa.float64()), fits(pa.string(), pa.int64()), fits(pa.date32(), pa.int64())
+    (True, True, False)
+    """
+    if found == expected or pa.types.is_null(found) or _is_text(found) or _is_text(expected):
+        return True
+    if pa.types.is_dictionary(found):
+        return fits(found.value_type, expected)
+    return any(kind(found) and kind(expected) for kind in (_is_numeric, pa.types.is_temporal))
+
+
+def lenient_engine(source: Any) -> Engine:
+    """Open a source so that no value in it decides whether that works: types are told from every row of a CSV file."""
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+        return engine_for(_arrow_of_pandas(source))
+    if isinstance(source, str | os.PathLike) and not spark.accepts(source):
+        return DuckDBEngine.open(source, every_row=True)
+    return engine_for(source)
+
+
+def raw_columns(engine: Engine, names: Iterable[str]) -> dict[str, pa.ChunkedArray]:
+    """Fetch columns of a table as they are, by their names."""
+    listed = list(names)
+    if not listed:
+        return {}
+    mark = "`" if engine.dialect == "spark" else '"'
+    quoted = [f"{mark}{name.replace(mark, 2 * mark)}{mark} AS c{k}" for k, name in enumerate(listed)]
+    table = engine.select(f"SELECT {', '.join(quoted)} FROM {SOURCE}")
+    return {name: table[f"c{k}"] for k, name in enumerate(listed)}
+
+
+def _typed(connection: duckdb.DuckDBPyConnection, values: pa.Array | pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """Cast a column, by way of text where there is no other; what cannot be cast is null, and so is NaN."""
+    connection.register(SOURCE, pa.table({"c": values}))
+    for column in ("c", "CAST(c AS VARCHAR)"):
+        cast = f"TRY_CAST({column} AS {kind})"
+        kept = f"NULLIF({cast}, CAST('nan' AS {kind}))" if kind in ("DOUBLE", "FLOAT") else cast
+        try:
+            found = connection.sql(f"SELECT {kept} AS c FROM {SOURCE}")
+        except duckdb.BinderException:
+            continue
+        return found.to_arrow_table()["c"]
+    raise InvalidSource(f"a column cannot be read as {kind}: give it another type.")
+
+
+def _arrow_of_pandas(frame: Any) -> pa.Table:
+    """Return a pandas table as Arrow; a column of several types becomes text."""
+    columns: list[pa.Array] = []
+    for series in (frame.iloc[:, place] for place in range(frame.shape[1])):
+        try:
+            columns.append(pa.Array.from_pandas(series))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            missing: Sequence[bool] = series.isna().tolist()
+            columns.append(
+                pa.array([None if gone else str(value) for value, gone in zip(series, missing, strict=True)])
+            )
+    return pa.table(columns, names=[str(name) for name in frame.columns])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+    )

@@ -1,0 +1,92 @@
+"""What a private table is known by: a keyed hash of the values of every column, whatever their order.
+
+Whoever has the key can tell whether two tables are the same; whoever has not learns nothing, since even a column of two
+values cannot be guessed and tried.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from distpriv.engines.engine import SOURCE, Engine
+from distpriv.engines.total import raw_columns
+from distpriv.errors import InvalidSource
+
+__all__ = ["agree", "fingerprint"]
+
+AT_ONCE = 8
+"""How many columns are held in memory at a time."""
+
+ROWS = "rows"
+
+
+def fingerprint(engine: Engine, records: int, key: bytes) -> dict[str, str]:
+    """Return keyed hashes of the number of rows and of every column, under a keyed hash of the column's name.
+
+    Raises:
+        InvalidSource: the table does not have so many rows.
+
+    >>> from distpriv.engines.engine import engine_for
+    >>> one, other = engine_for(pa.table({"a": [1, 2], "b": ["x", None]})), engine_for(pa.table({"A": [2.0, 1.0]}))
+    >>> first = fingerprint(one, 2, b"key")
+    >>> len(first), agree(first, fingerprint(other, 2, b"key")), agree(first, fingerprint(other, 2, b"other key"))
+    (3, True, False)
+    """
+    found = {ROWS: _hashed(key, ROWS, [str(records).encode()])}
+    names = engine.schema.names
+    for start in range(0, len(names), AT_ONCE):
+        for name, column in raw_columns(engine, names[start : start + AT_ONCE]).items():
+            if len(column) != records:
+                raise InvalidSource("the table has another number of rows: give the right one.")
+            folded = name.casefold()
+            found[_hashed(key, "name", [folded.encode()])] = _hashed(key, f"values {folded}", _counted(column))
+    return found
+
+
+def agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Tell whether two fingerprints have a column in common, and everything that they have in common is the same.
+
+    >>> agree({"rows": "3", "a": "1"}, {"rows": "3", "b": "1"})  # no column in common
+    False
+    """
+    common = one.keys() & other.keys()
+    return bool(common - {ROWS}) and all(hmac.compare_digest(one[name], other[name]) for name in common)
+
+
+def _counted(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """Return every value of a column as text, and how often it is there, in the order of the texts.
+
+    A whole number is written the same whatever its type; null, NaN and empty text are one value, as files write them.
+    """
+    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as connection:
+        connection.register(SOURCE, pa.table({"c": column}))
+        query = (
+            f"SELECT t, COUNT(*) AS n FROM (SELECT {_canonical(column.type)} AS t FROM {SOURCE}) GROUP BY t ORDER BY t"
+        )
+        counted = connection.sql(query).to_arrow_table()
+    for text, number in zip(counted["t"].to_pylist(), counted["n"].to_pylist(), strict=True):
+        written = text.encode()
+        yield b"%d %d " % (number, len(written)) + written
+
+
+def _canonical(kind: pa.DataType) -> str:
+    """Return SQL for the text of a value: one that is never null."""
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        number = "CAST(c AS DOUBLE)"
+        whole = (
+            f"CASE WHEN ABS({number}) < 9007199254740992 AND {number} = TRUNC({number}) THEN TRY_CAST(c AS BIGINT) END"
+        )
+        text = f"COALESCE(CAST({whole} AS VARCHAR), NULLIF(CAST({number} AS VARCHAR), 'nan'))"
+    else:
+        text = "CAST(c AS VARCHAR)"
+    return f"COALESCE({text}, '')"
+
+
+def _hashed(key: bytes, purpose: str, parts: Iterator[bytes] | list[bytes]) -> str:
+    made = hmac.new(key, purpose.encode() + b"\0", hashlib.sha256)
+    for part in parts:
+        made.update(part)
+    return made.hexdigest()

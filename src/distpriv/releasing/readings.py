@@ -1,0 +1,226 @@
+"""How a row of the private table is read: as something that the reference table has shown, whatever it holds.
+
+Everything here comes from the reference table, so it is public, and known before the private table is opened.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from distpriv.engines.expressions import RowExpression
+from distpriv.errors import InvalidModel
+from distpriv.framework.arrays import Floats
+from distpriv.framework.queries import FunctionOfRows, Query, RowMean
+from distpriv.guarantees.certificate import Assumption
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.simulator import RowSimulator
+
+__all__ = ["ColumnReading", "Readings", "RowReading", "reading_assumption", "reading_words", "readings", "readings_of"]
+
+
+@frozen(kw_only=True)
+class RowReading:
+    """How the value that a row has for a statistic is read."""
+
+    expression: RowExpression
+    low: float
+    high: float
+    otherwise: float
+    """What a row counts as that has no finite value; a value of some reference row, so that it is on their lattice."""
+
+    def read(self, values: Floats) -> Floats:
+        """Return finite numbers between the least and the greatest, whatever is given.
+
+        >>> from distpriv.engines.expressions import parse_expression
+        >>> age = parse_expression("age", ["age"], where="")
+        >>> RowReading(expression=age, low=17, high=90, otherwise=37).read(np.array([np.nan, 1e9, 40.0, -np.inf]))
+        array([37., 90., 40., 37.])
+        """
+        return np.clip(np.where(np.isfinite(values), values, self.otherwise), self.low, self.high)
+
+
+@frozen(kw_only=True)
+class ColumnReading:
+    """How a column that functions see is read."""
+
+    low: Any
+    """The least value, of a column of numbers."""
+    high: Any
+    otherwise: Any
+    """The median of the reference's numbers, or the most frequent of other values."""
+
+    def read(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column without nulls and infinities, its numbers between the least and the greatest."""
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
+        values = pc.fill_null(values, pa.scalar(self.otherwise, values.type))
+        if self.low is None:
+            return values
+        ends = [pa.scalar(end, values.type) for end in (self.low, self.high)]
+        return pc.max_element_wise(pc.min_element_wise(values, ends[1]), ends[0])
+
+
+@frozen(kw_only=True)
+class Readings:
+    """How every row is read, for all statistics of a model."""
+
+    query: Query
+    records: int
+    numbers: tuple[RowReading, ...]
+    """Of the statistics that are SQL, in order."""
+    columns: Mapping[str, ColumnReading]
+    """Of the columns that functions see."""
+    otherwise: Floats
+    """What a function's number counts as where the function has none: the median of its values in the model."""
+    types: pa.Schema
+    """The columns that the query needs, with the types of the reference table."""
+    secrets: tuple[str, ...]
+    """The columns that the secrets read, in which a row must have a value."""
+
+
+def readings_of(model: QueryModel) -> Readings:
+    """Return how the rows of the private table are read, from the reference table alone.
+
+    Raises:
+        InvalidModel: the model was not made from rows.
+    """
+    query, simulator, records = model.query, model.simulator, model.provenance.records
+    if query is None or records is None or not isinstance(simulator, RowSimulator):
+        raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
+    tables = list({id(table): table for table in simulator.tables.values()}.values())
+    functions = tables[0].select.columns
+    needed = sorted({column for number in tables[0].numbers for column in number.columns} | set(functions))
+    return Readings(
+        query=query,
+        records=records,
+        numbers=_row_readings(query, tables),
+        columns={name: _column_reading(name, tables) for name in functions},
+        otherwise=_medians(model, query),
+        types=pa.schema([(name, _type_of(name, tables)) for name in needed]),
+        secrets=tuple(
+            sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
+        ),
+    )
+
+
+def readings(model: QueryModel) -> list[dict[str, Any]]:
+    """Return, for every released number, between what a row is held and what it counts as if it has no value.
+
+    A function sees columns rather than values of rows; what is said of it is what its own number counts as.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> readings(dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")), secret, records=100))
+    [{'statistic': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}]
+    """
+    how = readings_of(model)
+    numbers, medians, names = iter(how.numbers), iter(how.otherwise.tolist()), iter(how.query.names)
+    listed: list[dict[str, Any]] = []
+    for _, statistic in how.query.statistics:
+        if isinstance(statistic, FunctionOfRows):
+            listed += [
+                {"statistic": next(names), "low": None, "high": None, "otherwise": next(medians)}
+                for _ in range(statistic.size)
+            ]
+            continue
+        row = next(numbers)
+        listed.append({"statistic": next(names), "low": row.low, "high": row.high, "otherwise": row.otherwise})
+    return listed
+
+
+def reading_assumption(model: QueryModel) -> Assumption:
+    """Return the same in words, for a certificate.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    >>> reading_assumption(dp.model(dp.datasets.adult(), query, secret, records=100)).evidence
+    "age is held between 17 and 90, and counts as 37 where a row has none; sex = 'Female' counts as not so where a row
+    does not tell"
+    """
+    how = readings_of(model)
+    words = reading_words(how.query, readings(model))
+    for name, column in how.columns.items():
+        held = "" if column.low is None else f"is held between {column.low} and {column.high}, and "
+        words += f"; what functions see of {name} {held}counts as {column.otherwise} where a row has none"
+    return Assumption(
+        statement="every row of the private table is read as a value that the reference table or the query allows",
+        status="proved",
+        evidence=words,
+    )
+
+
+def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
+    """Say what `readings` returned for the statistics of a query."""
+    said = []
+    entries = iter(listed)
+    for _, statistic in query.statistics:
+        for _ in range(statistic.size):
+            entry = next(entries)
+            if isinstance(statistic, FunctionOfRows):
+                said.append(f"{entry['statistic']} counts as {entry['otherwise']:.6g} where its function has no number")
+            elif isinstance(statistic, RowMean) and statistic.predicate:
+                said.append(f"{statistic.expression} counts as not so where a row does not tell")
+            else:
+                said.append(
+                    f"{statistic.expression} is held between {entry['low']:.10g} and {entry['high']:.10g}, and counts "
+                    f"as {entry['otherwise']:.10g} where a row has none"
+                )
+    return "; ".join(dict.fromkeys(said))
+
+
+def _row_readings(query: Query, tables: Sequence[ReferenceTable]) -> tuple[RowReading, ...]:
+    ends = [table.extremes() for table in tables]
+    low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+    statistics = [statistic for _, statistic in query.statistics if not isinstance(statistic, FunctionOfRows)]
+    found = []
+    for k, statistic in enumerate(statistics):
+        predicate = isinstance(statistic, RowMean) and statistic.predicate
+        values = np.concatenate([table.probe.numbers[k] for table in tables])
+        declared = statistic.bounds if isinstance(statistic, RowMean) else None
+        least, greatest = declared or (float(low[k]), float(high[k]))
+        otherwise = 0.0 if predicate else float(np.quantile(values, 0.5, method="lower"))
+        found.append(RowReading(expression=tables[0].numbers[k], low=least, high=greatest, otherwise=otherwise))
+    return tuple(found)
+
+
+def _column_reading(name: str, tables: Sequence[ReferenceTable]) -> ColumnReading:
+    seen = [value for table in tables for value in table.probe.columns[name].tolist()]
+    if not _is_number(_type_of(name, tables)):
+        counts = Counter(seen)
+        return ColumnReading(low=None, high=None, otherwise=min(counts, key=lambda value: (-counts[value], str(value))))
+    ends = []
+    for table in tables:
+        column = f"c{table.select.columns.index(name)}"
+        query = f"SELECT MIN({column}) AS low, MAX({column}) AS high FROM ({table.select.rows()}) AS rows_read"
+        ends.append(table.engine.select(query).to_pylist()[0])
+    return ColumnReading(
+        low=min(end["low"] for end in ends),
+        high=max(end["high"] for end in ends),
+        otherwise=sorted(seen)[(len(seen) - 1) // 2],
+    )
+
+
+def _medians(model: QueryModel, query: Query) -> Floats:
+    """Return the median of the model's values of every number of a function."""
+    points = [law.points for law in model.distributions.values() if law.points is not None]
+    places = np.flatnonzero(
+        [isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics for _ in range(statistic.size)]
+    )
+    return np.array([np.quantile(np.concatenate([p[:, k] for p in points]), 0.5, method="lower") for k in places])
+
+
+def _type_of(name: str, tables: Sequence[ReferenceTable]) -> pa.DataType:
+    """Return the type that a column has in the reference; a number with a fraction where tables differ."""
+    kinds = [field.type for table in tables for field in table.engine.schema if field.name.lower() == name.lower()]
+    return pa.float64() if len(set(kinds)) > 1 and all(map(_is_number, kinds)) else kinds[0]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
