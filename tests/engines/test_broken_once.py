@@ -64,13 +64,10 @@ def test_a_view_of_a_public_database_reads_nothing_else(folder: Path, number: in
     assert "4711" not in str(refusal.value)
 
 
-def test_a_view_over_the_network_is_never_fetched(folder: Path) -> None:
-    with duckdb.connect(str(folder / "census.db")) as public:
-        with pytest.raises(duckdb.Error):
-            public.execute("CREATE VIEW far AS SELECT * FROM read_csv('http://127.0.0.1:9/a.csv')")
+def test_nothing_is_fetched_from_the_network(folder: Path) -> None:
     engine = engine_for(f"duckdb:{folder}/census.db?table=persons")
     for text in ("http://127.0.0.1:9/a.csv", "s3://bucket/a.csv", "hf://datasets/a/b.csv"):
-        with pytest.raises(duckdb.Error, match="disabled|not exist|No files|Permission"):
+        with pytest.raises(duckdb.PermissionException, match="disabled"):
             engine.run(f"SELECT * FROM read_csv('{text}')")  # type: ignore[attr-defined]
 
 
