@@ -1,5 +1,8 @@
+import pyarrow as pa
 import pytest
+from tests.engines.hostile_expressions import ACCEPTED, REFUSED, ROW
 
+from distpriv.engines.engine import SOURCE, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.errors import InvalidExpression
 
@@ -89,3 +92,21 @@ def test_columns_read_only_through_coalesce_or_is_null_are_guarded() -> None:
     assert expression.columns == {"age", "income", "sex"}
     assert expression.guarded == {"age", "income"}
     assert parse_expression("coalesce(age, 0) > age", COLUMNS, where="here").guarded == set()
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_what_is_let_through_is_one_value_of_one_row(text: str) -> None:
+    engine = engine_for(pa.table({name: [value] for name, value in ROW.items()}))
+    written = parse_expression(text, ROW, where="here").sql("duckdb")
+    found = engine.select(f"SELECT ({written}) AS value FROM {SOURCE}")["value"].to_pylist()
+    assert found == [ACCEPTED[text]]
+    assert type(found[0]) is type(ACCEPTED[text])
+    assert parse_expression(written, ROW, where="here").sql("duckdb") == written
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: repr(text[:60]))
+def test_what_reaches_beyond_a_row_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(InvalidExpression, match=REFUSED[text]) as refusal:
+        parse_expression(text, ROW, where="statistic 'a'")
+    assert str(refusal.value).startswith("statistic 'a': ")
+    assert "\n" not in str(refusal.value)

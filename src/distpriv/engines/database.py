@@ -5,6 +5,7 @@ import os
 import duckdb
 from sqlglot import exp
 
+from distpriv.engines.connections import of_database
 from distpriv.engines.engine import SOURCE
 from distpriv.errors import InvalidSource
 from distpriv.framework.domains import did_you_mean
@@ -32,18 +33,31 @@ def database_table(source: str) -> tuple[str, str] | None:
 
 
 def connected(file: str, table: str, *, description: str) -> duckdb.DuckDBPyConnection:
-    """Return a read-only connection to a database that calls one of its tables SOURCE."""
+    """Return a connection that calls one table of a database SOURCE, and reaches nothing outside of the database.
+
+    Raises:
+        InvalidSource: there is no such table, or it is a view of something that is not in the database.
+    """
     path = os.path.expanduser(file)
     if not os.path.isfile(path):
         raise InvalidSource(f"there is no database file {file!r}: check the path.")
     try:
-        connection = duckdb.connect(path, read_only=True, config={"autoinstall_known_extensions": "false"})
+        connection = of_database(path)
     except duckdb.Error as failure:
         reason = str(failure).strip().partition("\n")[0].partition(". ")[0].rstrip(".!")
         raise InvalidSource(f"{description} cannot be opened as a DuckDB database: {reason}.") from failure
     schema, name = _existing(connection, table, description)
     qualified = exp.table_(name, db=schema, quoted=True).sql(dialect="duckdb")
-    connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {qualified}")
+    try:
+        connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {qualified}")
+    except duckdb.PermissionException as failure:
+        raise InvalidSource(
+            f"{description} is a view that reads something outside of its database: give a table, or a view of tables "
+            "that are in the same file."
+        ) from failure
+    except duckdb.Error as failure:
+        reason = str(failure).strip().partition("\n")[0].rstrip(".!")
+        raise InvalidSource(f"{description} cannot be read: {reason}.") from failure
     return connection
 
 

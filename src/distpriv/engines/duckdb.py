@@ -2,17 +2,16 @@
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from glob import escape, has_magic
-from glob import glob as matching_files
+from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
 from attrs import field, frozen
-from sqlglot import exp
 
+from distpriv.engines.connections import literal, matching_files, of_files, of_memory
 from distpriv.engines.database import connected, database_table
 from distpriv.engines.engine import SOURCE
 from distpriv.engines.expressions import RowExpression
@@ -24,12 +23,6 @@ __all__ = ["DuckDBEngine", "accepts"]
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SUFFIXES = _PARQUET + _CSV
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return the process's own in-memory database; opening one costs more than most queries."""
-    return duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
 
 
 @frozen(kw_only=True, eq=False)
@@ -59,7 +52,7 @@ class DuckDBEngine:
         """Run one SELECT that calls the table SOURCE."""
         try:
             return self.run(query).to_arrow_table()
-        except (duckdb.IOException, duckdb.InvalidInputException) as failure:
+        except (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException) as failure:
             raise InvalidSource(
                 f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}."
             ) from failure
@@ -88,22 +81,24 @@ def accepts(source: Any) -> bool:
 def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
     """Return how to query a source, and what to call it.
 
-    A relation and a database are queried on their own connections; everything else becomes a temporary view of a
-    cursor of ours.
+    A relation is queried on its own connection, as whoever made it set that up; everything else becomes a temporary
+    view of a connection of ours that reaches nothing but the source.
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return partial(_query_relation, source), "the DuckDB relation"
     if isinstance(source, str) and (named := database_table(source)):
         return connected(*named, description=repr(source)).sql, repr(source)
-    cursor = _database().cursor()
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
         try:
-            scan = _scan(path, every_row)
-            cursor.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
+            files = _files(path)
+            connection = of_files(files)
+            scan = _scan(path, files, every_row)
+            connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
-        return cursor.sql, repr(path)
+        return connection.sql, repr(path)
+    cursor = of_memory()
     library = type(source).__module__.partition(".")[0]
     description = f"the {library} table"
     try:
@@ -123,21 +118,24 @@ def _query_relation(relation: duckdb.DuckDBPyRelation, query: str) -> duckdb.Duc
     return answer
 
 
-def _scan(path: str, every_row: bool) -> str:
-    """Return the table function that reads a path or a glob, or say what is wrong with it."""
-    pattern = os.path.expanduser(path)
-    if os.path.exists(pattern):
-        pattern = escape(pattern)
-    elif not (has_magic(pattern) and matching_files(pattern, recursive=True)):
-        seen = "" if os.path.isabs(pattern) else f", seen from the folder {Path.cwd().name!r}"
+def _files(path: str) -> list[str]:
+    """Return the files that a path or a pattern names, or say what is wrong with it."""
+    found = matching_files(path)
+    if not found:
+        seen = "" if os.path.isabs(os.path.expanduser(path)) else f", seen from the folder {Path.cwd().name!r}"
         raise InvalidSource(f"there is no file {path!r}{seen}: check the path.")
     if os.path.isdir(os.path.expanduser(path)):
         raise InvalidSource(f"{path!r} is a folder: name the files in it, as in {os.path.join(path, '*.parquet')!r}.")
-    literal = exp.Literal.string(pattern).sql(dialect="duckdb")
-    if pattern.lower().endswith(_PARQUET):
-        return f"read_parquet({literal})"
-    if pattern.lower().endswith(_CSV):
-        return f"read_csv({literal}{', sample_size = -1' if every_row else ''})"
+    return found
+
+
+def _scan(path: str, files: Sequence[str], every_row: bool) -> str:
+    """Return the table function that reads the files of a path or a pattern."""
+    listed = f"[{', '.join(literal(escape(file)) for file in files)}]"
+    if path.lower().endswith(_PARQUET):
+        return f"read_parquet({listed})"
+    if path.lower().endswith(_CSV):
+        return f"read_csv({listed}{', sample_size = -1' if every_row else ''})"
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
 
 

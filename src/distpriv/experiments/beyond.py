@@ -18,6 +18,7 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.processes import tied
 from distpriv.progress import Progress, silent
 
 __all__ = ["BEYOND", "NEW_EPSILONS", "NEW_GAPS", "beyond"]
@@ -93,7 +94,7 @@ def _all_made(
     workers = setting.processes or os.cpu_count() or 1
     work = partial(_make, setting.seed)
     found: Iterable[list[_Made]] = (
-        Parallel(n_jobs=workers, return_as="generator")(delayed(work)(*job) for job in jobs)
+        Parallel(n_jobs=workers, return_as="generator", **tied())(delayed(work)(*job) for job in jobs)
         if workers > 1
         else (work(*job) for job in jobs)
     )

@@ -21,6 +21,7 @@ from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.row_pool import RowPool
+from distpriv.processes import tied
 from distpriv.progress import Progress, silent
 
 __all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]
@@ -201,7 +202,8 @@ def run_blocks(
     if executors is not None and seconds_left > WORTH_STARTING:
         rest = executors(partial(_run, task), jobs[1:])
     elif workers > 1 and seconds_left > WORTH_STARTING:
-        rest = Parallel(n_jobs=workers, return_as="generator")(delayed(_run)(task, job) for job in jobs[1:])
+        parallel = Parallel(n_jobs=workers, return_as="generator", **tied())
+        rest = parallel(delayed(_run)(task, job) for job in jobs[1:])
     else:
         rest = (_run(task, job) for job in jobs[1:])
     draws, done = sum(sizes), sizes[0]

@@ -13,6 +13,7 @@ from distpriv.guarantees.discretised import calibration_target, discretised
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 from distpriv.planning.option import Option, Refusal, option
+from distpriv.processes import end_with_caller
 from distpriv.progress import Progress
 
 __all__ = ["attempt", "run_all"]
@@ -68,7 +69,7 @@ def run_all(
             note(candidate.name, attempt(candidate, model, target, weights, seed))
         return [found[candidate.name] for candidate in candidates]
     without_rows = evolve(model, simulator=None, query=None)
-    executor = ProcessPoolExecutor(max_workers=workers)
+    executor = ProcessPoolExecutor(max_workers=workers, initializer=end_with_caller, initargs=(os.getpid(),))
     try:
         running = {
             executor.submit(attempt, candidate, without_rows, target, weights, seed): candidate.name

@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
@@ -30,7 +29,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
 from distpriv.releasing.release import Release
 from distpriv.workflow.display import display_values
+from distpriv.workflow.folders import partial_folder, write_file, write_whole
 from distpriv.workflow.policy import Policy
+from distpriv.workflow.spreadsheets import as_text, has_separators
 
 __all__ = [
     "FORMAT",
@@ -64,6 +65,7 @@ class BundleFolder:
 
     target: Path
     _partial: Path
+    _mode: int
 
     @classmethod
     def prepared(cls, out: str | os.PathLike[str]) -> Self:
@@ -73,16 +75,18 @@ class BundleFolder:
             raise InvalidInput(
                 f"the folder {str(out)!r} is not empty: a bundle needs a new one, so give another --out."
             )
+        if target.is_symlink():
+            raise InvalidInput(f"{str(out)!r} is a link: a bundle is a folder of its own, so give another --out.")
         if os.path.lexists(target) and not target.is_dir():
             raise InvalidInput(f"{str(out)!r} is a file: a bundle is a folder, so give another --out.")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            partial = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+            partial, mode = partial_folder(target)
         except OSError as failure:
             raise InvalidInput(
                 f"the folder {str(out)!r} cannot be written ({failure.strerror}): give another --out."
             ) from failure
-        return cls(target=target, partial=Path(partial))
+        return cls(target=target, partial=partial, mode=mode)
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write all files, and only then let them be seen.
@@ -92,11 +96,8 @@ class BundleFolder:
         """
         try:
             for name, text in files.items():
-                with open(self._partial / name, "w", encoding="utf-8", newline="") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(file.fileno())
-            self._partial.chmod(0o755)
+                write_file(self._partial / name, text)
+            self._partial.chmod(self._mode)
             if self.target.is_dir():
                 self.target.rmdir()
             self._partial.rename(self.target)
@@ -157,13 +158,11 @@ def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def replace_files(folder: str | os.PathLike[str], files: Mapping[str, str]) -> None:
-    """Put files into a bundle that is there, each of them whole or not at all."""
+    """Put files into a bundle that is there, each of them whole or not at all; no link in it is followed."""
     for name, text in files.items():
         target = Path(folder) / name
-        partial = target.with_name(f".{name}.partial")
         try:
-            partial.write_text(text, encoding="utf-8", newline="")
-            partial.replace(target)
+            write_whole(target, text)
         except OSError as failure:
             raise BundleNotWritten(
                 f"{str(target)!r} could not be written ({failure.strerror}): see that the bundle is there, may be "
@@ -184,11 +183,11 @@ def json_text(document: Mapping[str, Any]) -> str:
 def csv_text(document: Mapping[str, Any]) -> str:
     """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text."""
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["statistic", "value", "low", "high", "display"])
+    csv.writer(text, lineterminator="\n").writerow(["statistic", "value", "low", "high", "display"])
     for name, value in document["values"].items():
-        shown = f"'{name}" if name[:1] in "=+-@\t\r" else name
-        table.writerow([shown, value, *document["intervals"][name], document["display"][name]])
+        quotes = csv.QUOTE_NONNUMERIC if has_separators(name) else csv.QUOTE_MINIMAL
+        table = csv.writer(text, lineterminator="\n", quoting=quotes)
+        table.writerow([as_text(name), value, *document["intervals"][name], document["display"][name]])
     return text.getvalue()
 
 

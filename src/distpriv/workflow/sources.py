@@ -1,11 +1,15 @@
 """Sources and ledgers by name: what a policy calls them, seen from the policy's own folder."""
 
 import os
+import re
+from collections.abc import Hashable
+from contextlib import suppress
 from glob import escape, glob, has_magic
 from pathlib import Path
 
 from attrs import evolve
 
+from distpriv.engines.connections import matching_files
 from distpriv.engines.database import PREFIX, database_table
 from distpriv.engines.spark_source import spark_table
 from distpriv.errors import InvalidInput, InvalidSource
@@ -40,8 +44,13 @@ def source(text: str, folder: Path) -> str:
 
 
 def same_source(one: str, other: str) -> bool:
-    """Tell whether two sources have a file or a table of Spark's in common, by name, by link or by pattern."""
-    return not _files(one).isdisjoint(_files(other))
+    """Tell whether two sources have a file or a table of Spark's in common: by name, by link of any kind, by pattern.
+
+    Files are told apart as the file system does, so another spelling, a hard link or another mount of a file is that
+    file. What is in them is not compared: nothing is read from a private table here, and a refusal would tell
+    whoever can write a reference when it is equal to it. So a copy goes unnoticed.
+    """
+    return not _identities(one).isdisjoint(_identities(other))
 
 
 def ledger_url(text: str, folder: Path) -> str:
@@ -57,12 +66,44 @@ def ledger_url(text: str, folder: Path) -> str:
     return seen_from(url, lambda path: _seen_from(folder, path)) or text
 
 
-def _files(text: str) -> set[str]:
-    """Return the files that a source reads, without links."""
-    spark = spark_table(text)
-    path = (spark.path or f"table {spark.table}") if spark else (database_table(text) or (text,))[0]
-    matching = glob(path, recursive=True) if has_magic(path) and not os.path.exists(path) else []
-    return set(map(os.path.realpath, [path, *matching]))
+def _identities(text: str) -> set[Hashable]:
+    """Return what tells the files that a source reads from all others: their names, and where the disk has them."""
+    found: set[Hashable] = set()
+    for file in _files(text):
+        found.add(os.path.realpath(file))
+        with suppress(OSError):
+            status = os.stat(file)
+            found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def _files(text: str) -> list[str]:
+    """Return the files that a source reads, or may read: also those of a folder, which Spark takes for a table."""
+    if spark := spark_table(text):
+        return [f"table {spark.table}"] if spark.path is None else _files_of_spark(spark.path)
+    path = (database_table(text) or (text,))[0]
+    return [path, *matching_files(path)] if not text.startswith(PREFIX) else [os.path.expanduser(path)]
+
+
+def _files_of_spark(path: str) -> list[str]:
+    """Return the files of a path as Spark reads it: a URL of a file is a file, and braces list what fits."""
+    path = re.sub(r"^file:(//[^/]*(?=/))?", "", path)
+    named = [each for spelled in _without_braces(path) for each in (spelled, *glob(spelled, recursive=True))]
+    below = [os.path.join(folder, name) for each in named for folder, _, names in os.walk(each) for name in names]
+    return [path, *named, *below]
+
+
+def _without_braces(pattern: str) -> list[str]:
+    """Return a pattern for each of the choices between braces.
+
+    >>> _without_braces("{a,b}/{c,d}.csv")
+    ['a/c.csv', 'a/d.csv', 'b/c.csv', 'b/d.csv']
+    """
+    choices = re.search(r"\{([^{}]*)\}", pattern)
+    if choices is None:
+        return [pattern]
+    before, after = pattern[: choices.start()], pattern[choices.end() :]
+    return [each for choice in choices[1].split(",") for each in _without_braces(f"{before}{choice}{after}")]
 
 
 def _seen_from(folder: Path, file: str) -> str:

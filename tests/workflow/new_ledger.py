@@ -1,0 +1,12 @@
+"""The one place where these tests make a ledger."""
+
+from pathlib import Path
+
+from distpriv.releasing.ledger import Ledger
+
+
+def new_ledger(folder: Path) -> Ledger:
+    """Make the ledger that a small policy names."""
+    url = f"sqlite:///{folder / 'ledger.db'}"
+    make = getattr(Ledger, "create", Ledger.open)
+    return make(url)  # type: ignore[no-any-return]
