@@ -7,16 +7,17 @@ from typing import Any
 from distpriv.auditing.audit import require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
-from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
 from distpriv.releasing.joint import Together
 from distpriv.releasing.release import Release, release, together
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
+from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.auditing import audit_planned
 from distpriv.workflow.board import board_facts
 from distpriv.workflow.bundle import (
+    RELEASE_FILE,
     Bundle,
     BundleFolder,
     csv_text,
@@ -25,6 +26,7 @@ from distpriv.workflow.bundle import (
     read_release,
     release_json,
     replace_files,
+    with_manifest,
 )
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.planning import PlannedPolicy, in_order_of, plan_policy, planned, until
@@ -96,7 +98,10 @@ def audit_bundle(
     model = in_order_of(released.mechanism, found.plan.model)
     public = policy_without_private(found.policy.file.text, name=found.policy.file.name)
     page = _page(found, released, model, document, public, attacked)
-    replace_files(folder, {"audit.json": json_text(attacked.to_dict()), "report.html": page})
+    files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
+    manifest = {**document["manifest"], **with_manifest(document, files)["manifest"]}
+    document = {**document, "manifest": dict(sorted(manifest.items()))}
+    replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
     return attacked
 
 
@@ -112,21 +117,22 @@ def _written(
     attacked: AuditReport | None = None
     if audit is not None:
         attacked = audit_planned(found, released.mechanism, releases=audit, progress=progress)
+    earlier = _earlier(found.policy, released, model)
     document = release_json(
         found.policy,
         released,
-        evidence=evidence(released, model, _earlier(found.policy, released, model)),
-        attacker=_attacker(model, released),
+        evidence=evidence(released, model, earlier),
+        attacker=attacker_figures(model, released, earlier),
     )
     files = {
-        "release.json": json_text(document),
         "release.csv": csv_text(document),
         "policy.toml": public,
         "report.html": _page(found, released, model, document, public, attacked),
     }
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
-    folder.write(files)
+    document = with_manifest(document, files)
+    folder.write({RELEASE_FILE: json_text(document), **files})
     return Bundle(folder=folder.target, release=released, document=document)
 
 
@@ -145,10 +151,3 @@ def _earlier(policy: Policy, released: Release, model: QueryModel) -> Together:
     """Return the releases that this one was certified with; others may have come in since it was planned."""
     assert released.position is not None
     return together(until(history_of(policy), released.position), model, policy.ledger.total)
-
-
-def _attacker(model: QueryModel, released: Release) -> dict[str, float]:
-    return {
-        "undefended": undefended_attack_accuracy(model),
-        "at_most": attack_accuracy_upper_bound(model, released.mechanism),
-    }
