@@ -66,7 +66,7 @@ def forged(bundle: Path, to: Path, change: Change | None = None, files: Mapping[
     if change is not None:
         document = copy.deepcopy(document)
         change(document)
-    (to / "release.json").write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    (to / "release.json").write_text(json.dumps(document), encoding="utf-8")
     return to
 
 
