@@ -4,10 +4,21 @@ import json
 import tomllib
 from typing import Any, get_args
 
-from scripts.schema_words import (
+from distpriv.guarantees.certificate import Trust
+from distpriv.workflow.policy_shape import PolicyShape
+from distpriv.workflow.release_schema import (
+    AUDIT,
+    INTERVALS,
+    NAMED_VALUES,
+    PRINTED_RELEASE,
+    RELEASE,
+    SHARED,
+    STATISTICS,
+    TARGET,
+)
+from distpriv.workflow.schema_words import (
     AT_LEAST_0,
     COUNT,
-    NUMBER,
     SHARE,
     TEXT,
     TIME,
@@ -22,137 +33,9 @@ from scripts.schema_words import (
     table,
 )
 
-from distpriv.guarantees.certificate import Status, Trust
-from distpriv.guarantees.drawn import Measure
-from distpriv.workflow.bundle import FORMAT
-from distpriv.workflow.policy_shape import PolicyShape
-
 __all__ = ["SCHEMAS", "SHARED", "schema_text"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-MATRIX = some(some(NUMBER))
-TARGET = table(epsilon=AT_LEAST_0, delta=SHARE)
-NAMED_VALUES = said("The released numbers, as they were drawn.", by_name(NUMBER))
-INTERVALS = said("For each number, where the true one is with a probability of 95 %.", by_name(ends(NUMBER)))
-STATISTICS = said("Names, in order.", some(TEXT))
-
-SHARED: dict[str, Schema] = {
-    "certificate": said(
-        "What is promised, held against a target.",
-        table(
-            target=TARGET,
-            epsilon=AT_LEAST_0,
-            delta=AT_LEAST_0,
-            holds=TRUTH,
-            trust={"enum": list(get_args(Trust))},
-            theorem=TEXT,
-            assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
-            contradicted=TRUTH,
-        ),
-    ),
-    "noise": said(
-        "A law of noise; axes are rows.",
-        {
-            "oneOf": [
-                table(law={"const": "gaussian"}, axes=MATRIX, variances=some(AT_LEAST_0)),
-                table(law={"const": "laplace"}, axes=MATRIX, scales=some(AT_LEAST_0)),
-                table(law={"const": "unimodal"}, axes=MATRIX, edges=some(NUMBER), masses=some(AT_LEAST_0)),
-                table(law={"const": "sum"}, parts=some(shared("noise"))),
-                table(law={"const": "none"}, dimension=COUNT),
-            ]
-        },
-    ),
-    "model": said(
-        "The moments of the statistics in every scenario.",
-        table(
-            method=TEXT,
-            records=maybe(COUNT),
-            draws=maybe(COUNT),
-            statistics=STATISTICS,
-            steps=some(AT_LEAST_0),
-            record_sensitivities=some(maybe(AT_LEAST_0)),
-            scenarios=by_name(
-                table(
-                    share=maybe(TEXT),
-                    positives=maybe(COUNT),
-                    mean=some(NUMBER),
-                    covariance=MATRIX,
-                    lattice=maybe(MATRIX),
-                )
-            ),
-            protected_pairs=some(ends(TEXT)),
-        ),
-    ),
-    "drawn": said(
-        "Histograms of coupled draws that a certificate rests on; null where it rests on moments.",
-        maybe(
-            table(
-                "rounds",  # where it is not written it is 1
-                measure={"enum": list(get_args(Measure))},
-                noise=shared("noise"),
-                scale=AT_LEAST_0,
-                epsilon=AT_LEAST_0,
-                limit=AT_LEAST_0,
-                failure=SHARE,
-                rounds=COUNT,
-                laws=some(
-                    table(
-                        zero=COUNT, infinite=COUNT, gaps=some({"type": "integer"}), counts=some(COUNT), bet=AT_LEAST_0
-                    )
-                ),
-            )
-        ),
-    ),
-    "measures": said(
-        "What an attack achieves on releases that it has not seen.",
-        table(accuracy=SHARE, interval=ends(SHARE), auc=SHARE, tpr_at_1_percent_fpr=SHARE),
-    ),
-}
-
-WRITTEN_POLICY = table(
-    data=table(reference=maybe(TEXT), id=TEXT),
-    release=table(records=COUNT, statistics=by_name(TEXT)),
-    protect=some({"type": "object"}),
-    privacy=table(
-        epsilon=AT_LEAST_0,
-        delta=SHARE,
-        trust={"enum": list(get_args(Trust))},
-        weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
-    ),
-    ledger=TARGET,
-    model=table(
-        method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
-    ),
-)
-
-PRINTED_RELEASE: dict[str, Schema] = {
-    "format": {"const": FORMAT},
-    "distpriv": said("The version that released.", TEXT),
-    "dataset": TEXT,
-    "position": said("The number of this release among all of the dataset.", {"type": "integer", "minimum": 1}),
-    "time": TIME,
-    "values": NAMED_VALUES,
-    "intervals": INTERVALS,
-    "mechanism": TEXT,
-    "noise": shared("noise"),
-    "certificate": shared("certificate"),
-    "joint_certificate": said("What is promised about all releases so far.", shared("certificate")),
-    "display": said("The same numbers for people.", by_name(NUMBER)),
-    "statistics": STATISTICS,
-    "attacker": said("How often the best attacker is right.", table(undefended=SHARE, at_most=SHARE)),
-    "policy": said("With every default filled in, and nothing private.", WRITTEN_POLICY),
-    "versions": said("Of Python and the libraries.", by_name(TEXT)),
-}
-
-EVIDENCE = said(
-    "What verify needs.",
-    table(
-        model=shared("model"),
-        joint=maybe(table(model=shared("model"), noises=some(shared("noise")))),
-        drawn=table(release=shared("drawn"), joint=shared("drawn")),
-    ),
-)
 
 OPTION = table(
     mechanism=TEXT,
@@ -184,34 +67,7 @@ PLAN = table(
     answered_in=said("The release that answered this before.", maybe(COUNT)),
 )
 
-AUDIT = table(
-    mechanism=TEXT,
-    pair=ends(TEXT),
-    epsilon=AT_LEAST_0,
-    delta=SHARE,
-    certificate_holds=TRUTH,
-    attack_accuracy_ceiling=SHARE,
-    modelled_accuracy=maybe(SHARE),
-    attacks=some(
-        table(
-            name=TEXT,
-            defended=shared("measures"),
-            undefended=shared("measures"),
-            accuracy_lower_bound=SHARE,
-            epsilon_lower_bound=AT_LEAST_0,
-        )
-    ),
-    confidence=SHARE,
-    shadows=COUNT,
-    releases=COUNT,
-    seed=COUNT,
-    populations=TEXT,
-    failed=TRUTH,
-    verdict=TEXT,
-    epsilon_lower_bound=AT_LEAST_0,
-)
-
-VERIFY = table(holds=TRUTH, verdict=TEXT, checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)), not_checked=TEXT)
+VERIFY = table(holds=TRUTH, verdict=TEXT, checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)), not_checked=said("What a bundle cannot show.", some(table(name=TEXT, what=TEXT))))
 
 LEDGER = table(
     ledger=said("The ledger's own id; null where there is no ledger.", maybe(TEXT)),
@@ -286,7 +142,7 @@ def _document(title: str, schema: Schema) -> Schema:
 
 SCHEMAS: dict[str, Schema] = {
     "policy": {"$schema": DIALECT, **policy_schema(), "title": "A policy file, read as TOML"},
-    "release": _document("The release.json of a bundle", table(**PRINTED_RELEASE, evidence=EVIDENCE)),
+    "release": _document("The release.json of a bundle", RELEASE),
     "release_output": _document(
         "What distpriv release --json prints", table(**PRINTED_RELEASE, repeated=TRUTH, bundle=TEXT)
     ),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scripts.generated import replaced
 from scripts.json_schemas import SCHEMAS, SHARED, schema_text
-from scripts.schema_words import Schema
+
+from distpriv.workflow.schema_words import Schema
 
 __all__ = ["FOLDER", "PAGE", "kind", "page_text"]
 

@@ -27,7 +27,7 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, 
 from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
-__all__ = ["audit", "claim_of", "easiest_pair", "require_releases"]
+__all__ = ["audit", "claim_of", "easiest_pair", "modelled_accuracy", "require_releases"]
 
 
 def audit(
@@ -94,7 +94,7 @@ def audit(
         delta=claim.delta,
         certificate_holds=mechanism.certificate.holds,
         attack_accuracy_ceiling=claim.attack_accuracy_ceiling,
-        modelled_accuracy=_modelled_accuracy(model, chosen, mechanism.noise),
+        modelled_accuracy=modelled_accuracy(model, chosen, mechanism.noise),
         attacks=tuple(sorted(results, key=lambda result: -result.accuracy)),
         confidence=confidence,
         shadows=shadows,
@@ -183,7 +183,7 @@ def _scores(fitted: FittedAttack, released: tuple[Floats, Floats]) -> Scores:
     return first, second
 
 
-def _modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
+def modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
     """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for Laplace noise."""
     if isinstance(noise, GaussianNoise | NoNoise):
         return (1 + pair_delta(model, pair, noise, 0.0)) / 2

@@ -21,7 +21,10 @@ def model_to_dict(model: QueryModel) -> dict[str, Any]:
     return {
         "method": made.method,
         "records": made.records,
+        "replacement": made.replacement,
+        "missing": made.missing,
         "draws": made.draws,
+        "pools": list(made.pools),
         "statistics": list(model.names),
         "steps": model.steps.tolist(),
         "record_sensitivities": [None if np.isinf(s) else s for s in model.record_sensitivities.tolist()],
@@ -57,7 +60,14 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             },
             record_sensitivities=np.array(sensitivities),
             scenarios=_scenarios(written),
-            provenance=Provenance(method=written["method"], records=written["records"], draws=written["draws"]),
+            provenance=Provenance(
+                method=written["method"],
+                records=written["records"],
+                replacement=written["replacement"],
+                missing=written["missing"],
+                draws=written["draws"],
+                pools=tuple(written["pools"]),
+            ),
         )
     except (KeyError, TypeError, AttributeError) as failure:
         raise InvalidModel(f"this describes no model: {failure} is missing or of the wrong kind.") from failure

@@ -10,12 +10,13 @@
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
@@ -31,22 +33,31 @@ from distpriv.releasing.release import Release
 from distpriv.workflow.display import display_values
 from distpriv.workflow.folders import partial_folder, write_file, write_whole
 from distpriv.workflow.policy import Policy
+from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.spreadsheets import as_text, has_separators
+from distpriv.workflow.statistics import statistic_text
+from distpriv.workflow.strict_json import conforming, strict_json
 
 __all__ = [
     "FORMAT",
+    "RELEASE_FILE",
     "Bundle",
     "BundleFolder",
     "csv_text",
+    "digest",
     "evidence",
     "json_text",
     "read_release",
+    "release_document",
     "release_json",
     "replace_files",
+    "with_manifest",
 ]
 
-FORMAT = "distpriv release 1"
-LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
+RELEASE_FILE = "release.json"
+
+EARLIER = ("distpriv release 1",)
+"""Formats of earlier versions, which promised less."""
 
 
 @frozen(kw_only=True)
@@ -113,45 +124,117 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def evidence(release: Release, model: QueryModel) -> dict[str, Any]:
-    """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
+def evidence(
+    release: Release,
+    model: QueryModel,
+    *,
+    reading: Sequence[Mapping[str, Any]],
+    reference: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what the certificates rest on: moments of this release and of all together, and what was drawn.
+
+    Args:
+        release: what was released, and what it was certified together with.
+        model: the model of its statistics.
+        reading: how a row of the private table is read, statistic by statistic.
+        reference: a digest of the content of every scenario's table.
+    """
     joint = None
     earlier = release.rest
-    if earlier is not None and earlier.past:
+    if earlier is not None and earlier.past and model.query is not None:
         laws = [*(past.noise for past in earlier.past), release.mechanism.noise]
-        joint = {"model": model_to_dict(earlier.stack(model)), "noises": [noise_to_dict(law) for law in laws]}
-    return {"model": model_to_dict(model), "joint": joint, "drawn": release.drawn}
+        joint = {
+            "model": model_to_dict(earlier.stack(model)),
+            "noises": [noise_to_dict(law) for law in laws],
+            "asked": [_asked(query) for query in (*(past.query for past in earlier.past), model.query)],
+            "releases": [*(past.position for past in earlier.past), release.position],
+        }
+    return {
+        "model": model_to_dict(model),
+        "joint": joint,
+        "drawn": release.drawn,
+        "reading": [dict(row) for row in reading],
+        "reference": dict(reference),
+    }
+
+
+def _asked(query: Query) -> dict[str, str] | None:
+    """Return what a release asked, or nothing where it is Python code."""
+    if any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics):
+        return None
+    return {name: statistic_text(statistic) for name, statistic in query.statistics}
 
 
 def release_json(
-    policy: Policy, release: Release, *, evidence: Mapping[str, Any], attacker: Mapping[str, float]
+    policy: Policy,
+    release: Release,
+    *,
+    evidence: Mapping[str, Any],
+    attacker: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Return everything that release.json holds."""
-    written = release.to_dict()
+    """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds.
+
+    Args:
+        policy: what was asked for.
+        release: what was released.
+        evidence: what its certificates rest on.
+        attacker: how often the best attacker is right, as `attacker_figures` says.
+    """
     return {
         "format": FORMAT,
-        **written,
+        **release.to_dict(),
+        "question": policy.question.name,
         "display": display_values(release.values, policy.query(), policy.records),
         "statistics": list(release.mechanism.statistics),
         "attacker": dict(attacker),
         "policy": policy.to_dict(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "manifest": {},
         "evidence": dict(evidence),
     }
 
 
+def with_manifest(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """Return what release.json holds, with the digests of all other files of its bundle.
+
+    >>> with_manifest({"format": FORMAT}, {"release.csv": ""})["manifest"]["release.csv"][:8]
+    'e3b0c442'
+    """
+    others = {name: text.encode() for name, text in files.items() if name != RELEASE_FILE}
+    return {**document, "manifest": {name: digest(content) for name, content in sorted(others.items())}}
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of a file's content."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a release.json holds, given by its own name or by that of its folder."""
+    """Return what a release.json holds, given by its own name or by that of its folder.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not as a release.json of this version is.
+    """
+    document = release_document(path)
+    if (problem := conforming(document, RELEASE, SHARED)) is not None:
+        raise InvalidInput(f"{str(path)!r} is no release.json as it was written: {problem}.")
+    return document
+
+
+def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a file holds that says to be a release.json, whatever its keys are."""
     file = Path(path)
     try:
-        text = (file / "release.json" if file.is_dir() else file).read_text(encoding="utf-8")
-        document = json.loads(text, parse_constant=_no_number)
-    except OSError as failure:
-        raise InvalidInput(f"{str(path)!r} cannot be read ({failure.strerror}): give a release.json.") from failure
-    except (ValueError, RecursionError) as failure:
+        content = (file / RELEASE_FILE if file.is_dir() else file).read_bytes()
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else str(failure)
+        raise InvalidInput(f"{str(path)!r} cannot be read ({reason}): give a release.json.") from failure
+    document = strict_json(content, f"the release.json {str(path)!r}")
+    if isinstance(document, dict) and document.get("format") in EARLIER:
         raise InvalidInput(
-            f"{str(path)!r} is no JSON that can be read: give the release.json of a bundle."
-        ) from failure
+            f"{str(path)!r} was written by an earlier version, whose bundles do not hold all that is checked now: run "
+            "release again on its policy, which shows the same answer in a new bundle."
+        )
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidInput(f"{str(path)!r} is no release.json of format {FORMAT!r}: give that of a bundle.")
     return document
@@ -168,10 +251,6 @@ def replace_files(folder: str | os.PathLike[str], files: Mapping[str, str]) -> N
                 f"{str(target)!r} could not be written ({failure.strerror}): see that the bundle is there, may be "
                 "written to and has room, and run the same command again."
             ) from failure
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
 
 
 def json_text(document: Mapping[str, Any]) -> str:

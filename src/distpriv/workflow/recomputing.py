@@ -1,6 +1,9 @@
 """Certificates computed anew, from moments, noise and draws that were written down."""
 
 import math
+import re
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
@@ -12,25 +15,62 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
+from distpriv.guarantees.certify import (
+    certified_laplace_theorem,
+    certified_unimodal,
+    gaussian_certificate,
+    sum_certificate,
+)
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
-from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.lengths import Lengths
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
-from distpriv.releasing.stack import stacked
+from distpriv.releasing.joint import THEOREM, WIDER
+from distpriv.releasing.stack import stacked, widened
+from distpriv.workflow.draws_again import draws_assumptions
 
-__all__ = ["Claim", "recomputed"]
+__all__ = ["JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
+
+JOINT = "all releases together"
+"""What is claimed of all releases, in place of a mechanism's name."""
+
+THEOREMS = {
+    "no_noise": "Theorem 4.4",
+    "certified_laplace": "the bound in two steps",
+    "certified_gaussian": "the exact check",
+    "coupled_gaussian": "coupled draws",
+    "coupled_laplace": "coupled draws",
+    "optimal_gaussian": "the least-trace theorem",
+    "optimal_unimodal": "the least unimodal noise",
+    "directional_uncertainty": "Theorem A.1",
+    "eigenvector_gaussian": "Theorem 4.5",
+    "directional_gaussian": "Theorem 4.3 with Gaussian noise",
+    "directional_laplace": "Theorem 4.3",
+    "expected_value_gaussian": "Theorem 4.2",
+    "expected_value_laplace": "Theorem 4.1",
+    JOINT: THEOREM,
+}
+"""What the certificates rest on whose δ is computed from moments or draws; those of formulas say so themselves."""
 
 BY_THEOREM = ("bounded", "group_privacy_gaussian", "group_privacy_laplace", "wasserstein", "approximate_wasserstein")
 """Mechanisms whose noise follows from the model by a formula: it is applied again."""
 
+BY_DRAWS = ("coupled_gaussian", "coupled_laplace")
+
 ROUNDING = 1e-9
+
+FOUR_DIGITS = 6e-4
+"""By which share a factor that is told with four digits may be another one."""
+
+LEAST = 3e-5
+"""By which share noise that is the least to pass may be above the least."""
+
+_TIMES = re.compile(rf"noise is (\S+) {re.escape(WIDER)}")
 
 
 @frozen(kw_only=True)
@@ -54,50 +94,109 @@ class Claim:
         """What has to hold for continuous noise, so that there is room for its lattice."""
         return calibration_target(self.written.target)
 
+    @property
+    def times(self) -> str | None:
+        """How many times as wide the noise is said to be as this release alone needs; nothing where it is not."""
+        found = [_TIMES.fullmatch(assumption.statement) for assumption in self.written.assumptions]
+        return next((match.group(1) for match in found if match), None)
 
-def recomputed(claim: Claim) -> Certificate:
+
+@frozen(kw_only=True)
+class Recomputed:
+    """A certificate computed anew."""
+
+    now: Certificate
+    """That of the noise as it is."""
+    made: Certificate
+    """That of the noise before it was widened for the sake of all releases: what ought to be written down."""
+    least: float
+    """The least δ that may be written down, and the largest: a factor told with four digits leaves a little room."""
+    most: float
+
+
+def recomputed(claim: Claim) -> Recomputed:
     """Return the certificate that moments, noise and draws give, drawing on a lattice included."""
     if claim.noise.dimension != claim.model.dimension:
         raise InvalidInput(f"noise for {claim.noise.dimension} of {claim.model.dimension} statistics is written down.")
-    cost = sum((on_lattice(noise).cost for noise in claim.noises), Discrepancy())
-    return discretised_certificate(_continuous(claim), cost, claim.written.target)
+    if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
+        raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
+    enough = _enough(claim)
+    now = _drawn_on_lattice(claim, _continuous(claim, claim.noise), claim.noises)
+    if claim.times is None:
+        if enough is not None and not _same_law(claim.noise, enough):
+            raise InvalidInput("the noise is another than the noise that was found to be enough.")
+        most = 1.0 if isinstance(claim.noise, UnimodalNoise) else now.delta
+        return Recomputed(now=now, made=now, least=now.delta, most=most)
+    factor = float(claim.times)
+    if enough is not None:
+        factor = _factor(claim.noise, enough)
+        if f"{factor:.4g}" != claim.times:
+            raise InvalidInput(f"the noise is {factor:.4g} times as wide as was found to be enough, not {claim.times}.")
+        made = _drawn_on_lattice(claim, _continuous(claim, enough), (enough,))
+        return Recomputed(now=now, made=made, least=made.delta, most=made.delta)
+    if not 1 < factor < math.inf:
+        raise InvalidInput(f"noise cannot have been widened {claim.times} times.")
+    narrow = [widened(claim.noise, 1 / (factor * share)) for share in (1 - FOUR_DIGITS, 1.0, 1 + FOUR_DIGITS)]
+    least, made, most = (_drawn_on_lattice(claim, _continuous(claim, noise), (noise,)) for noise in narrow)
+    open_end = isinstance(claim.noise, UnimodalNoise)
+    return Recomputed(now=now, made=made, least=least.delta, most=1.0 if open_end else most.delta)
 
 
-def _continuous(claim: Claim) -> Certificate:
-    noise, theorem = claim.noise, claim.written.theorem
+def _drawn_on_lattice(claim: Claim, certificate: Certificate, noises: Sequence[NoiseLaw]) -> Certificate:
+    cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
+    return discretised_certificate(certificate, cost, claim.written.target)
+
+
+def _enough(claim: Claim) -> NoiseLaw | None:
+    """Return the noise that draws or a formula have found to be enough; nothing where the check decides."""
     if claim.drawn is not None:
-        return evolve(
-            claim.written, target=claim.within, epsilon=claim.within.epsilon, delta=_shown(claim, claim.drawn)
-        )
-    if claim.mechanism in BY_THEOREM:
-        return _by_theorem(claim)
-    if claim.written.trust == "sampling":
-        raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
-    if isinstance(noise, GaussianNoise | NoNoise):
-        return gaussian_certificate(claim.model, claim.within, noise, theorem)
-    if isinstance(noise, SumNoise):
-        return sum_certificate(claim.model, claim.within, noise, theorem)
-    delta = delta_upper_bound(claim.model, noise, epsilon=claim.within.epsilon)
-    return evolve(
-        claim.written, target=claim.within, epsilon=claim.within.epsilon, delta=delta, trust="assumed", drawn=None
-    )
-
-
-def _by_theorem(claim: Claim) -> Certificate:
-    """Apply the mechanism's formula again: noise at least as wide holds what that holds."""
+        return claim.drawn.noise
+    if claim.mechanism not in BY_THEOREM:
+        return None
     if claim.model.provenance.method == "sampling" and not claim.mechanism.startswith("group_privacy"):
         raise InvalidInput("the certificate rests on sampled points, which a bundle does not hold.")
-    made = getattr(mechanisms, claim.mechanism)(claim.model, claim.within)
-    _require_no_narrower(claim.noise, made.noise)
-    certificate: Certificate = made.certificate
-    return certificate
+    noise: NoiseLaw = getattr(mechanisms, claim.mechanism)(claim.model, claim.within).noise
+    return noise
+
+
+def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
+    """Return the certificate of noise that is drawn without a lattice."""
+    model, within = claim.model, claim.within
+    if claim.drawn is not None:
+        return Certificate(
+            target=within,
+            epsilon=within.epsilon,
+            delta=_shown(claim, claim.drawn),
+            trust="sampling",
+            theorem=THEOREMS[claim.mechanism],
+            assumptions=draws_assumptions(claim.drawn, claim.written),
+        )
+    if claim.mechanism in BY_THEOREM:
+        certificate: Certificate = getattr(mechanisms, claim.mechanism)(model, within).certificate
+        return certificate
+    if claim.mechanism not in THEOREMS:
+        raise InvalidInput(f"there is no mechanism {claim.mechanism!r}.")
+    if claim.written.trust == "sampling":
+        raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
+    theorem, name = THEOREMS[claim.mechanism], claim.mechanism
+    match noise:
+        case GaussianNoise() | NoNoise():
+            return gaussian_certificate(model, within, noise, theorem)
+        case SumNoise():
+            return sum_certificate(model, within, noise, theorem)
+        case LaplaceNoise():
+            return certified_laplace_theorem(model, within, noise, name=name, theorem=theorem).certificate
+        case UnimodalNoise():
+            unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
+            return unknown(name=name, theorem=theorem).certificate
 
 
 def _shown(claim: Claim, drawn: Drawn) -> float:
     """Return the δ that draws show, or say why they show nothing."""
-    _require_no_narrower(claim.noise, drawn.noise)
     if not math.isclose(drawn.epsilon, claim.within.epsilon, rel_tol=ROUNDING):
         raise InvalidInput(f"the draws were tested at epsilon = {drawn.epsilon:g}, not at that of the target.")
+    if (drawn.measure == "delta") != (claim.mechanism == JOINT) and len(claim.noises) > 1:
+        raise InvalidInput("draws of all releases tell of δ, and those of one of lengths.")
     _require_its_units(drawn)
     needed = _laws(claim.model)
     if drawn.rounds < 1 or len(drawn.laws) % drawn.rounds:
@@ -107,15 +206,32 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
         raise InvalidInput(f"{len(laws)} laws of differences were drawn, and the protected pairs have {needed}.")
     if not 0 < drawn.limit < 1 or not 0 < drawn.failure < 1:
         raise InvalidInput("the limit and the chance of being misled must be between 0 and 1.")
-    wanted = math.log(CHOICES * len(laws) / drawn.failure)
-    for rounds in laws:
-        for law in rounds:
-            if not 0 <= law.bet * (1 - drawn.limit) < 1 or (law.counts < 0).any() or law.bet != rounds[0].bet:
-                raise InvalidInput("a bet or a count of the draws is out of its range.")
-        evidence = [log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds]
-        if not average_evidence(evidence) >= wanted * (1 - ROUNDING):  # what is no number shows nothing either
-            raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
+    if len({int(law.counts.sum()) for law in drawn.laws}) != 1:
+        raise InvalidInput("the laws of differences were drawn differently often.")
+    for law in drawn.laws:
+        if (law.counts <= 0).any() or (np.diff(law.values) <= 0).any():
+            raise InvalidInput("a histogram of draws is not in order, or has a place where nothing was drawn.")
+    wanted = math.log(CHOICES * len(laws) / drawn.failure) * (1 - ROUNDING)
+    if not all(won >= wanted for won in _won(drawn)):  # what is no number shows nothing either
+        raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
+    if drawn.measure != "delta" and drawn.scale > 0:
+        narrower = evolve(drawn, scale=drawn.scale * (1 - LEAST))
+        if all(won >= wanted for won in _won(narrower)):
+            raise InvalidInput("the draws allow for less noise than was chosen by them, so they are not its own.")
     return drawn.limit + drawn.failure
+
+
+def _won(drawn: Drawn) -> list[float]:
+    """Return the evidence of the draws of every law."""
+    found = []
+    for rounds in drawn.by_law():
+        for law in rounds:
+            if not 0 <= law.bet * (1 - drawn.limit) < 1 or law.bet != rounds[0].bet:
+                raise InvalidInput("a bet on the draws is out of its range.")
+        found.append(
+            average_evidence([log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds])
+        )
+    return found
 
 
 def _require_its_units(drawn: Drawn) -> None:
@@ -153,14 +269,24 @@ def _laws(model: QueryModel) -> int:
     return len(found)
 
 
-def _require_no_narrower(noise: NoiseLaw, enough: NoiseLaw) -> None:
-    """Refuse noise that is not what was found to be enough, or the same stretched."""
+def _same_law(noise: NoiseLaw, other: NoiseLaw) -> bool:
+    return math.isclose(_factor(noise, other), 1.0, rel_tol=ROUNDING)
+
+
+def _factor(noise: NoiseLaw, enough: NoiseLaw) -> float:
+    """Return how many times as wide noise is as other noise of its kind, along the same axes, or refuse it."""
     (axes, widths), (enough_axes, enough_widths) = _widths(noise), _widths(enough)
     same = type(noise) is type(enough) and axes.shape == enough_axes.shape
     if not same or not np.allclose(axes, enough_axes, rtol=0, atol=ROUNDING):
         raise InvalidInput("the noise is of another kind, or along other axes, than the noise that was found enough.")
-    if (widths < enough_widths * (1 - ROUNDING)).any():
+    if not widths.size:
+        return 1.0
+    if not (enough_widths > 0).all():
+        raise InvalidInput("the noise that was found enough is none along one of its axes.")
+    factors = widths / enough_widths
+    if np.ptp(factors) > ROUNDING * factors.max() or factors.min() < 1 - ROUNDING:
         raise InvalidInput("the noise is narrower than the noise that was found to be enough.")
+    return float(factors.max())
 
 
 def _widths(noise: NoiseLaw) -> tuple[Floats, Floats]:

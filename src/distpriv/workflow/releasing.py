@@ -4,18 +4,24 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from attrs import evolve
+
 from distpriv.auditing.audit import require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
-from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
+from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
+from distpriv.releasing.laws import reference_digests
+from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release, in_order_of, release
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
+from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.auditing import audit_planned
 from distpriv.workflow.board import board_facts
 from distpriv.workflow.bundle import (
+    RELEASE_FILE,
     Bundle,
     BundleFolder,
     csv_text,
@@ -24,6 +30,7 @@ from distpriv.workflow.bundle import (
     read_release,
     release_json,
     replace_files,
+    with_manifest,
 )
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.planning import PlannedPolicy, declare_policy, plan_policy, planned
@@ -106,11 +113,15 @@ def audit_bundle(
     same = ("dataset", "position", "values")
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
+    released = _as_promised(released, document)
     attacked = audit_planned(found, released.mechanism, releases=releases, seed=seed, progress=progress)
     model = in_order_of(released.mechanism, found.plan.model)
     public = policy_without_private(found.policy.file.text, name=found.policy.file.name)
     page = _page(found, released, model, document, public, attacked)
-    replace_files(folder, {"audit.json": json_text(attacked.to_dict()), "report.html": page})
+    files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
+    manifest = {**document["manifest"], **with_manifest(document, files)["manifest"]}
+    document = {**document, "manifest": dict(sorted(manifest.items()))}
+    replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
     return attacked
 
 
@@ -129,18 +140,18 @@ def _written(
     document = release_json(
         found.policy,
         released,
-        evidence=evidence(released, model),
-        attacker=_attacker(model, released),
+        evidence=evidence(released, model, reading=readings(model), reference=reference_digests(model)),
+        attacker=attacker_figures(model, released),
     )
     files = {
-        "release.json": json_text(document),
         "release.csv": csv_text(document),
         "policy.toml": public,
         "report.html": _page(found, released, model, document, public, attacked),
     }
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
-    folder.write(files)
+    document = with_manifest(document, files)
+    folder.write({RELEASE_FILE: json_text(document), **files})
     return Bundle(folder=folder.target, release=released, document=document)
 
 
@@ -155,14 +166,13 @@ def _page(
     return render(board_page(board_facts(found, released, model, document, public, attacked)))
 
 
+def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
+    """Return a release with the certificates that its bundle has, which are for the policy that asked."""
+    own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
+    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint)
+
+
 def _name_of(document: Mapping[str, Any]) -> str | None:
     """Return which of a policy's releases a bundle is of."""
     asked = document.get("question")
     return asked if isinstance(asked, str) else None
-
-
-def _attacker(model: QueryModel, released: Release) -> dict[str, float]:
-    return {
-        "undefended": undefended_attack_accuracy(model),
-        "at_most": attack_accuracy_upper_bound(model, released.mechanism),
-    }

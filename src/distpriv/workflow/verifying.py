@@ -1,31 +1,87 @@
-"""Whether what a bundle promises holds, recomputed from the bundle alone."""
+"""Whether what a bundle promises holds: everything that follows from it is computed again and compared.
 
+A forger may edit every file of a bundle. So nothing is believed because it is written down: scenarios, pairs and
+records follow from the policy, δ from moments, noise and draws, every word of a certificate from its numbers, tables
+and figures from values. What is left, since no bundle can show it, is in `NOT_CHECKED`, by name.
+"""
+
+import math
 import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from distpriv.errors import DistprivError
-from distpriv.framework.target import PrivacyTarget
+from distpriv.framework.queries import Query
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.description import model_from_dict
+from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_from_dict
-from distpriv.releasing.joint import WIDER
-from distpriv.workflow.bundle import read_release
-from distpriv.workflow.recomputing import Claim, recomputed
+from distpriv.noise.laws import NoiseLaw
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.releasing.ledger import Ledger
+from distpriv.workflow.assumption_checks import ADAPTIVE, assumptions_problem, independent_questions, may_say
+from distpriv.workflow.attackers import figures
+from distpriv.workflow.bundle import release_document
+from distpriv.workflow.bundle_files import Files, audit_problem, files_beside, files_problem
+from distpriv.workflow.bundled_policy import policy_in_release
+from distpriv.workflow.display import display_values
+from distpriv.workflow.ledger_checks import LedgerBook, ledger_problem
+from distpriv.workflow.model_checks import (
+    draws_problem,
+    joint_problem,
+    lower_bound_problem,
+    moments_problem,
+    policy_problem,
+)
+from distpriv.workflow.policy import Policy
+from distpriv.workflow.recomputing import JOINT, Claim, recomputed
+from distpriv.workflow.release_schema import RELEASE, SHARED
+from distpriv.workflow.statistics import parse_statistic
+from distpriv.workflow.strict_json import conforming
 
-__all__ = ["Check", "Verdict", "verify_bundle"]
+__all__ = ["NOT_CHECKED", "Check", "NotChecked", "Verdict", "verify_bundle"]
 
 NEAR = 1e-6
 """By which share two computations of the same δ may differ on different machines."""
 
-NOT_CHECKED = (
-    "not checked, as a bundle cannot show it: that the values are those that were drawn, that the private table was "
-    "the one meant, that the moments are those of the reference, and that coupled draws are all that were made of it, "
-    "with bets that others chose"
+
+@frozen(kw_only=True)
+class NotChecked:
+    """One thing that a bundle cannot show."""
+
+    name: str
+    what: str
+
+
+VALUES = NotChecked(name="values", what="that the values are those that were drawn")
+PRIVATE_TABLE = NotChecked(
+    name="private table", what="that the private table was the one meant, with its rows as assumed"
 )
+MOMENTS = NotChecked(
+    name="moments",
+    what="that moments, steps without a declared resolution and what one record can do are those of the reference",
+)
+DRAWS = NotChecked(
+    name="draws",
+    what="that coupled draws are all that were made, of the reference, with bets and a seed that others chose",
+)
+EARLIER = NotChecked(name="earlier releases", what="that earlier releases asked what is written and had that noise")
+CHAIN = NotChecked(
+    name="ledger", what="that the ledger holds this release at this position and time: give --ledger URL"
+)
+REPORT = NotChecked(name="report.html", what="what report.html says: it is the file that was written, if digests fit")
+ATTACKS = NotChecked(name="attacks", what="that the attacks in audit.json came out as written")
+ALONE = NotChecked(name="other files", what="the other files of the bundle, as release.json was given by itself")
+INSTALLED = NotChecked(name="versions", what="that these versions of distpriv and its libraries were used")
+
+NOT_CHECKED = (VALUES, PRIVATE_TABLE, MOMENTS, DRAWS, EARLIER, CHAIN, REPORT, ATTACKS, ALONE, INSTALLED)
+"""All that may be left unchecked; a verdict has those of its bundle."""
 
 
 @frozen(kw_only=True)
@@ -43,6 +99,8 @@ class Verdict:
 
     path: str
     checks: tuple[Check, ...]
+    not_checked: tuple[NotChecked, ...] = NOT_CHECKED
+    """What the bundle cannot show."""
 
     @property
     def holds(self) -> bool:
@@ -63,111 +121,383 @@ class Verdict:
             "holds": self.holds,
             "verdict": self.sentence,
             "checks": [asdict(check) for check in self.checks],
-            "not_checked": NOT_CHECKED,
+            "not_checked": [asdict(item) for item in self.not_checked],
         }
 
     def __str__(self) -> str:
         lines = [f"  {'ok ' if check.passed else 'NO '} {check.name}: {check.found}" for check in self.checks]
-        return "\n".join([self.sentence, *lines, f"  {NOT_CHECKED}."])
+        unseen = [f"    {item.name}: {item.what}" for item in self.not_checked]
+        return "\n".join([self.sentence, *lines, "  not checked, as a bundle cannot show it:", *unseen])
 
 
-def verify_bundle(path: str | os.PathLike[str]) -> Verdict:
-    """Recompute the certificates of a release.json, and hold them against what is written in it.
+def verify_bundle(path: str | os.PathLike[str], *, ledger: str | LedgerBook | None = None) -> Verdict:
+    """Recompute everything that a release.json and the files beside it say, and compare.
+
+    Args:
+        path: the folder of a bundle, or its release.json.
+        ledger: the ledger that has the release, or its URL, to hold the bundle against.
 
     Raises:
-        InvalidInput: the file cannot be read or is no release.json.
+        InvalidInput: the file cannot be read or is no release.json of this version.
+        LedgerUnavailable: there is no such ledger.
     """
-    bundle = read_release(path)
-    checks = {
+    document = release_document(path)
+    if (problem := conforming(document, RELEASE, SHARED)) is not None:
+        wrong = Check(name="format", passed=False, found=f"it is not as a release.json is written: {problem}.")
+        return Verdict(path=str(path), checks=(wrong,))
+    opened = _Opened(document=document, files=files_beside(path, document))
+    book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
+    checks: dict[str, Callable[[_Opened], Found]] = {
         "certificate": _certificate,
         "all releases together": _joint,
         "policy": _policy,
         "intervals": _intervals,
+        "format": lambda _: (True, "every key is there, once, and of its type."),
+        "model": _model,
+        "moments": _moments,
+        "attacker": _attacker,
+        "shown": _shown,
+        "questions": _questions,
     }
-    return Verdict(path=str(path), checks=tuple(_checked(name, check, bundle) for name, check in checks.items()))
+    if opened.files is not None:
+        checks["files"] = _files
+        if "audit.json" in opened.files.contents:
+            checks["audit"] = _audit
+    if book is not None:
+        checks["ledger"] = lambda bundle: _ledger(bundle, book)
+    return Verdict(
+        path=str(path),
+        checks=tuple(_checked(name, check, opened) for name, check in checks.items()),
+        not_checked=_unseen(opened, ledger=book is not None),
+    )
 
 
-def _checked(name: str, check: Callable[[Mapping[str, Any]], tuple[bool, str]], bundle: Mapping[str, Any]) -> Check:
+Found = tuple[bool, str]
+
+
+@frozen(kw_only=True, slots=False)
+class _Opened:
+    """What a bundle holds, each part made when it is first looked at."""
+
+    document: Mapping[str, Any]
+    files: Files | None
+
+    @cached_property
+    def policy(self) -> Policy:
+        return policy_in_release(self.document["policy"])
+
+    @cached_property
+    def model(self) -> QueryModel:
+        return model_from_dict(self.document["evidence"]["model"])
+
+    @cached_property
+    def noise(self) -> NoiseLaw:
+        return noise_from_dict(self.document["noise"])
+
+    @cached_property
+    def own(self) -> Certificate:
+        return Certificate.from_dict(self.document["certificate"])
+
+    @cached_property
+    def together(self) -> Certificate | None:
+        written = self.document["joint_certificate"]
+        return None if written is None else Certificate.from_dict(written)
+
+    @cached_property
+    def whole(self) -> QueryModel | None:
+        """The model of all releases; none for a first one."""
+        joint = self.document["evidence"]["joint"]
+        return None if joint is None else model_from_dict(joint["model"])
+
+    @cached_property
+    def noises(self) -> tuple[NoiseLaw, ...]:
+        joint = self.document["evidence"]["joint"]
+        return (self.noise,) if joint is None else tuple(noise_from_dict(law) for law in joint["noises"])
+
+    @cached_property
+    def query(self) -> Query:
+        """The policy's statistics, in the order of the moments."""
+        asked = dict(self.policy.query().statistics)
+        return Query([(name, asked[name]) for name in self.model.names])
+
+    def drawn(self, key: str) -> Drawn | None:
+        written = self.document["evidence"]["drawn"][key]
+        return None if written is None else Drawn.from_dict(written)
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What is promised about this release."""
+        return Claim(
+            mechanism=self.document["mechanism"],
+            model=self.model,
+            noises=(self.noise,),
+            written=self.own,
+            drawn=self.drawn("release"),
+        )
+
+
+def _checked(name: str, check: Callable[[_Opened], Found], opened: _Opened) -> Check:
     """Run one check; what cannot be computed does not hold."""
     try:
-        passed, found = check(bundle)
+        passed, found = check(opened)
     except DistprivError as refusal:
         passed, found = False, f"the {name} cannot be recomputed: {refusal}"
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ArithmeticError) as failure:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as failure:
         passed, found = False, f"the {name} cannot be recomputed: {failure!r} in what the bundle holds."
-    return Check(name=name, passed=passed, found=found)
+    return Check(name=name, passed=passed, found=" ".join(found.split()))
 
 
-def _certificate(bundle: Mapping[str, Any]) -> tuple[bool, str]:
-    evidence, written = bundle["evidence"], Certificate.from_dict(bundle["certificate"])
-    model, noise = model_from_dict(evidence["model"]), noise_from_dict(bundle["noise"])
-    if list(model.names) != bundle["statistics"]:
+def _certificate(opened: _Opened) -> Found:
+    document = opened.document
+    if list(opened.model.names) != document["statistics"]:
         return False, "the moments are of other statistics than the release."
-    claim = Claim(
-        mechanism=bundle["mechanism"], model=model, noises=(noise,), written=written, drawn=_drawn(evidence, "release")
-    )
-    wider = any(WIDER in assumption.statement for assumption in written.assumptions)
-    return _compared(written, recomputed(claim), exact=not wider and bundle["mechanism"] != "optimal_unimodal")
+    if document["mechanism"] not in {candidate.name for candidate in CANDIDATES}:
+        return False, f"there is no mechanism {document['mechanism']!r}."
+    total = opened.policy.ledger.total
+    return _compared(opened.claim, document["certificate"], may_say(opened.claim, document["position"], total))
 
 
-def _joint(bundle: Mapping[str, Any]) -> tuple[bool, str]:
-    if bundle["joint_certificate"] is None:
+def _joint(opened: _Opened) -> Found:
+    document, written = opened.document, opened.together
+    if written is None:
         return True, "nothing is said about other releases, as no ledger was used."
-    evidence, written = bundle["evidence"], Certificate.from_dict(bundle["joint_certificate"])
-    own, drawn = Certificate.from_dict(bundle["certificate"]), _drawn(evidence, "joint")
-    if evidence["joint"] is None:
-        if bundle["position"] != 1:
-            return False, "the moments of the releases before this one are missing."
-        if own.epsilon > written.target.epsilon or own.delta > written.target.delta or own.delta > written.delta:
+    joint, position = document["evidence"]["joint"], document["position"]
+    if joint is None and position != 1:
+        return False, "the moments of the releases before this one are missing."
+    if joint is None and _is_own(opened, written):
+        if not written.holds:
             return False, "the release alone exceeds what all releases together may cost."
         return True, "this is the first release, and alone it stays within the total."
-    noises = tuple(noise_from_dict(law) for law in evidence["joint"]["noises"])
-    if noises[-1] != noise_from_dict(bundle["noise"]) or len(noises) != bundle["position"]:
+    if joint is not None and (opened.noises[-1] != opened.noise or len(opened.noises) != position):
         return False, "the noise that was certified together is not the noise of this release."
-    model = model_from_dict(evidence["joint"]["model"])
-    claim = Claim(mechanism="joint", model=model, noises=noises, written=written, drawn=drawn)
-    return _compared(written, recomputed(claim), exact=True)
+    if joint is not None and len(joint["asked"]) != position:
+        return False, "the bundle does not say what each of the releases asked."
+    model = opened.model if opened.whole is None else opened.whole
+    claim = Claim(mechanism=JOINT, model=model, noises=opened.noises, written=written, drawn=opened.drawn("joint"))
+    said = [independent_questions(position - 1)] if document["questions"] == "assumed" else []
+    return _compared(claim, document["joint_certificate"], said)
 
 
-def _drawn(evidence: Mapping[str, Any], key: str) -> Drawn | None:
-    return None if evidence["drawn"][key] is None else Drawn.from_dict(evidence["drawn"][key])
+def _is_own(opened: _Opened, written: Certificate) -> bool:
+    """Tell whether what is said of all releases is what is said of this one, held against the total."""
+    own = evolve(opened.own, target=written.target)
+    drawn = opened.document["evidence"]["drawn"]
+    held = opened.document["joint_certificate"]["holds"] == own.holds
+    return own == written and held and drawn["joint"] == drawn["release"]
 
 
-def _compared(written: Certificate, found: Certificate, *, exact: bool) -> tuple[bool, str]:
-    """Hold a recomputed certificate against the written one; with wider noise than it was made for it may be better."""
-    what = f"δ is {found.delta:.6g} at ε = {found.epsilon:g}, and {written.target.delta:g} is allowed"
-    if not found.holds:
+def _compared(claim: Claim, document: Mapping[str, Any], beside: list[Any]) -> Found:
+    """Hold a recomputed certificate against the written one, word by word."""
+    written, found = claim.written, recomputed(claim)
+    now, made = found.now, found.made
+    what = f"δ is {now.delta:.6g} at ε = {now.epsilon:g}, and {written.target.delta:g} is allowed"
+    if not now.holds:
         return False, f"recomputed from the bundle, {what}."
-    if not written.holds:
-        return False, f"the bundle itself says that δ = {written.delta:.6g} exceeds its target."
-    if TRUST[found.trust] < TRUST[written.trust]:
-        return False, f"recomputed it holds at trust {found.trust!r} only, and {written.trust!r} is written."
-    if found.epsilon > written.epsilon * (1 + NEAR) or found.delta > written.delta * (1 + NEAR):
+    if not written.holds or document["holds"] != written.holds or written.contradicted != made.contradicted:
+        return False, f"the bundle itself does not say that δ = {written.delta:.6g} meets its target."
+    if now.trust != written.trust or TRUST[made.trust] < TRUST[written.trust]:
+        return False, f"recomputed it holds at trust {now.trust!r}, and {written.trust!r} is written."
+    if not math.isclose(written.epsilon, made.epsilon, rel_tol=NEAR**2):
+        return False, f"the bundle says ε = {written.epsilon:g}, and recomputed {what}."
+    if now.delta > written.delta * (1 + NEAR) or found.least > written.delta * (1 + NEAR):
         return False, f"the bundle says δ = {written.delta:.6g}, and recomputed {what}."
-    if exact and found.delta < written.delta * (1 - NEAR):
+    if found.most < written.delta * (1 - NEAR):
         return False, f"the bundle says δ = {written.delta:.6g}, which its own moments and noise contradict: {what}."
+    if made.theorem != written.theorem:
+        return False, f"it follows from {made.theorem}, and {written.theorem!r:.80} is written."
+    problem = assumptions_problem(claim, made.assumptions, beside)
+    if problem is not None:
+        return False, f"what it rests on is not what is written: {problem}."
     return True, f"{what}; trust {written.trust!r}."
 
 
-def _policy(bundle: Mapping[str, Any]) -> tuple[bool, str]:
-    policy, certificate, joint = bundle["policy"], bundle["certificate"], bundle["joint_certificate"]
-    asked = {key: policy["privacy"][key] for key in ("epsilon", "delta")}
-    if PrivacyTarget(**certificate["target"]) != PrivacyTarget(**asked):
+def _policy(opened: _Opened) -> Found:
+    document, policy, joint = opened.document, opened.policy, opened.together
+    if opened.own.target != policy.target:
         return False, "the certificate is held against another target than the policy's."
-    if joint is not None and PrivacyTarget(**joint["target"]) != PrivacyTarget(**policy["ledger"]):
+    if joint is not None and joint.target != policy.ledger.total:
         return False, "the joint certificate is held against another total than the policy's."
-    if set(policy["release"]["statistics"]) != set(bundle["values"]):
+    names = list(policy.query().names)
+    if any(list(document[key]) != names for key in ("values", "intervals", "display")):
         return False, "the released numbers are not the statistics of the policy."
-    if TRUST[certificate["trust"]] < TRUST[policy["privacy"]["trust"]]:
-        return False, f"the certificate is at trust {certificate['trust']!r}, less than the policy asks for."
-    return True, "targets, trust and statistics are those of the policy."
+    if TRUST[opened.own.trust] < TRUST[policy.trust]:
+        return False, f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for."
+    if document["dataset"] != policy.dataset:
+        return False, "the release is of another dataset than the policy's."
+    return True, "dataset, targets, trust and statistics are those of the policy."
 
 
-def _intervals(bundle: Mapping[str, Any]) -> tuple[bool, str]:
-    noise = noise_from_dict(bundle["noise"])
-    for name, half in zip(bundle["statistics"], noise.half_widths.tolist(), strict=True):
-        value, (low, high) = float(bundle["values"][name]), bundle["intervals"][name]
+def _intervals(opened: _Opened) -> Found:
+    document = opened.document
+    for name, half in zip(document["statistics"], opened.noise.half_widths.tolist(), strict=True):
+        value, (low, high) = float(document["values"][name]), document["intervals"][name]
         room = 1e-9 * max(1.0, abs(value), half) + NEAR * half
         if abs(low - (value - half)) > room or abs(high - (value + half)) > room:
             return False, f"the interval of {name!r} is not the one that its value and the noise make."
     return True, "every interval is the released value and what 95 % of the noise stay within."
+
+
+def _model(opened: _Opened) -> Found:
+    problem = policy_problem(opened.policy, opened.model)
+    if problem is None and opened.whole is not None:
+        problem = joint_problem(opened.model, opened.whole, opened.noises)
+    asked = (opened.document["evidence"]["joint"] or {}).get("asked")
+    if problem is None and asked is not None and asked[-1] != _texts(opened):
+        problem = "what this release asked is something else than the policy's statistics"
+    problem = problem or _reading_problem(opened) or _reference_problem(opened)
+    if problem is not None:
+        return False, f"{problem}."
+    return True, "scenarios, pairs, shares, records and statistics are those of the policy."
+
+
+def _texts(opened: _Opened) -> dict[str, str]:
+    texts = opened.document["policy"]["release"]["statistics"]
+    return {name: texts[name] for name in opened.model.names}
+
+
+def _reading_problem(opened: _Opened) -> str | None:
+    """Return in what the reading of rows does not fit the statistics and what one record can do, if in anything."""
+    reading = opened.document["evidence"]["reading"]
+    if reading is None:
+        return None
+    if [row["statistic"] for row in reading] != list(opened.model.names):
+        return "the reading of rows is that of other statistics"
+    for row, reach, (name, statistic) in zip(
+        reading, opened.model.record_sensitivities.tolist(), opened.query.statistics, strict=True
+    ):
+        low, high, moved = row["low"], row["high"], getattr(statistic, "record_sensitivity", None)
+        if low is None or high is None or moved is None:
+            continue
+        if not low <= high or not math.isclose(moved(opened.policy.records, low, high), reach, rel_tol=NEAR):
+            return f"rows of {name!r} are read between other ends than the moments have"
+    return None
+
+
+def _reference_problem(opened: _Opened) -> str | None:
+    reference = opened.document["evidence"]["reference"]
+    if reference is not None and list(reference) != list(opened.model.distributions):
+        return "the digests of the reference are those of other scenarios"
+    return None
+
+
+def _moments(opened: _Opened) -> Found:
+    document = opened.document
+    problem = moments_problem(opened.model, [statistic for _, statistic in opened.query.statistics])
+    problem = problem or lower_bound_problem(opened.model, opened.noise, opened.own, opened.query)
+    drawn = opened.drawn("release")
+    if problem is None and drawn is not None:
+        problem = draws_problem(opened.model, drawn)
+    if problem is None and opened.whole is not None and opened.together is not None:
+        asked = document["evidence"]["joint"]["asked"]
+        statistics = [
+            statistic
+            for texts, noise in zip(asked, opened.noises, strict=True)
+            for statistic in (
+                [None] * noise.dimension if texts is None else [parse_statistic(text) for text in texts.values()]
+            )
+        ]
+        if len(statistics) != opened.whole.dimension:
+            return False, "the bundle does not say of every number what was asked."
+        problem = moments_problem(opened.whole, statistics)
+        known = [statistic for statistic in statistics if statistic is not None]
+        query = Query(list(zip(opened.whole.names, known, strict=True))) if len(known) == len(statistics) else None
+        noise = Claim(
+            mechanism=JOINT, model=opened.whole, noises=opened.noises, written=opened.together, drawn=None
+        ).noise
+        problem = problem or lower_bound_problem(opened.whole, noise, opened.together, query)
+    if problem is not None:
+        return False, f"{problem}."
+    return True, "steps, lattices and moments can be those of the statistics, and do not rule the certificate out."
+
+
+def _attacker(opened: _Opened) -> Found:
+    mechanism = AdditiveMechanism(
+        name=opened.document["mechanism"], statistics=opened.model.names, noise=opened.noise, certificate=opened.own
+    )
+    found = figures(opened.model, mechanism, opened.whole, opened.noises, opened.together)
+    for key, written in opened.document["attacker"].items():
+        if not math.isclose(written, found[key], rel_tol=NEAR):
+            return False, f"an attacker is right {found[key]:.4%} of the time ({key}), and {written:.4%} is written."
+    return True, f"an attacker is right at most {found['together']:.1%} of the time, all releases so far together."
+
+
+def _shown(opened: _Opened) -> Found:
+    """Check what is shown of a release: rounded numbers, when it was made, its number in the ledger."""
+    document = opened.document
+    if document["display"] != display_values(document["values"], opened.policy.query(), opened.policy.records):
+        return False, "the numbers for people are not the released ones, rounded."
+    if any(type(shown) is not type(document["display"][name]) for name, shown in _displayed(opened).items()):
+        return False, "the numbers for people are not the released ones, rounded."
+    try:
+        time = datetime.fromisoformat(document["time"])
+    except ValueError:
+        return False, f"{document['time']!r:.60} is no time."
+    if time.utcoffset() != timedelta(0) or time.astimezone(UTC).isoformat(timespec="seconds") != document["time"]:
+        return False, f"{document['time']!r:.60} is no time in UTC."
+    if document["ledger"] is not None and document["ledger"]["number"] < document["position"]:
+        return False, "the ledger cannot have fewer entries than releases of one dataset."
+    return True, "displayed numbers are the released ones, and the time is one."
+
+
+def _displayed(opened: _Opened) -> Mapping[str, float]:
+    return display_values(opened.document["values"], opened.policy.query(), opened.policy.records)
+
+
+def _questions(opened: _Opened) -> Found:
+    """Check how the joint certificate is said to be safe against questions that depend on answers."""
+    document, joint = opened.document, opened.together
+    said = document["questions"]
+    assumed = joint is not None and any(assumption.statement == ADAPTIVE for assumption in joint.assumptions)
+    fits = {
+        "alone": joint is None and document["ledger"] is None,
+        "first": joint is not None and document["position"] == 1 and not assumed,
+        "assumed": joint is not None and document["position"] > 1 and assumed,
+    }
+    if not fits.get(said, False):
+        return False, f"the certificates do not say that questions are {said!r}."
+    return True, {
+        "alone": "no ledger was used, so nothing is promised about other releases.",
+        "first": "this was the first question, so it depends on no answer.",
+        "assumed": "it is assumed, and said, that questions do not depend on earlier answers.",
+    }[said]
+
+
+def _files(opened: _Opened) -> Found:
+    assert opened.files is not None
+    problem = files_problem(opened.files, opened.document)
+    if problem is not None:
+        return False, f"{problem}."
+    return True, f"{', '.join(sorted(opened.files.contents))} were written with this release, and say what it says."
+
+
+def _audit(opened: _Opened) -> Found:
+    assert opened.files is not None
+    problem = audit_problem(opened.files.contents["audit.json"], opened.document, opened.model)
+    if problem is not None:
+        return False, f"the audit does not fit: {problem}."
+    return True, "audit.json says what its own numbers say, of this release."
+
+
+def _ledger(opened: _Opened, book: LedgerBook) -> Found:
+    problem = ledger_problem(opened.document, book)
+    if problem is not None:
+        return False, f"the ledger contradicts the bundle: {problem}."
+    return True, "its chain is unbroken and holds this release, with these numbers and this total."
+
+
+def _unseen(opened: _Opened, *, ledger: bool) -> tuple[NotChecked, ...]:
+    """Return what this bundle cannot show."""
+    evidence, files = opened.document["evidence"], opened.files
+    applies = {
+        VALUES: not ledger,
+        PRIVATE_TABLE: True,
+        MOMENTS: True,
+        DRAWS: any(drawn is not None for drawn in evidence["drawn"].values()),
+        EARLIER: evidence["joint"] is not None,
+        CHAIN: not ledger,
+        REPORT: files is not None,
+        ATTACKS: files is not None and "audit.json" in files.contents,
+        ALONE: files is None,
+        INSTALLED: True,
+    }
+    return tuple(item for item in NOT_CHECKED if applies[item])

@@ -5,11 +5,13 @@ from typing import Any
 __all__ = [
     "AT_LEAST_0",
     "COUNT",
+    "DIGEST",
     "NUMBER",
     "SHARE",
     "TEXT",
     "TIME",
     "TRUTH",
+    "VERSION",
     "Schema",
     "by_name",
     "ends",
@@ -29,6 +31,8 @@ TRUTH: Schema = {"type": "boolean"}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 AT_LEAST_0: Schema = {"type": "number", "minimum": 0}
 TIME: Schema = {"type": "string", "format": "date-time"}
+DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+VERSION: Schema = {"type": "string", "pattern": "^[0-9]+([.][0-9]+)*((a|b|rc|[.]post|[.]dev)[0-9]+)*([+][a-z0-9.]+)?$"}
 
 
 def said(what: str, schema: Schema) -> Schema:

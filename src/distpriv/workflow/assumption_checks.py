@@ -1,0 +1,100 @@
+"""Whether a certificate says all that it rests on, and nothing else."""
+
+from collections.abc import Iterable, Sequence
+
+from attrs import evolve
+
+from distpriv import mechanisms
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import WIDER as MORE
+from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.mechanisms.hypotheses import equal_means
+from distpriv.modelling.sensitivity import mean_shifts
+from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.releasing.joint import WIDER
+from distpriv.workflow.recomputing import JOINT, Claim
+from distpriv.workflow.words import same_assumption
+
+__all__ = ["ADAPTIVE", "assumptions_problem", "independent_questions", "may_say"]
+
+ADAPTIVE = "what is asked does not depend on earlier answers"
+
+NEAR = 1e-6
+
+
+def may_say(claim: Claim, position: int, total: PrivacyTarget) -> list[Assumption]:
+    """Return what a mechanism may say beyond what the recomputed certificate rests on."""
+    said = [
+        Assumption(
+            statement=f"variances are {more:g} of themselves wider than the theorem has them",
+            status="proved",
+            evidence="room for the error of computing δ",
+        )
+        for more in MORE
+    ]
+    if claim.times is not None:
+        widened = Assumption(
+            statement=f"noise is {claim.times} {WIDER}",
+            status="proved",
+            evidence=f"so that all releases, {position - 1} of them earlier, hold epsilon = {total.epsilon:g}, "
+            f"delta = {total.delta:g} together",
+        )
+        said.append(widened)
+    if not mean_shifts(claim.model).any():
+        said.append(equal_means())
+    if claim.mechanism == "no_noise":
+        bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
+        said.append(bare.certificate.assumptions[0])
+    return said
+
+
+def independent_questions(earlier: int) -> Assumption:
+    """Return what is assumed of questions that were neither declared nor asked first."""
+    return Assumption(
+        statement=ADAPTIVE,
+        status="assumed",
+        evidence=f"{earlier} earlier releases; a question chosen by their answers is not covered",
+    )
+
+
+def assumptions_problem(claim: Claim, found: Iterable[Assumption], beside: Sequence[Assumption]) -> str | None:
+    """Return which assumption of a certificate is missing, made up or put differently, if one is.
+
+    Args:
+        claim: the certificate, and what it rests on.
+        found: what it rests on, recomputed, in order.
+        beside: what else may be said, once each.
+    """
+    waiting, allowed = list(found), list(beside)
+    for written in claim.written.assumptions:
+        if waiting and _same(claim, written, waiting[0]):
+            waiting.pop(0)
+        elif (extra := next((one for one in allowed if same_assumption(written, one)), None)) is not None:
+            allowed.remove(extra)
+        else:
+            return f"{written.statement!r} ({written.status}) is not what it rests on"
+    return f"it rests on {waiting[0].statement!r}, and does not say so" if waiting else None
+
+
+def _same(claim: Claim, written: Assumption, found: Assumption) -> bool:
+    """Tell whether two assumptions are the same; of pairs that are equally bad either may be called the worst."""
+    (one, first), (other, second) = (_without_pair(claim, assumption) for assumption in (written, found))
+    if not same_assumption(one, other) or (first is None) != (second is None):
+        return False
+    if first is None or second is None or first == second:
+        return True
+    noise = claim.noise
+    if (claim.mechanism != JOINT and claim.times is not None) or not isinstance(noise, GaussianNoise | NoNoise):
+        return True
+    deltas = pair_deltas(claim.model, [first, second], noise, claim.within.epsilon)
+    return bool(deltas[0] >= deltas[1] * (1 - NEAR))
+
+
+def _without_pair(claim: Claim, assumption: Assumption) -> tuple[Assumption, Pair | None]:
+    for pair in claim.model.protected_pairs:
+        ending = f"worst for {pair[0]} against {pair[1]}"
+        if assumption.evidence.endswith(ending):
+            return evolve(assumption, evidence=assumption.evidence.removesuffix(ending)), pair
+    return assumption, None

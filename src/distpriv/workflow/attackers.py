@@ -1,0 +1,54 @@
+"""How often the best attacker is right: the figures that a bundle leads with, and that `verify` computes again."""
+
+from collections.abc import Sequence
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound, undefended_attack_accuracy
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import NoiseLaw
+from distpriv.releasing.release import Release
+from distpriv.releasing.stack import stacked
+
+__all__ = ["attacker_figures", "figures"]
+
+
+def attacker_figures(model: QueryModel, release: Release) -> dict[str, float]:
+    """Return how often the best attacker is right: without noise, about this release, and about all so far."""
+    past = () if release.rest is None else release.rest.past
+    laws = [*(earlier.noise for earlier in past), release.mechanism.noise]
+    whole = release.rest.stack(model) if release.rest is not None and past else None
+    return figures(model, release.mechanism, whole, laws, release.joint)
+
+
+def figures(
+    model: QueryModel,
+    mechanism: AdditiveMechanism,
+    whole: QueryModel | None,
+    noises: Sequence[NoiseLaw],
+    joint: Certificate | None,
+) -> dict[str, float]:
+    """Return the same from models, noise and certificates.
+
+    Args:
+        model: the model of this release.
+        mechanism: its noise and certificate.
+        whole: the model of all releases so far; none for a first one.
+        noises: their noise.
+        joint: their certificate.
+    """
+    alone = attack_accuracy_upper_bound(model, mechanism)
+    together = alone if whole is None or joint is None else _together(whole, noises, joint)
+    return {"undefended": undefended_attack_accuracy(model), "at_most": alone, "together": max(alone, together)}
+
+
+def _together(whole: QueryModel, noises: Sequence[NoiseLaw], joint: Certificate) -> float:
+    """Return what is known of an attacker who sees all releases: by the model of all, or by the certificate alone."""
+    try:
+        noise = stacked(noises)
+    except InvalidInput:  # noise that is not certified together by a model
+        return PrivacyTarget(epsilon=joint.epsilon, delta=joint.delta).attack_accuracy_ceiling
+    every = AdditiveMechanism(name="all releases", statistics=whole.names, noise=noise, certificate=joint)
+    return attack_accuracy_upper_bound(whole, every)

@@ -1,0 +1,286 @@
+r"""Whether the moments in a bundle can be those of its policy's statistics, and whether they rule a certificate out.
+
+Moments cannot be computed again without the reference. But scenarios, pairs and records follow from the policy, a count
+has a step of 1, means of shares lie on a line, one record cannot move less than all moves add up to, and draws are on
+average at least as long as the mean shift (Jensen).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from distpriv.distances.gaussian import gaussian_delta
+from distpriv.framework.arrays import Floats
+from distpriv.framework.queries import Quantile, Query, RowMean, Statistic, Variance
+from distpriv.framework.secrets import Pair, ShareScenario, protect
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.drawn import Drawn
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.workflow.policy import Policy
+
+__all__ = ["draws_problem", "joint_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
+
+SAME = 1e-9
+"""By which share numbers may differ that are the same but for rounding."""
+
+NEAR = 1e-6
+"""By which share of their deviations moments may differ that were computed in two ways."""
+
+UNLIKELY = 6.0
+"""How many standard errors a sampled number may be off."""
+
+SKEWED = 0.07
+r"""How far the distribution function of a sum is from the normal one, over its skewness: :math:`1/(6\sqrt{2π})`."""
+
+
+def policy_problem(policy: Policy, model: QueryModel) -> str | None:
+    """Return in what a model differs from the policy it is said to be of, if in anything."""
+    return next(_against_policy(policy, model), None)
+
+
+def _against_policy(policy: Policy, model: QueryModel) -> Iterator[str]:
+    asked, made, options = policy.query(), model.provenance, policy.options
+    if set(model.names) != set(asked.names):
+        yield "the moments are of other statistics than the policy's"
+    derived = protect(policy.secrets(), policy.records)
+    if list(model.distributions) != list(derived.scenarios):
+        yield "the scenarios of the moments are not those that the policy protects"
+    if model.protected_pairs != derived.pairs:
+        yield "the protected pairs are not those of the policy"
+    for name, scenario in derived.scenarios.items():
+        found = model.scenarios.get(name)
+        if isinstance(scenario, ShareScenario) != isinstance(found, ShareScenario) or (
+            isinstance(scenario, ShareScenario) and scenario != found
+        ):
+            yield f"scenario {name!r} is another one in the policy"
+    if (made.records, made.replacement, made.missing) != (policy.records, options.replacement, options.missing):
+        yield "records, replacement or missing values are others in the policy than in the moments"
+    in_order = model.names == asked.names
+    exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
+    if made.method != ("exact moments" if exact else "sampling"):
+        yield f"the policy does not give moments by {made.method!r}"
+    if made.draws != (None if exact else options.draws) or (exact and made.pools):
+        yield "the moments are of another number of draws than the policy's"
+
+
+def moments_problem(model: QueryModel, statistics: Sequence[Statistic | None]) -> str | None:
+    """Return why moments cannot be those of statistics, if they cannot; of some it may not be known what they are."""
+    return next(_of_statistics(model, statistics), None)
+
+
+def _of_statistics(model: QueryModel, statistics: Sequence[Statistic | None]) -> Iterator[str]:
+    records = model.provenance.records or 1
+    for number, (name, statistic) in enumerate(zip(model.names, statistics, strict=True)):
+        if isinstance(statistic, RowMean | Variance | Quantile):
+            yield from _steps(model, number, name, statistic, records)
+        if isinstance(statistic, RowMean):
+            yield from _moves(model, number, name, statistic, records)
+    exact = model.provenance.method == "exact moments"
+    if any((law.lattice is not None) != exact for law in model.distributions.values()):
+        yield "a scenario's lattice is missing, or there where moments are sampled"
+    if exact:
+        yield from _off_line(model)
+    if all(isinstance(statistic, RowMean | Variance | Quantile) for statistic in statistics):
+        if not np.isfinite(model.record_sensitivities).all():
+            yield "nothing is said of how much one record can move a statistic"
+
+
+def _steps(
+    model: QueryModel, number: int, name: str, statistic: RowMean | Variance | Quantile, records: int
+) -> Iterator[str]:
+    """Say where a step is smaller than the definition has it, or is not what the lattices are made of."""
+    counted = isinstance(statistic, RowMean) and statistic.predicate
+    least = statistic.step(records, 1.0 if counted else statistic.resolution or 0.0)
+    step = float(model.steps[number])
+    if step < least * (1 - SAME) or (counted and step > least * (1 + SAME)):
+        yield f"{name!r} comes in steps of {least:g} by its definition, and {step:g} is written"
+        return
+    rows = [law.lattice[number] for law in model.distributions.values() if law.lattice is not None]
+    fits = [_in_steps(row, step) for row in rows] if step > 0 else []
+    # A step that is declared may be coarser than that of the rows, which all scenarios of one predicate share.
+    alike = [fit or (not counted and _several(row, rows)) for row, fit in zip(rows, fits, strict=False)]
+    if not all(alike) or (fits and step > least * (1 + SAME) and not any(fits)):
+        yield f"the lattice of {name!r} is not made of its steps of {step:g}"
+
+
+def _several(row: Floats, rows: Sequence[Floats]) -> bool:
+    return sum(np.array_equal(row, other) for other in rows) > 1
+
+
+def _in_steps(row: Floats, step: float) -> bool:
+    return bool((np.abs(row / step - np.round(row / step)) <= NEAR * np.maximum(1.0, np.abs(row / step))).all())
+
+
+def _moves(model: QueryModel, number: int, name: str, statistic: RowMean, records: int) -> Iterator[str]:
+    """Say where a statistic moves or varies more than its records can make it."""
+    reach = float(model.record_sensitivities[number])
+    if statistic.predicate and reach not in (0.0, statistic.record_sensitivity(records, 0.0, 1.0)):
+        yield f"one record moves {name!r} by the step of a count, and {reach:g} is written"
+    if statistic.bounds is not None:
+        declared = statistic.record_sensitivity(records, *statistic.bounds)
+        if not math.isclose(reach, declared, rel_tol=SAME):
+            yield f"the bounds of {name!r} let one record move it by {declared:g}, and {reach:g} is written"
+    means = {scenario: float(law.mean[number]) for scenario, law in model.distributions.items()}
+    spread = {scenario: float(law.covariance[number, number]) for scenario, law in model.distributions.items()}
+    if any(variance > records * reach**2 / 4 * (1 + 0.1 * _sampled(model) + NEAR) for variance in spread.values()):
+        yield f"{name!r} varies more than {records} records that move it by {reach:g} can make it"
+    for first, second in model.protected_pairs:
+        error = UNLIKELY * math.sqrt((spread[first] + spread[second]) / (model.provenance.draws or math.inf))
+        most = _swapped(model, (first, second), records) * reach * (1 + NEAR) + error
+        if abs(means[first] - means[second]) > most + SAME * abs(means[first]):
+            yield f"the means of {name!r} are farther apart than the records that differ can move it"
+
+
+def _sampled(model: QueryModel) -> bool:
+    return model.provenance.method != "exact moments"
+
+
+def _swapped(model: QueryModel, pair: Pair, records: int) -> int:
+    one, other = (model.scenarios.get(name) for name in pair)
+    if isinstance(one, ShareScenario) and isinstance(other, ShareScenario) and one.predicate == other.predicate:
+        return abs(one.positives - other.positives)
+    return records
+
+
+def _off_line(model: QueryModel) -> Iterator[str]:
+    """Say where exact means of shares are not on a line: each is so many rows of one kind and the rest of another."""
+    shares: dict[str, list[tuple[int, Floats]]] = {}
+    for name, scenario in model.scenarios.items():
+        if isinstance(scenario, ShareScenario):
+            shares.setdefault(scenario.predicate, []).append((scenario.positives, model.distributions[name].mean))
+    for predicate, found in shares.items():
+        (low, start), (high, end) = (edge(found, key=lambda pair: pair[0]) for edge in (min, max))
+        for positives, mean in found:
+            there = start + (end - start) * ((positives - low) / max(high - low, 1))
+            if (np.abs(mean - there) > NEAR * (np.abs(start - end) + SAME * np.abs(start)) + SAME * np.abs(mean)).any():
+                yield f"the means at shares of {predicate} are not on a line, as those of drawn rows are"
+
+
+def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw]) -> str | None:
+    """Return in what the model of all releases differs from this release's own, the last of them, if in anything."""
+    return next(_against_own(model, whole, noises), None)
+
+
+def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw]) -> Iterator[str]:
+    sizes = [noise.dimension for noise in noises]
+    if sum(sizes) != whole.dimension or sizes[-1] != model.dimension:
+        yield "the joint moments are of another number of statistics than the releases have"
+        return
+    numbers = [number for number, size in enumerate(sizes, start=1) for _ in range(size)]
+    if any(not name.startswith(f"{number}. ") for number, name in zip(numbers, whole.names, strict=True)):
+        yield "the joint moments do not name the statistics of the releases one after the other"
+    if whole.names[-sizes[-1] :] != tuple(f"{len(noises)}. {name}" for name in model.names):
+        yield "the last statistics of the joint moments are not those of this release"
+    one, other = model.provenance, whole.provenance
+    if (one.records, one.replacement, one.missing) != (other.records, other.replacement, other.missing):
+        yield "the joint moments are of other records than this release"
+    if (model.protected_pairs, model.scenarios.keys()) != (whole.protected_pairs, whole.scenarios.keys()):
+        yield "the joint moments protect other pairs than this release"
+        return
+    if any(
+        isinstance(scenario, ShareScenario) and whole.scenarios[name] != scenario
+        for name, scenario in model.scenarios.items()
+    ):
+        yield "the joint moments are of other scenarios than this release"
+    last = slice(whole.dimension - model.dimension, None)
+    for ours, theirs in ((model.steps, whole.steps), (model.record_sensitivities, whole.record_sensitivities)):
+        if not np.allclose(ours, theirs[last], rtol=SAME, atol=0):
+            yield "steps or sensitivities of this release are others among all releases"
+    for name, law in model.distributions.items():
+        joint = whole.distributions[name]
+        if not _same_moments(law.mean, law.covariance, joint.mean[last], joint.covariance[last, last], other.draws):
+            yield f"the moments of this release are others among all releases, in scenario {name!r}"
+
+
+def _same_moments(mean: Floats, covariance: Floats, found: Floats, spread: Floats, draws: int | None) -> bool:
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    share = NEAR if draws is None else 3 * UNLIKELY / math.sqrt(draws)
+    means = np.abs(mean - found) <= share * deviations + SAME * np.abs(mean)
+    return bool(means.all() and (np.abs(covariance - spread) <= share * np.outer(deviations, deviations)).all())
+
+
+def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
+    """Return that draws are shorter on average than the mean shifts, if they are: no coupling can have that."""
+    noise = drawn.noise
+    if drawn.measure == "delta" or not isinstance(noise, GaussianNoise | LaplaceNoise):
+        return None
+    longest = 0.0
+    for rounds in drawn.by_law():
+        values = np.concatenate([law.values for law in rounds])
+        counts = np.concatenate([law.counts for law in rounds])
+        mean = float(counts @ values / counts.sum())
+        error = math.sqrt(float(counts @ (values - mean) ** 2)) / counts.sum() if math.isfinite(mean) else 0.0
+        longest = max(longest, mean + UNLIKELY * error)
+    for pair in model.protected_pairs:
+        moved = np.abs(noise.axes.T @ model.mean_shift(pair)) - _sampling_error(model, pair, noise.axes)
+        moved = np.maximum(moved, 0.0)
+        if isinstance(noise, GaussianNoise):
+            length = float(np.sqrt(np.sum(moved**2 / noise.variances)))
+        else:
+            length = float(np.sum(moved / noise.scales))
+        if drawn.scale * length > longest * (1 + NEAR):
+            return (
+                f"the mean shift of {pair[0]} against {pair[1]} is {drawn.scale * length:.4g} units of the draws long, "
+                f"and they are {longest:.4g} on average"
+            )
+    return None
+
+
+def _sampling_error(model: QueryModel, pair: Pair, axes: Floats) -> Floats:
+    if model.provenance.draws is None:
+        return np.zeros(axes.shape[1])
+    both = sum(model.distributions[name].covariance for name in pair)
+    return np.asarray(UNLIKELY * np.sqrt(np.maximum(np.diag(axes.T @ both @ axes), 0.0) / model.provenance.draws))
+
+
+def lower_bound_problem(model: QueryModel, noise: NoiseLaw, written: Certificate, query: Query | None) -> str | None:
+    """Return that moments rule a certificate out, if they do, whatever it rests on.
+
+    An attacker looks at one direction, in which the means are far apart, and at one side of a threshold in it. For sums
+    of rows none of which counts for much the answer is nearly normal, off by no more than its skewness allows; for all
+    others it is bounded by its variance alone (Cantelli).
+    """
+    means = query is not None and query.has_exact_moments and np.isfinite(model.record_sensitivities).all()
+    for pair in model.protected_pairs:
+        least = _least_delta(model, pair, noise, written.epsilon, normal=bool(means))
+        if least > written.delta * 1.1 + SAME:
+            return (
+                f"by the moments alone, whoever looks for {pair[0]} against {pair[1]} has δ = {least:.3g} at ε = "
+                f"{written.epsilon:g}, and {written.delta:.3g} is written"
+            )
+    return None
+
+
+def _least_delta(model: QueryModel, pair: Pair, noise: NoiseLaw, epsilon: float, *, normal: bool) -> float:
+    first, second = (model.distributions[name].covariance for name in pair)
+    shift, added = model.mean_shift(pair), noise.covariance
+    units = np.sqrt(np.maximum(np.diag(first + second + added), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    pooled = ((first + second) / 2 + added) / np.outer(units, units)
+    direction = np.linalg.lstsq(pooled, shift / units, rcond=1e-12)[0] / units
+    gap = abs(float(direction @ shift))
+    spread = [max(0.0, float(direction @ (own + added) @ direction)) for own in (first, second)]
+    if _sampled(model) and model.provenance.draws:
+        error = UNLIKELY / math.sqrt(model.provenance.draws)
+        gap, spread = max(0.0, gap - error * math.sqrt(sum(spread))), [one * (1 + 3 * error) for one in spread]
+    widest = max(spread)
+    if gap == 0 or widest == 0:
+        return 0.0
+    found = _cantelli(gap, spread[0], spread[1], epsilon)
+    if normal and isinstance(noise, GaussianNoise | NoNoise):
+        own = max(float(direction @ covariance @ direction) for covariance in (first, second))
+        skewness = float(np.abs(direction) @ model.record_sensitivities) * own / min(spread) ** 1.5
+        slack = SKEWED * (1 + math.exp(min(epsilon, 700.0))) * skewness
+        found = max(found, gaussian_delta(epsilon, gap / math.sqrt(widest)) - slack)
+    return found
+
+
+def _cantelli(gap: float, first: float, second: float, epsilon: float) -> float:
+    """Return the δ that two laws with these variances have at least, their means so far apart."""
+    below = gap * np.linspace(0.0, 1.0, 101)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missed = np.nan_to_num(first / (first + below**2), nan=1.0)
+        wrong = np.nan_to_num(second / (second + (gap - below) ** 2), nan=1.0)
+    return max(0.0, float((1 - missed - math.exp(min(epsilon, 700.0)) * wrong).max()))

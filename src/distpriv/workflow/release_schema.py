@@ -1,0 +1,227 @@
+"""What release.json and audit.json hold, key by key: `verify` reads by it, and docs/reference/schemas is made from it."""
+
+from typing import get_args
+
+from distpriv.guarantees.certificate import Status, Trust
+from distpriv.guarantees.drawn import Measure
+from distpriv.workflow.schema_words import (
+    AT_LEAST_0,
+    COUNT,
+    DIGEST,
+    NUMBER,
+    SHARE,
+    TEXT,
+    TIME,
+    TRUTH,
+    VERSION,
+    Schema,
+    by_name,
+    ends,
+    maybe,
+    said,
+    shared,
+    some,
+    table,
+)
+
+__all__ = [
+    "AUDIT",
+    "FORMAT",
+    "INTERVALS",
+    "LIBRARIES",
+    "NAMED_VALUES",
+    "PRINTED_RELEASE",
+    "QUESTIONS",
+    "RELEASE",
+    "SHARED",
+    "STATISTICS",
+    "TARGET",
+]
+
+FORMAT = "distpriv release 2"
+"""What release.json begins with."""
+
+LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
+"""Whose versions a bundle tells."""
+
+QUESTIONS = ("alone", "first", "declared", "assumed", "immune")
+"""How a joint certificate is safe against questions that depend on answers."""
+
+MATRIX = some(some(NUMBER))
+TARGET = table(epsilon=AT_LEAST_0, delta=SHARE)
+NAMED_VALUES = said("The released numbers, as they were drawn.", by_name(NUMBER))
+INTERVALS = said("For each number, where the true one is with a probability of 95 %.", by_name(ends(NUMBER)))
+STATISTICS = said("Names, in order.", some(TEXT))
+
+SHARED: dict[str, Schema] = {
+    "certificate": said(
+        "What is promised, held against a target.",
+        table(
+            target=TARGET,
+            epsilon=AT_LEAST_0,
+            delta=AT_LEAST_0,
+            holds=TRUTH,
+            trust={"enum": list(get_args(Trust))},
+            theorem=TEXT,
+            assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
+            contradicted=TRUTH,
+        ),
+    ),
+    "noise": said(
+        "A law of noise; axes are rows.",
+        {
+            "oneOf": [
+                table(law={"const": "gaussian"}, axes=MATRIX, variances=some(AT_LEAST_0)),
+                table(law={"const": "laplace"}, axes=MATRIX, scales=some(AT_LEAST_0)),
+                table(law={"const": "unimodal"}, axes=MATRIX, edges=some(NUMBER), masses=some(AT_LEAST_0)),
+                table(law={"const": "sum"}, parts=some(shared("noise"))),
+                table(law={"const": "none"}, dimension=COUNT),
+            ]
+        },
+    ),
+    "model": said(
+        "The moments of the statistics in every scenario.",
+        table(
+            method=TEXT,
+            records=maybe(COUNT),
+            replacement=TRUTH,
+            missing=TEXT,
+            draws=maybe(COUNT),
+            pools=said("Which samples stand for strata, where not all rows are held.", some(TEXT)),
+            statistics=STATISTICS,
+            steps=some(AT_LEAST_0),
+            record_sensitivities=some(maybe(AT_LEAST_0)),
+            scenarios=by_name(
+                table(
+                    share=maybe(TEXT),
+                    positives=maybe(COUNT),
+                    mean=some(NUMBER),
+                    covariance=MATRIX,
+                    lattice=maybe(MATRIX),
+                )
+            ),
+            protected_pairs=some(ends(TEXT)),
+        ),
+    ),
+    "drawn": said(
+        "Histograms of coupled draws that a certificate rests on; null where it rests on moments.",
+        maybe(
+            table(
+                measure={"enum": list(get_args(Measure))},
+                noise=shared("noise"),
+                scale=AT_LEAST_0,
+                epsilon=AT_LEAST_0,
+                limit=AT_LEAST_0,
+                failure=SHARE,
+                rounds=COUNT,
+                laws=some(
+                    table(
+                        zero=COUNT, infinite=COUNT, gaps=some({"type": "integer"}), counts=some(COUNT), bet=AT_LEAST_0
+                    )
+                ),
+            )
+        ),
+    ),
+    "measures": said(
+        "What an attack achieves on releases that it has not seen.",
+        table(accuracy=SHARE, interval=ends(SHARE), auc=SHARE, tpr_at_1_percent_fpr=SHARE),
+    ),
+}
+
+WRITTEN_POLICY = table(
+    data=table(reference=maybe(TEXT), id=TEXT),
+    release=table(records=COUNT, statistics=by_name(TEXT)),
+    protect=some({"type": "object"}),
+    privacy=table(
+        epsilon=AT_LEAST_0,
+        delta=SHARE,
+        trust={"enum": list(get_args(Trust))},
+        weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
+    ),
+    ledger=TARGET,
+    model=table(
+        method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
+    ),
+)
+
+PRINTED_RELEASE: dict[str, Schema] = {
+    "format": {"const": FORMAT},
+    "distpriv": said("The version that released.", VERSION),
+    "dataset": TEXT,
+    "position": said("The number of this release among all of the dataset.", {"type": "integer", "minimum": 1}),
+    "time": said("When it was written down, in UTC.", TIME),
+    "values": NAMED_VALUES,
+    "intervals": INTERVALS,
+    "mechanism": TEXT,
+    "noise": shared("noise"),
+    "certificate": shared("certificate"),
+    "joint_certificate": said(
+        "What is promised about all releases so far; null where no ledger was used.", maybe(shared("certificate"))
+    ),
+    "ledger": said(
+        "Which ledger has it, under which number, and the digest of its chain there; null where none was used.",
+        maybe(table(id=TEXT, number={"type": "integer", "minimum": 1}, head=DIGEST)),
+    ),
+    "questions": said(
+        "How the joint certificate is safe against questions that depend on answers.", {"enum": list(QUESTIONS)}
+    ),
+    "display": said("The same numbers for people.", by_name(NUMBER)),
+    "statistics": STATISTICS,
+    "attacker": said(
+        "How often the best attacker is right: without noise, at most about this release, and at most about all "
+        "releases so far together.",
+        table(undefended=SHARE, at_most=SHARE, together=SHARE),
+    ),
+    "policy": said("With every default filled in, and nothing private.", WRITTEN_POLICY),
+    "versions": said("Of Python and the libraries.", table(python=VERSION, **dict.fromkeys(LIBRARIES, VERSION))),
+    "manifest": said("The SHA-256 of every other file of the bundle.", by_name(DIGEST)),
+}
+
+EVIDENCE = said(
+    "What verify needs.",
+    table(
+        model=shared("model"),
+        joint=maybe(
+            table(
+                model=shared("model"),
+                noises=said("Of every release, the first one first.", some(shared("noise"))),
+                asked=said("What every release asked; null where that has no text.", some(maybe(by_name(TEXT)))),
+            )
+        ),
+        drawn=table(release=shared("drawn"), joint=shared("drawn")),
+        reading=said(
+            "How a row of the private table is read: clipped to these ends, and what is missing is `otherwise`.",
+            maybe(some(table(statistic=TEXT, low=maybe(NUMBER), high=maybe(NUMBER), otherwise=maybe(NUMBER)))),
+        ),
+        reference=said("A digest of the content of every scenario's table.", maybe(by_name(DIGEST))),
+    ),
+)
+
+RELEASE = table(**PRINTED_RELEASE, evidence=EVIDENCE)
+
+AUDIT = table(
+    mechanism=TEXT,
+    pair=ends(TEXT),
+    epsilon=AT_LEAST_0,
+    delta=SHARE,
+    certificate_holds=TRUTH,
+    attack_accuracy_ceiling=SHARE,
+    modelled_accuracy=maybe(SHARE),
+    attacks=some(
+        table(
+            name=TEXT,
+            defended=shared("measures"),
+            undefended=shared("measures"),
+            accuracy_lower_bound=SHARE,
+            epsilon_lower_bound=AT_LEAST_0,
+        )
+    ),
+    confidence=SHARE,
+    shadows=COUNT,
+    releases=COUNT,
+    seed=COUNT,
+    populations=TEXT,
+    failed=TRUTH,
+    verdict=TEXT,
+    epsilon_lower_bound=AT_LEAST_0,
+)

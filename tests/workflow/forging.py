@@ -1,0 +1,78 @@
+"""Real bundles to forge, and ways to do it: a forger can edit every file, and the digests in release.json too."""
+
+import copy
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from tests.workflow.small import only, write_policy, write_tables
+
+from distpriv.errors import DistprivError
+from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.verifying import verify_bundle
+
+Document = dict[str, Any]
+Change = Callable[[Document], None]
+
+AGE = 'age = "mean(age, resolution = 1)"\n'
+NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
+SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+
+
+def make_bundles(folder: Path, adult: pa.Table) -> dict[str, Path]:
+    """Release four times: alone, after another release, by coupled draws, and under attack."""
+    made = {}
+    for kind in ("alone", "joint", "coupled", "audited"):
+        place = folder / kind
+        place.mkdir()
+        write_tables(place, adult)
+        made[kind] = _release(kind, place)
+    return made
+
+
+def _release(kind: str, place: Path) -> Path:
+    with only("coupled_gaussian" if kind == "coupled" else "certified_gaussian"):
+        if kind == "joint":
+            total = ("epsilon = 2.0\ndelta = 0.02\n", "")
+            release_policy(str(write_policy(place, total, (AGE, ""))), place / "first")
+            return release_policy(str(write_policy(place, total, (NEVER, ""))), place / "out").folder
+        edits = (SAMPLING,) if kind == "coupled" else ()
+        audit = 1000 if kind == "audited" else None
+        return release_policy(str(write_policy(place, *edits)), place / "out", audit=audit).folder
+
+
+def read(bundle: Path) -> Document:
+    """Return what its release.json holds."""
+    found: Document = json.loads((bundle / "release.json").read_text(encoding="utf-8"))
+    return found
+
+
+def forged(bundle: Path, to: Path, change: Change | None = None, files: Mapping[str, str | None] | None = None) -> Path:
+    """Copy a bundle with its release.json changed, files put in or taken away, and all digests made to fit."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(bundle, to)
+    document = read(bundle)
+    for name, text in (files or {}).items():
+        if text is None:
+            (to / name).unlink()
+            document["manifest"].pop(name, None)
+        else:
+            (to / name).write_text(text, encoding="utf-8")
+            document["manifest"][name] = hashlib.sha256(text.encode()).hexdigest()
+    if change is not None:
+        document = copy.deepcopy(document)
+        change(document)
+    (to / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    return to
+
+
+def accepted(bundle: Path) -> bool:
+    """Tell whether `verify` says that a bundle holds; what it cannot read it does not accept."""
+    try:
+        return verify_bundle(bundle).holds
+    except DistprivError:
+        return False
