@@ -14,6 +14,7 @@ from tests.workflow.wrong_policies import WRONG, WRONG_FOR_ADULT
 
 from distpriv import errors
 from distpriv.cli.app import exit_code, main
+from distpriv.releasing.ledger import Ledger
 
 
 @frozen
@@ -147,6 +148,7 @@ def test_a_wrong_policy_is_one_line_exit_code_2_and_no_file(
     (tmp_path / "adult.parquet").symlink_to(adult_file)
     text = WRONG.get(name) or WRONG_FOR_ADULT.get(name, "")
     (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}")
     before = sorted(tmp_path.iterdir())
     for command in (["plan", "--json"], ["release", "--out", str(tmp_path / "out")]):
         ended = run(command[0], tmp_path / "policy.toml", *command[1:])

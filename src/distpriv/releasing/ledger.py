@@ -181,7 +181,14 @@ class Ledger:
         return self._read().chain.datasets
 
     def histories(self) -> tuple[History, ...]:
-        """Return the histories of all datasets; of a ledger of version 1 too, by the ids that it has."""
+        """Return the histories of all datasets; of a ledger of version 1 too, by the ids that it has.
+
+        >>> import distpriv as dp
+        >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
+        >>> entry = ledger.look(ledger.history("ward"), dp.PrivacyTarget(epsilon=1, delta=0.001), "mean age")
+        >>> [(history.dataset, history.looks) for history in ledger.histories()]
+        [('ward', 1)]
+        """
         with self._transaction("be read", writes=False) as connection:
             old = version_1.read_version_1(connection) if self._version(connection) == 1 else None
         if old is not None:
@@ -191,24 +198,49 @@ class Ledger:
 
     @property
     def version(self) -> int:
-        """The version of its tables; one that is not 2 must be migrated before anything can be released."""
+        """The version of its tables; one that is not 2 must be migrated before anything can be released.
+
+        >>> import distpriv as dp
+        >>> dp.Ledger.create("sqlite:///ledger.db").version
+        2
+        """
         with self._transaction("be read", writes=False) as connection:
             return self._version(connection)
 
     @property
     def id(self) -> str:
-        """The random name that it was given when it was made."""
+        """The random name that it was given when it was made.
+
+        >>> import distpriv as dp
+        >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
+        >>> len(ledger.id), ledger.history("ward").ledger == ledger.id
+        (32, True)
+        """
         return self._read().chain.ledger
 
     @property
     def head(self) -> str | None:
-        """The digest of the newest entry; none before the first one."""
+        """The digest of the newest entry; none before the first one.
+
+        >>> import distpriv as dp
+        >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
+        >>> print(ledger.head)
+        None
+        >>> entry = ledger.look(ledger.history("ward"), dp.PrivacyTarget(epsilon=1, delta=0.001), "mean age")
+        >>> ledger.head == entry.digest
+        True
+        """
         chain = self._read().chain
         return chain.head if chain.entries else None
 
     @property
     def key(self) -> bytes:
-        """32 random bytes that nobody who sees a release may see; beside an SQLite ledger, else in the environment."""
+        """32 random bytes that nobody who sees a release may see; beside an SQLite ledger, else in the environment.
+
+        >>> import distpriv as dp
+        >>> len(dp.Ledger.create("sqlite:///ledger.db").key)
+        32
+        """
         found = self._read()
         if self._beside is None:
             key = _key_of_server()
@@ -242,6 +274,12 @@ class Ledger:
         Raises:
             InvalidInput: the dataset has a release or a declaration already.
             LedgerChanged: it was given one since the history was read.
+
+        >>> import distpriv as dp
+        >>> ledger, total = dp.Ledger.create("sqlite:///ledger.db"), dp.PrivacyTarget(epsilon=1, delta=0.001)
+        >>> entry = ledger.declare(ledger.history("ward"), total, {"questions": ["mean(age)", "mean(hours)"]})
+        >>> ledger.history("ward").declaration == entry
+        True
         """
         if history.entries or history.declaration:
             has = "a release" if history.entries else "a declaration"
@@ -284,6 +322,11 @@ class Ledger:
         Raises:
             InvalidInput: it is of the present version, or an id needs another name.
             LedgerUnavailable: something in it cannot be read; it is left as it is.
+
+        >>> import distpriv as dp
+        >>> dp.Ledger.create("sqlite:///ledger.db").migrate()
+        Traceback (most recent call last):
+        distpriv.errors.InvalidInput: the ledger sqlite:///ledger.db is of version 2: there is nothing to migrate.
         """
         key = secrets.token_bytes(32) if self._beside else _key_of_server()
         with self._transaction("be migrated", writes=True) as connection:

@@ -86,8 +86,8 @@ class History:
     (PrivacyTarget(epsilon=1.0, delta=0.001), 1, 2)
     >>> history.answer_to("mean age") == entry, history.answer_to("mean hours")
     (True, None)
-    >>> history.looks, history.head == entry.digest
-    (1, True)
+    >>> history.looks, history.looks_without_release, history.head == entry.digest
+    (1, 0, True)
     """
 
     dataset: str

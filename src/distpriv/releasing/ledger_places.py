@@ -16,7 +16,7 @@ _WRITE = "write 'sqlite:///ledger.db', or the URL of a server"
 _TRUE, _FALSE = {"true", "yes", "on", "y", "t", "1"}, {"false", "no", "off", "n", "f", "0"}
 _MODES = {"ro", "rw", "rwc"}
 _OF_A_URI, _OF_THE_DRIVER = {"mode", "cache"}, {"uri", "timeout", "check_same_thread", "cached_statements"}
-_HARMLESS = re.compile(r"[\w./\\ +-]{0,100}")
+_HARMLESS = re.compile(r"[\w./\\ +-]{0,500}")
 
 
 def checked_url(text: object) -> sql.URL:

@@ -1,5 +1,6 @@
 """What has been looked at and released of a dataset: the ledger, made, migrated, listed and opened for a policy."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -115,6 +116,8 @@ def _address(where: str) -> tuple[str | None, Policy | None]:
     """Return the URL that was given, or that of the policy that was."""
     if "://" in where:
         return where, None
+    if shown_url(where) != where and not os.path.exists(where):
+        raise InvalidSource("what was given is neither the path of a policy nor the URL of a ledger: check it.")
     policy = read_policy(where)
     return policy.ledger.url, policy
 
