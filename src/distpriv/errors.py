@@ -325,8 +325,7 @@ class MissingValues(InvalidSource):
     >>> dp.model(dp.datasets.adult(complete=False), query, secret, records=100)
     Traceback (most recent call last):
     distpriv.errors.MissingValues: the pyarrow table has nulls or NaN in column 'occupation' (2,809 of 48,842 rows):
-    mend them, or leave those rows out of the reference with missing='drop' (the private table keeps all of its
-    rows).
+    mend them, or leave those rows out with missing='drop', which leaves out none of the private table's.
     """
 
 

@@ -96,7 +96,7 @@ def _with_another_within(rows: Any) -> Any:
     return sorted(rows, key=lambda row: row + 2)
 
 
-def masked(mask: list[int]) -> Any:
+def masked(mask: list[bool]) -> Any:
     return np.ma.MaskedArray([1.0, 2.0], mask=mask)
 
 
@@ -119,7 +119,7 @@ KNOWN: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "methods of what is built in": (lambda: holding("ab".join), lambda: holding("ba".join)),
     "functions within": (lambda: _with_function_within, lambda: _with_another_within),
     "lists of a kind of their own": (lambda: holding(Weights([1])), lambda: holding(Weights([2]))),
-    "arrays of a kind of their own": (lambda: holding(masked([0, 1])), lambda: holding(masked([1, 0]))),
+    "arrays of a kind of their own": (lambda: holding(masked([False, True])), lambda: holding(masked([True, False]))),
     "choices": (lambda: holding(Choice.ONE), lambda: holding(Choice.TWO)),
     "cached functions": (lambda: functools.lru_cache(holding(1)), lambda: functools.lru_cache(holding(2))),
 }

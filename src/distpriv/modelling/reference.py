@@ -254,8 +254,8 @@ class ReferenceTable:
         columns = _counted({label: found[label] for label in self.select.column_tests}, counts["n"])
         if columns:
             raise MissingValues(
-                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave those rows out of the "
-                "reference with missing='drop' (the private table keeps all of its rows)."
+                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave those rows out with "
+                "missing='drop', which leaves out none of the private table's."
             )
         values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
         raise MissingValues(

@@ -195,7 +195,7 @@ class _Description:
         return ["object", self.of(kind), state, self._reduced(value) if foreign else None]
 
     def _reduced(self, value: Any) -> list[Any]:
-        reduce = copyreg.dispatch_table.get(type(value), lambda held: held.__reduce_ex__(4))
+        reduce: Callable[[Any], Any] = copyreg.dispatch_table.get(type(value), lambda held: held.__reduce_ex__(4))
         try:
             reduced = reduce(value)
         except Exception:  # whatever it is, nothing tells the object's value

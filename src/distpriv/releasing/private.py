@@ -28,7 +28,14 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.queries import FunctionOfRows
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.fingerprint import agree, fingerprint
-from distpriv.releasing.readings import Readings, reading_assumption, reading_words, readings, readings_of
+from distpriv.releasing.readings import (
+    FunctionReading,
+    Readings,
+    reading_assumption,
+    reading_words,
+    readings,
+    readings_of,
+)
 
 __all__ = ["PrivateAnswer", "look_at", "reading_assumption", "reading_words", "readings", "require_source"]
 
@@ -156,13 +163,13 @@ def _statistics(how: Readings, table: TotalTable) -> Floats:
     """Evaluate every statistic on the rows as they are read; functions see them in random order."""
     order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
     shuffled = {name: column.read(table.columns[name]).take(order) for name, column in how.columns.items()}
-    numbers, medians = iter(how.numbers), iter(how.otherwise)
+    numbers, functions = iter(how.numbers), iter(how.functions)
     released: list[Floats] = []
     for _, statistic in how.query.statistics:
         if isinstance(statistic, FunctionOfRows):
-            otherwise = np.array([next(medians) for _ in range(statistic.size)])
+            each = [next(functions) for _ in range(statistic.size)]
             columns = {name: shuffled[name].to_numpy().copy() for name in statistic.columns}
-            released.append(_called(statistic, columns, otherwise))
+            released.append(_called(statistic, columns, each))
             continue
         row = next(numbers)
         value = statistic.evaluate(row.read(table.values(row.expression)))
@@ -171,14 +178,15 @@ def _statistics(how: Readings, table: TotalTable) -> Floats:
     return np.concatenate(released)
 
 
-def _called(statistic: FunctionOfRows, columns: Mapping[str, Any], otherwise: Floats) -> Floats:
-    """Call the user's function, and return the model's medians for what it does not return."""
+def _called(statistic: FunctionOfRows, columns: Mapping[str, Any], each: list[FunctionReading]) -> Floats:
+    """Call the user's function; what it returns is held to what it returned in the model."""
+    low, high, otherwise = np.array([[read.low, read.high, read.otherwise] for read in each]).T
     try:
         with np.errstate(all="ignore"):
             value = np.asarray(statistic.callable(columns), dtype=np.float64).reshape(statistic.size)
-    except (Exception, SystemExit):
-        return otherwise
-    return np.where(np.isfinite(value) & (np.abs(value) < LARGEST), value, otherwise)
+    except (Exception, SystemExit):  # whether a function fails on these rows must not be told
+        return np.asarray(otherwise)
+    return np.clip(np.where(np.isfinite(value), value, otherwise), low, high)
 
 
 def _usable(value: Floats) -> bool:

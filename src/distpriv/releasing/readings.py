@@ -21,7 +21,16 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["ColumnReading", "Readings", "RowReading", "reading_assumption", "reading_words", "readings", "readings_of"]
+__all__ = [
+    "ColumnReading",
+    "FunctionReading",
+    "Readings",
+    "RowReading",
+    "reading_assumption",
+    "reading_words",
+    "readings",
+    "readings_of",
+]
 
 
 @frozen(kw_only=True)
@@ -67,6 +76,20 @@ class ColumnReading:
 
 
 @frozen(kw_only=True)
+class FunctionReading:
+    """How a number that a function returns is read.
+
+    It is held to the range of the values that it had in the model, and as much again on either side: rows that the
+    reference does not have could make a function return anything, and noise hides only what the model has shown.
+    """
+
+    low: float
+    high: float
+    otherwise: float
+    """The median, for a function that fails or returns something else than finite numbers."""
+
+
+@frozen(kw_only=True)
 class Readings:
     """How every row is read, for all statistics of a model."""
 
@@ -76,8 +99,8 @@ class Readings:
     """Of the statistics that are SQL, in order."""
     columns: Mapping[str, ColumnReading]
     """Of the columns that functions see."""
-    otherwise: Floats
-    """What a function's number counts as where the function has none: the median of its values in the model."""
+    functions: tuple[FunctionReading, ...]
+    """Of the numbers that functions return, in order."""
     types: pa.Schema
     """The columns that the query needs, with the types of the reference table."""
     secrets: tuple[str, ...]
@@ -101,7 +124,7 @@ def readings_of(model: QueryModel) -> Readings:
         records=records,
         numbers=_row_readings(query, tables),
         columns={name: _column_reading(name, tables) for name in functions},
-        otherwise=_medians(model, query),
+        functions=_function_readings(model, query),
         types=pa.schema([(name, _type_of(name, tables)) for name in needed]),
         secrets=tuple(
             sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
@@ -112,7 +135,7 @@ def readings_of(model: QueryModel) -> Readings:
 def readings(model: QueryModel) -> list[dict[str, Any]]:
     """Return, for every released number, between what a row is held and what it counts as if it has no value.
 
-    A function sees columns rather than values of rows; what is said of it is what its own number counts as.
+    A function sees columns rather than values of rows: what is said of it is between what its own number is held.
 
     >>> import distpriv as dp
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -120,18 +143,16 @@ def readings(model: QueryModel) -> list[dict[str, Any]]:
     [{'statistic': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}]
     """
     how = readings_of(model)
-    numbers, medians, names = iter(how.numbers), iter(how.otherwise.tolist()), iter(how.query.names)
-    listed: list[dict[str, Any]] = []
-    for _, statistic in how.query.statistics:
-        if isinstance(statistic, FunctionOfRows):
-            listed += [
-                {"statistic": next(names), "low": None, "high": None, "otherwise": next(medians)}
-                for _ in range(statistic.size)
-            ]
-            continue
-        row = next(numbers)
-        listed.append({"statistic": next(names), "low": row.low, "high": row.high, "otherwise": row.otherwise})
-    return listed
+    numbers, functions = iter(how.numbers), iter(how.functions)
+    each = [
+        next(functions) if isinstance(statistic, FunctionOfRows) else next(numbers)
+        for _, statistic in how.query.statistics
+        for _ in range(statistic.size)
+    ]
+    return [
+        {"statistic": name, "low": read.low, "high": read.high, "otherwise": read.otherwise}
+        for name, read in zip(how.query.names, each, strict=True)
+    ]
 
 
 def reading_assumption(model: QueryModel) -> Assumption:
@@ -164,7 +185,10 @@ def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
         for _ in range(statistic.size):
             entry = next(entries)
             if isinstance(statistic, FunctionOfRows):
-                said.append(f"{entry['statistic']} counts as {entry['otherwise']:.6g} where its function has no number")
+                said.append(
+                    f"{entry['statistic']} is held between {entry['low']:.6g} and {entry['high']:.6g}, and is "
+                    f"{entry['otherwise']:.6g} where its function has no number"
+                )
             elif isinstance(statistic, RowMean) and statistic.predicate:
                 said.append(f"{statistic.expression} counts as not so where a row does not tell")
             else:
@@ -207,13 +231,20 @@ def _column_reading(name: str, tables: Sequence[ReferenceTable]) -> ColumnReadin
     )
 
 
-def _medians(model: QueryModel, query: Query) -> Floats:
-    """Return the median of the model's values of every number of a function."""
+def _function_readings(model: QueryModel, query: Query) -> tuple[FunctionReading, ...]:
     points = [law.points for law in model.distributions.values() if law.points is not None]
     places = np.flatnonzero(
         [isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics for _ in range(statistic.size)]
     )
-    return np.array([np.quantile(np.concatenate([p[:, k] for p in points]), 0.5, method="lower") for k in places])
+    values = [np.concatenate([each[:, place] for each in points]) for place in places]
+    return tuple(
+        FunctionReading(
+            low=float(each.min() - np.ptp(each)),
+            high=float(each.max() + np.ptp(each)),
+            otherwise=float(np.quantile(each, 0.5, method="lower")),
+        )
+        for each in values
+    )
 
 
 def _type_of(name: str, tables: Sequence[ReferenceTable]) -> pa.DataType:
