@@ -78,12 +78,12 @@ def test_a_second_release_is_calibrated_and_a_larger_total_refused(table: pa.Tab
     tight = dp.PrivacyTarget(epsilon=1.1, delta=1.1e-3)
     plans = [planned(table, {"age": dp.mean(f"age + {k}")}) for k in range(3)]
     first = dp.release(plans[0], private(table), ledger=url, dataset="d", total=tight)
-    second = dp.release(plans[1], private(table), ledger=url, dataset="d", total=tight)
+    second = dp.release(plans[1], private(table), ledger=url, dataset="d", total=tight, adaptive="assumed")
     assert second.mechanism.noise.expected_rms > 2 * first.mechanism.noise.expected_rms
     assert second.joint is not None
     assert second.joint.holds
     with pytest.raises(BudgetSpent, match="to epsilon = "):
-        dp.release(plans[2], private(table), ledger=url, dataset="d", total=TOTAL)
+        dp.release(plans[2], private(table), ledger=url, dataset="d", total=TOTAL, adaptive="assumed")
     assert all(entry.content["joint_certificate"]["holds"] for entry in dp.Ledger.open(url).history("d").entries)
 
 
@@ -93,12 +93,12 @@ def test_a_plan_after_earlier_releases_shows_what_the_next_one_will_cost(table: 
     dp.release(planned(table, {"age": dp.mean("age")}), private(table), ledger=url, dataset="d", total=tight)
     statistics = {"age": dp.mean("age + 1")}
     model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
-    earlier = dp.earlier_releases(url, "d", model, total=tight)
+    earlier = dp.earlier_releases(url, "d", model, total=tight, adaptive="assumed")
     alone, after = (dp.plan(model, TARGET, after=past, seed=1) for past in (None, earlier))
     assert alone.chosen is not None
     assert after.chosen is not None
     assert after.chosen.error > alone.chosen.error
-    made = dp.release(after, private(table), ledger=url, dataset="d", total=tight)
+    made = dp.release(after, private(table), ledger=url, dataset="d", total=tight, adaptive="assumed")
     assert made.mechanism.noise.expected_rms == pytest.approx(after.mechanism.noise.expected_rms, rel=0.01)
 
 
@@ -154,7 +154,7 @@ def test_functions_are_released_and_repeated_but_not_joined_by_others(table: pa.
     assert dp.release(plan, private(table), ledger=url, dataset="f", total=total).values == first.values
     other = planned(table, {"age": dp.mean("age")})
     with pytest.raises(InvalidInput, match="at once"):
-        dp.release(other, private(table), ledger=url, dataset="f", total=total)
+        dp.release(other, private(table), ledger=url, dataset="f", total=total, adaptive="assumed")
 
 
 def _spread(rows: Mapping[str, Any]) -> float:
