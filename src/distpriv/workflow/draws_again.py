@@ -3,7 +3,6 @@
 import re
 from typing import Any, cast
 
-
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.mechanisms.calibration import Calibration

@@ -14,26 +14,26 @@ class LedgerEntry(Protocol):
     """One entry of the chain."""
 
     @property
-    def number(self) -> int: ...  # noqa: D102 - as in distpriv.Entry
+    def number(self) -> int: ...
     @property
-    def position(self) -> int | None: ...  # noqa: D102
+    def position(self) -> int | None: ...
     @property
-    def digest(self) -> str: ...  # noqa: D102
+    def digest(self) -> str: ...
     @property
-    def time(self) -> str: ...  # noqa: D102
+    def time(self) -> str: ...
     @property
-    def content(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def content(self) -> Mapping[str, Any]: ...
 
 
 class LedgerHistory(Protocol):
     """All releases of a dataset, from a chain that is unbroken."""
 
     @property
-    def total(self) -> PrivacyTarget | None: ...  # noqa: D102
+    def total(self) -> PrivacyTarget | None: ...
     @property
-    def entries(self) -> Sequence[Any]: ...  # noqa: D102
+    def entries(self) -> Sequence[Any]: ...
     @property
-    def ledger(self) -> str | None: ...  # noqa: D102
+    def ledger(self) -> str | None: ...
 
 
 class LedgerBook(Protocol):

@@ -146,9 +146,7 @@ def _meant(value: Any, schema: Schema) -> bool:
     return schema.get("type") != "null"
 
 
-def _in_object(
-    value: Mapping[str, Any], schema: Schema, shared: Mapping[str, Schema], path: Path
-) -> Iterator[str]:
+def _in_object(value: Mapping[str, Any], schema: Schema, shared: Mapping[str, Schema], path: Path) -> Iterator[str]:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     for key in schema.get("required", ()):
         if key not in value:
