@@ -67,7 +67,12 @@ PLAN = table(
     answered_in=said("The release that answered this before.", maybe(COUNT)),
 )
 
-VERIFY = table(holds=TRUTH, verdict=TEXT, checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)), not_checked=said("What a bundle cannot show.", some(table(name=TEXT, what=TEXT))))
+VERIFY = table(
+    holds=TRUTH,
+    verdict=TEXT,
+    checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)),
+    not_checked=said("What a bundle cannot show.", some(table(name=TEXT, what=TEXT))),
+)
 
 LEDGER = table(
     ledger=said("The ledger's own id; null where there is no ledger.", maybe(TEXT)),

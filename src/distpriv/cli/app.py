@@ -139,13 +139,16 @@ def audit(
 @app.command()
 def verify(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The release.json of a bundle, or its folder.")],
+    ledger: Annotated[
+        str | None, typer.Option(metavar="URL", help="The ledger that has the release, to hold the bundle against.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Recompute the certificates of a bundle from the bundle alone."""
+    """Recompute everything that a bundle says, from the bundle alone or against its ledger too."""
     from distpriv.cli.commands import show_verdict
     from distpriv.workflow.verifying import verify_bundle
 
-    raise typer.Exit(show_verdict(verify_bundle(file), json=json))
+    raise typer.Exit(show_verdict(verify_bundle(file, ledger=ledger), json=json))
 
 
 @app.command()

@@ -67,14 +67,17 @@ def assumptions_problem(claim: Claim, found: Iterable[Assumption], beside: Seque
         found: what it rests on, recomputed, in order.
         beside: what else may be said, once each.
     """
-    waiting, allowed = list(found), list(beside)
+    expected = list(found)
+    waiting, allowed = list(expected), list(beside)
     for written in claim.written.assumptions:
         if waiting and _same(claim, written, waiting[0]):
             waiting.pop(0)
-        elif (extra := next((one for one in allowed if same_assumption(written, one)), None)) is not None:
-            allowed.remove(extra)
-        else:
+            continue
+        extra = next((one for one in allowed if same_assumption(written, one)), None)
+        # What a mechanism says of itself comes first, and that it was widened last.
+        if extra is None or not (not waiting if WIDER in extra.statement else waiting == expected):
             return f"{written.statement!r} ({written.status}) is not what it rests on"
+        allowed.remove(extra)
     return f"it rests on {waiting[0].statement!r}, and does not say so" if waiting else None
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from distpriv.auditing.arsenal import ARSENAL
 from distpriv.auditing.audit import claim_of, modelled_accuracy
-from distpriv.auditing.measures import Measures
+from distpriv.auditing.lower_bound import proportion_lower_bound, proportion_upper_bound
+from distpriv.auditing.measures import BOUNDS_PER_ATTACK, Measures
 from distpriv.auditing.report import AttackResult, AuditReport
 from distpriv.errors import DistprivError, InvalidInput
 from distpriv.framework.target import PrivacyTarget
@@ -145,11 +147,48 @@ def _wrong_audit(
         modelled is not None and not math.isclose(modelled, report.modelled_accuracy or 0.0, rel_tol=NEAR)
     ):
         yield "its accuracy by the model is not that of the moments and the noise"
-    for attack in report.attacks:
-        for measured in (attack.defended, attack.undefended):
-            if not measured.interval[0] <= measured.accuracy <= measured.interval[1]:
-                yield "an accuracy is outside its own interval"
-        if attack.accuracy_lower_bound > report.attack_accuracy_ceiling:
-            yield "its attacks rule out what the release claims"
     if list(report.attacks) != sorted(report.attacks, key=lambda attack: -attack.accuracy):
         yield "its attacks are not in order"
+    if sorted(attack.name for attack in report.attacks) != sorted(ARSENAL):
+        yield "its attacks are not those that a release is audited with"
+    if not 0 < report.confidence < 1 or report.releases < 2:
+        yield "it has no confidence, or no releases"
+        return
+    yield from _wrong_counts(report)
+
+
+def _wrong_counts(report: AuditReport) -> Iterator[str]:
+    """Say where a share is none of so many releases, or a bound is not that of any count of them."""
+    releases, failure = report.releases, 1 - report.confidence
+    each = failure / len(report.attacks) / BOUNDS_PER_ATTACK
+    pairs = (releases - releases // 2) * (releases // 2)
+    for attack in report.attacks:
+        for found in (attack.defended, attack.undefended):
+            right = round(found.accuracy * releases)
+            ends = (
+                float(proportion_lower_bound(right, releases, failure / 2)),
+                float(proportion_upper_bound(right, releases, failure / 2)),
+            )
+            if any(not math.isclose(one, other, rel_tol=NEAR) for one, other in zip(found.interval, ends, strict=True)):
+                yield f"the interval of {attack.name!r} is not that of its accuracy on {releases} releases"
+            shares = (
+                (found.accuracy, releases),
+                (found.auc, 2 * pairs),
+                (found.tpr_at_1_percent_fpr, releases - releases // 2),
+            )
+            if any(abs(share * of - round(share * of)) > NEAR * max(1.0, 1e-6 * of) for share, of in shares):
+                yield f"what {attack.name!r} achieved is no share of {releases} releases"
+        if not _is_bound(attack.accuracy_lower_bound, releases, each):
+            yield f"no count of {releases} releases bounds the accuracy of {attack.name!r} so"
+
+
+def _is_bound(bound: float, trials: int, failure: float) -> bool:
+    """Tell whether some count of trials has this lower bound, which rises with the count."""
+    low, high = 0, trials
+    while low < high:
+        middle = (low + high) // 2
+        if float(proportion_lower_bound(middle, trials, failure)) < bound * (1 - NEAR):
+            low = middle + 1
+        else:
+            high = middle
+    return math.isclose(float(proportion_lower_bound(low, trials, failure)), bound, rel_tol=NEAR, abs_tol=0.0)

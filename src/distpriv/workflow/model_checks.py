@@ -81,6 +81,7 @@ def _of_statistics(model: QueryModel, statistics: Sequence[Statistic | None]) ->
     if any((law.lattice is not None) != exact for law in model.distributions.values()):
         yield "a scenario's lattice is missing, or there where moments are sampled"
     if exact:
+        yield from _lattices(model)
         yield from _off_line(model)
     if all(isinstance(statistic, RowMean | Variance | Quantile) for statistic in statistics):
         if not np.isfinite(model.record_sensitivities).all():
@@ -105,12 +106,33 @@ def _steps(
         yield f"the lattice of {name!r} is not made of its steps of {step:g}"
 
 
+def _lattices(model: QueryModel) -> Iterator[str]:
+    """Say where a lattice is none, or another than that of other shares of the same rows.
+
+    It has fewer vectors where a scenario takes all the rows of a kind that there are, since these then do not vary.
+    """
+    known: dict[tuple[str, int], Floats] = {}
+    for name, law in model.distributions.items():
+        if law.lattice is None:
+            continue
+        units = np.where(model.steps > 0, model.steps, 1.0)[:, np.newaxis]
+        size, scenario = law.lattice.shape[1], model.scenarios.get(name)
+        if np.linalg.matrix_rank(law.lattice / units) < size:
+            yield f"the lattice of scenario {name!r} has vectors that are no basis"
+        if isinstance(scenario, ShareScenario) and 0 < scenario.positives < scenario.records:
+            if not np.array_equal(known.setdefault((scenario.predicate, size), law.lattice), law.lattice):
+                yield f"the lattice of scenario {name!r} is another than that of other shares of the same rows"
+
+
 def _several(row: Floats, rows: Sequence[Floats]) -> bool:
     return sum(np.array_equal(row, other) for other in rows) > 1
 
 
 def _in_steps(row: Floats, step: float) -> bool:
-    return bool((np.abs(row / step - np.round(row / step)) <= NEAR * np.maximum(1.0, np.abs(row / step))).all())
+    """Tell whether all entries are whole numbers of steps; what is none of them is exactly 0."""
+    times = row / step
+    whole = np.abs(times - np.round(times)) <= NEAR * np.abs(times)
+    return bool((whole & (np.abs(times) < 2.0**53)).all())
 
 
 def _moves(model: QueryModel, number: int, name: str, statistic: RowMean, records: int) -> Iterator[str]:

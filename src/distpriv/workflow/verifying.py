@@ -12,19 +12,21 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from attrs import asdict, evolve, frozen
 
-from distpriv.errors import DistprivError
-from distpriv.framework.queries import Query
+from distpriv.errors import DistprivError, InvalidInput, InvalidModel
+from distpriv.framework.queries import Query, Statistic
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.description import model_from_dict
+from distpriv.modelling.description import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_from_dict
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.releasing.ledger import Ledger
+from distpriv.releasing.stack import stacked
 from distpriv.workflow.assumption_checks import ADAPTIVE, assumptions_problem, independent_questions, may_say
 from distpriv.workflow.attackers import figures
 from distpriv.workflow.bundle import release_document
@@ -42,7 +44,7 @@ from distpriv.workflow.model_checks import (
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.recomputing import JOINT, Claim, recomputed
 from distpriv.workflow.release_schema import RELEASE, SHARED
-from distpriv.workflow.statistics import parse_statistic
+from distpriv.workflow.statistics import parse_statistic, statistic_text
 from distpriv.workflow.strict_json import conforming
 
 __all__ = ["NOT_CHECKED", "Check", "NotChecked", "Verdict", "verify_bundle"]
@@ -188,7 +190,7 @@ class _Opened:
 
     @cached_property
     def model(self) -> QueryModel:
-        return model_from_dict(self.document["evidence"]["model"])
+        return _model_of(self.document["evidence"]["model"])
 
     @cached_property
     def noise(self) -> NoiseLaw:
@@ -207,7 +209,7 @@ class _Opened:
     def whole(self) -> QueryModel | None:
         """The model of all releases; none for a first one."""
         joint = self.document["evidence"]["joint"]
-        return None if joint is None else model_from_dict(joint["model"])
+        return None if joint is None else _model_of(joint["model"])
 
     @cached_property
     def noises(self) -> tuple[NoiseLaw, ...]:
@@ -222,7 +224,10 @@ class _Opened:
 
     def drawn(self, key: str) -> Drawn | None:
         written = self.document["evidence"]["drawn"][key]
-        return None if written is None else Drawn.from_dict(written)
+        drawn = None if written is None else Drawn.from_dict(written)
+        if drawn is not None and drawn.to_dict() != written:
+            raise InvalidInput("the draws are not as a release writes them down: give the file as it was written.")
+        return drawn
 
     @cached_property
     def claim(self) -> Claim:
@@ -236,10 +241,20 @@ class _Opened:
         )
 
 
+def _model_of(written: Mapping[str, Any]) -> QueryModel:
+    """Return a model that is written as it would be written again."""
+    model = model_from_dict(written)
+    again = model_to_dict(model)
+    if any(again[key] != written[key] for key in ("statistics", "protected_pairs", "steps", "record_sensitivities")):
+        raise InvalidModel("the model is not as a release writes what it means: give the file as it was written.")
+    return model
+
+
 def _checked(name: str, check: Callable[[_Opened], Found], opened: _Opened) -> Check:
     """Run one check; what cannot be computed does not hold."""
     try:
-        passed, found = check(opened)
+        with np.errstate(all="ignore"):  # absurd numbers are no news here, and what is no number passes no check
+            passed, found = check(opened)
     except DistprivError as refusal:
         passed, found = False, f"the {name} cannot be recomputed: {refusal}"
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as failure:
@@ -388,26 +403,35 @@ def _moments(opened: _Opened) -> Found:
     if problem is None and drawn is not None:
         problem = draws_problem(opened.model, drawn)
     if problem is None and opened.whole is not None and opened.together is not None:
-        asked = document["evidence"]["joint"]["asked"]
-        statistics = [
-            statistic
-            for texts, noise in zip(asked, opened.noises, strict=True)
-            for statistic in (
-                [None] * noise.dimension if texts is None else [parse_statistic(text) for text in texts.values()]
-            )
-        ]
-        if len(statistics) != opened.whole.dimension:
-            return False, "the bundle does not say of every number what was asked."
-        problem = moments_problem(opened.whole, statistics)
-        known = [statistic for statistic in statistics if statistic is not None]
-        query = Query(list(zip(opened.whole.names, known, strict=True))) if len(known) == len(statistics) else None
-        noise = Claim(
-            mechanism=JOINT, model=opened.whole, noises=opened.noises, written=opened.together, drawn=None
-        ).noise
-        problem = problem or lower_bound_problem(opened.whole, noise, opened.together, query)
+        problem = _joint_moments_problem(opened, opened.whole, opened.together)
     if problem is not None:
         return False, f"{problem}."
     return True, "steps, lattices and moments can be those of the statistics, and do not rule the certificate out."
+
+
+def _joint_moments_problem(opened: _Opened, whole: QueryModel, written: Certificate) -> str | None:
+    """Return why the joint moments cannot be those of what was asked, or rule the joint certificate out."""
+    asked: list[tuple[str, Statistic]] = []
+    for number, (texts, noise) in enumerate(
+        zip(opened.document["evidence"]["joint"]["asked"], opened.noises, strict=True), start=1
+    ):
+        if texts is None:  # a function, of which nothing can be said
+            return None if whole.provenance.method == "sampling" else "it is not said what an earlier release asked"
+        statistics = [(f"{number}. {name}", parse_statistic(text)) for name, text in texts.items()]
+        if [statistic_text(statistic) for _, statistic in statistics] != list(texts.values()):
+            return "an earlier question is not as a release writes what it means"
+        if len(statistics) != noise.dimension:
+            return "it is not said of every number what was asked"
+        asked += statistics
+    if whole.names != tuple(name for name, _ in asked):
+        return "the joint moments are of other statistics than were asked"
+    query = Query(asked)
+    if (whole.provenance.method == "exact moments") != query.has_exact_moments:
+        return f"what was asked does not have moments by {whole.provenance.method!r}"
+    noise = stacked(opened.noises)
+    return moments_problem(whole, [statistic for _, statistic in asked]) or lower_bound_problem(
+        whole, noise, written, query
+    )
 
 
 def _attacker(opened: _Opened) -> Found:
@@ -424,9 +448,8 @@ def _attacker(opened: _Opened) -> Found:
 def _shown(opened: _Opened) -> Found:
     """Check what is shown of a release: rounded numbers, when it was made, its number in the ledger."""
     document = opened.document
-    if document["display"] != display_values(document["values"], opened.policy.query(), opened.policy.records):
-        return False, "the numbers for people are not the released ones, rounded."
-    if any(type(shown) is not type(document["display"][name]) for name, shown in _displayed(opened).items()):
+    display = display_values(document["values"], opened.policy.query(), opened.policy.records)
+    if list(map(repr, document["display"].items())) != list(map(repr, display.items())):
         return False, "the numbers for people are not the released ones, rounded."
     try:
         time = datetime.fromisoformat(document["time"])
@@ -437,10 +460,6 @@ def _shown(opened: _Opened) -> Found:
     if document["ledger"] is not None and document["ledger"]["number"] < document["position"]:
         return False, "the ledger cannot have fewer entries than releases of one dataset."
     return True, "displayed numbers are the released ones, and the time is one."
-
-
-def _displayed(opened: _Opened) -> Mapping[str, float]:
-    return display_values(opened.document["values"], opened.policy.query(), opened.policy.records)
 
 
 def _questions(opened: _Opened) -> Found:

@@ -12,8 +12,8 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])"
 CLOSE = 0.02
 """By which share numbers may differ that are shown with two or three digits."""
 
-NOTHING = 1e-12
-"""Numbers below this are all shown as no more than a trace."""
+TRACE = 1e-9
+"""Numbers below this are shown for their size alone."""
 
 
 def same_words(one: str, other: str) -> bool:
@@ -34,10 +34,10 @@ def same_words(one: str, other: str) -> bool:
 
 def _same_number(one: str, other: str) -> bool:
     first, second = (float(text.replace(",", "")) for text in (one, other))
-    if max(abs(first), abs(second)) < NOTHING:
-        return True
-    if {"e", "."}.isdisjoint(one + other):
-        return first == second
+    if {"e", "."}.isdisjoint(one + other) or not first or not second:
+        return one == other
+    if 0 < first < TRACE and 0 < second < TRACE:
+        return abs(math.log(first / second)) <= CLOSE * abs(math.log(first)) / 2
     few = len(re.sub(r"e.*|\D", "", one).lstrip("0")) < 3  # two digits are shown of very small numbers
     return math.isclose(first, second, rel_tol=0.11 if few and "e" in one else CLOSE)
 

@@ -1,0 +1,184 @@
+"""A bundle held against the ledger that has it, and against ledgers that were rolled back, edited or exchanged."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from attrs import evolve, frozen
+from tests.workflow.forging import forged, make_bundles, read
+
+from distpriv.errors import LedgerUnavailable
+from distpriv.framework.target import PrivacyTarget
+from distpriv.releasing.ledger import Ledger
+from distpriv.workflow.verifying import verify_bundle
+
+ID = "a ledger's random id"
+
+
+@frozen(kw_only=True)
+class StandInEntry:
+    """An entry as a chain has it."""
+
+    number: int
+    dataset: str
+    position: int
+    time: str
+    content: Mapping[str, Any]
+    digest: str
+
+
+@frozen(kw_only=True)
+class StandInHistory:
+    """The releases of a dataset."""
+
+    dataset: str
+    total: PrivacyTarget | None
+    entries: tuple[StandInEntry, ...]
+    ledger: str | None = ID
+
+
+@frozen
+class Book:
+    """A ledger that answers with one history, or refuses."""
+
+    known: StandInHistory | LedgerUnavailable
+
+    def history(self, dataset: str) -> StandInHistory:
+        if isinstance(self.known, LedgerUnavailable):
+            raise self.known
+        assert dataset == self.known.dataset
+        return self.known
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> tuple[Path, StandInHistory]:
+    """A second release, and the ledger that has both."""
+    folder = tmp_path_factory.mktemp("bundles")
+    bundle = make_bundles(folder, adult)["joint"]
+    kept = Ledger.open(f"sqlite:///{bundle.parent / 'ledger.db'}").history("ward")
+    entries = tuple(
+        StandInEntry(
+            number=number + 3,
+            dataset=entry.dataset,
+            position=entry.position,
+            time=entry.time,
+            content=entry.content,
+            digest=hashlib.sha256(json.dumps([number, entry.content]).encode()).hexdigest(),
+        )
+        for number, entry in enumerate(kept.entries)
+    )
+
+    def tell(document: dict[str, Any]) -> None:
+        document["ledger"] = {"id": ID, "number": entries[1].number, "head": entries[1].digest}
+
+    history = StandInHistory(dataset="ward", total=kept.total, entries=entries)
+    return forged(bundle, folder / "told", tell), history
+
+
+def test_a_bundle_is_held_against_its_ledger(released: tuple[Path, StandInHistory]) -> None:
+    bundle, history = released
+    verdict = verify_bundle(bundle, ledger=Book(history))
+    assert verdict.holds, str(verdict)
+    assert verdict.checks[-1].name == "ledger"
+    assert not {"ledger", "values"} & {item.name for item in verdict.not_checked}
+    assert {"ledger", "values"} <= {item.name for item in verify_bundle(bundle).not_checked}
+
+
+def rolled_back(history: StandInHistory) -> StandInHistory:
+    return evolve(history, entries=history.entries[:1])
+
+
+def another(history: StandInHistory) -> StandInHistory:
+    return evolve(history, ledger="another id")
+
+
+def written_again(history: StandInHistory) -> StandInHistory:
+    return evolve(history, entries=(history.entries[0], evolve(history.entries[1], digest="0" * 64)))
+
+
+def at_another_number(history: StandInHistory) -> StandInHistory:
+    return evolve(history, entries=(history.entries[0], evolve(history.entries[1], number=9)))
+
+
+def more_to_spend(history: StandInHistory) -> StandInHistory:
+    return evolve(history, total=PrivacyTarget(epsilon=9, delta=0.5))
+
+
+def at_another_time(history: StandInHistory) -> StandInHistory:
+    return evolve(history, entries=(history.entries[0], evolve(history.entries[1], time="2020-01-01T00:00:00+00:00")))
+
+
+def edited(place: int, change: Callable[[dict[str, Any]], None]) -> Callable[[StandInHistory], StandInHistory]:
+    def edit(history: StandInHistory) -> StandInHistory:
+        content = copy.deepcopy(dict(history.entries[place].content))
+        change(content)
+        entries = list(history.entries)
+        entries[place] = evolve(entries[place], content=content)
+        return evolve(history, entries=tuple(entries))
+
+    return edit
+
+
+def _values(content: dict[str, Any]) -> None:
+    content["values"] = {name: value + 1 for name, value in content["values"].items()}
+
+
+def _noise(content: dict[str, Any]) -> None:
+    content["noise"]["variances"] = [2 * variance for variance in content["noise"]["variances"]]
+
+
+def _certificate(content: dict[str, Any]) -> None:
+    content["certificate"]["theorem"] = "another"
+
+
+def _joint(content: dict[str, Any]) -> None:
+    content["joint_certificate"]["delta"] *= 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (rolled_back, "rolled back or is another one"),
+        (another, "another ledger"),
+        (written_again, "rolled back or is another one"),
+        (at_another_number, "rolled back or is another one"),
+        (more_to_spend, "another total"),
+        (at_another_time, "another time"),
+        (edited(1, _values), "another values"),
+        (edited(1, _noise), "another noise"),
+        (edited(1, _certificate), "another certificate"),
+        (edited(1, _joint), "another joint certificate"),
+        (edited(0, _noise), "earlier releases had other noise"),
+    ],
+)
+def test_a_ledger_that_says_something_else_contradicts_the_bundle(
+    released: tuple[Path, StandInHistory], change: Callable[[StandInHistory], StandInHistory], said: str
+) -> None:
+    bundle, history = released
+    verdict = verify_bundle(bundle, ledger=Book(change(history)))
+    assert [check.name for check in verdict.checks if not check.passed] == ["ledger"]
+    assert said in verdict.sentence
+    assert "\n" not in verdict.sentence
+
+
+def test_a_broken_chain_is_told_in_its_own_words(released: tuple[Path, StandInHistory]) -> None:
+    broken = LedgerUnavailable("entry 4 of the ledger is not what its digest says: restore it from a copy.")
+    verdict = verify_bundle(released[0], ledger=Book(broken))
+    assert not verdict.holds
+    assert "entry 4 of the ledger is not what its digest says" in verdict.sentence
+
+
+def test_a_bundle_that_names_no_ledger_is_not_said_to_be_in_one(
+    released: tuple[Path, StandInHistory], tmp_path: Path
+) -> None:
+    def forget(document: dict[str, Any]) -> None:
+        document["ledger"] = None
+
+    verdict = verify_bundle(forged(released[0], tmp_path / "untold", forget), ledger=Book(released[1]))
+    assert "does not say which ledger has it" in verdict.sentence
+    assert read(released[0])["ledger"] is not None
