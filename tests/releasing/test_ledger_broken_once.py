@@ -146,6 +146,7 @@ def test_a_ledger_that_is_not_there_is_not_made_by_asking_for_it(tmp_path: Path)
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = 3; END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET content = '{}' WHERE number > 1; END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET position = 9 WHERE number = 8; END",
+        "CREATE TRIGGER t BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'no'); END",
         "CREATE TRIGGER t BEFORE UPDATE ON ledger BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER t AFTER UPDATE ON ledger BEGIN UPDATE ledger SET head = 'x'; END",
     ],
