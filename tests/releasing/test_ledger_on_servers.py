@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+def ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     monkeypatch.setattr(registry, "load", lambda name, load=registry.load: Server if name == "server" else load(name))
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     with pytest.raises(LedgerUnavailable, match="there is no ledger"):

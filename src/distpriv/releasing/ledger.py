@@ -442,7 +442,7 @@ class Ledger:
         if query_key is not None and not isinstance(query_key, str):
             raise InvalidInput(f"a query is known by a text, got {query_key!r}: give the key of the query.")
         name, now = dataset_id(history.dataset), _now()
-        tried = None
+        tried = -1
         for _ in range(MOST_TRIES):
             try:
                 with self._transaction("be written", writes=True) as connection:

@@ -65,8 +65,9 @@ def planned(policy: Policy, progress: Progress = silent) -> PlannedPolicy:
     return PlannedPolicy(policy=policy, plan=made, before=before, answered=answered)
 
 
-def until(history: History, position: int) -> History:
+def until(history: History, position: int | None) -> History:
     """Return the releases before one of them."""
+    assert position is not None  # every release has one
     return evolve(history, entries=history.entries[: position - 1])
 
 
