@@ -146,6 +146,7 @@ def test_a_ledger_that_is_not_there_is_not_made_by_asking_for_it(tmp_path: Path)
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = 3; END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET content = '{}' WHERE number > 1; END",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET position = 9 WHERE number = 8; END",
+        "CREATE TRIGGER t BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'no'); END",
         "CREATE TRIGGER t BEFORE UPDATE ON ledger BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER t AFTER UPDATE ON ledger BEGIN UPDATE ledger SET head = 'x'; END",
     ],
@@ -154,11 +155,12 @@ def test_a_trigger_that_drops_or_changes_an_entry_is_noticed_before_anything_is_
     edit(file, trigger)
     ledger = Ledger.open(url(file))
     before = ledger.history("new")
-    for write in (
+    writes: list[Callable[[], object]] = [
         lambda: ledger.append(before, TOTAL, "key", {"values": {"age": 1.5}}),
         lambda: ledger.declare(before, TOTAL, {"questions": ["age"]}),
         lambda: ledger.look(before, TOTAL, "key"),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(LedgerUnavailable, match="nothing was released"):
             write()
     assert ledger.history("new") == before
@@ -364,9 +366,10 @@ def test_one_name_is_one_dataset_however_it_is_written(file: Path) -> None:
     ],
 )
 def test_what_only_looks_like_a_name_is_refused(file: Path, name: object) -> None:
-    for use in (dataset_id, Ledger.open(url(file)).history):
-        with pytest.raises(InvalidInput, match="hospital-2026"):
-            use(name)  # type: ignore[operator]
+    with pytest.raises(InvalidInput, match="hospital-2026"):
+        dataset_id(name)
+    with pytest.raises(InvalidInput, match="hospital-2026"):
+        Ledger.open(url(file)).history(name)  # type: ignore[arg-type]
 
 
 # What was claimed: nothing of a password is shown. What broke it: every message that quotes an address.

@@ -94,6 +94,13 @@ def test_a_migration_that_is_interrupted_has_done_nothing(file: Path) -> None:
     assert ledger.datasets() == ("clinic-2026", "ward")
 
 
+def test_an_empty_ledger_of_version_1_becomes_an_empty_one(file: Path) -> None:
+    edit(file, "DELETE FROM releases", "DELETE FROM datasets")
+    ledger = Ledger.open(f"sqlite:///{file}")
+    ledger.migrate()
+    assert (ledger.version, ledger.datasets()) == (2, ())
+
+
 def test_two_ids_that_become_one_are_refused_until_one_of_them_is_renamed(file: Path) -> None:
     edit(file, "INSERT INTO datasets VALUES ('WARD', '{\"epsilon\": 9.0, \"delta\": 0.02}')")
     ledger = Ledger.open(f"sqlite:///{file}")

@@ -15,7 +15,8 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 import distpriv as dp
 from distpriv.errors import LedgerChanged, LedgerUnavailable
-from distpriv.releasing.ledger import KEY_VARIABLE, Ledger
+from distpriv.releasing.ledger import Ledger
+from distpriv.releasing.ledger_files import KEY_VARIABLE
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 KEY = "ab" * 32
@@ -34,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+def ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     monkeypatch.setattr(registry, "load", lambda name, load=registry.load: Server if name == "server" else load(name))
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     with pytest.raises(LedgerUnavailable, match="there is no ledger"):

@@ -9,7 +9,6 @@ never because there is none: otherwise one that was lost would be a budget that 
 import hashlib
 import os
 import secrets
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -17,8 +16,7 @@ from typing import Any, Self
 
 import sqlalchemy as sql
 from attrs import field, frozen
-from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
@@ -34,7 +32,8 @@ from distpriv.releasing.ledger_chain import (
     dataset_id,
     linked,
 )
-from distpriv.releasing.ledger_files import Beside, Seen
+from distpriv.releasing.ledger_engine import ledger_engine
+from distpriv.releasing.ledger_files import KEY_VARIABLE, Beside, Seen, key_of_server
 from distpriv.releasing.ledger_places import checked_url, scrubbed, shown_url, sqlite_file
 from distpriv.releasing.ledger_tables import (
     VERSION,
@@ -49,17 +48,15 @@ from distpriv.releasing.ledger_tables import (
 
 __all__ = ["Entry", "History", "Kind", "Ledger", "dataset_id"]
 
-BUSY_SECONDS = 60
-"""How long to wait for another process that is writing."""
-
 MOST_TRIES = 1000
 """How often an entry is written again because another one has taken its number."""
 
-KEY_VARIABLE = "DISTPRIV_LEDGER_KEY"
-"""Where the key of a ledger on a server is, in hexadecimal digits."""
-
 _HOW_TO_MAKE = "make it once, on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…)"
 _RESTORE = "nothing was released, and nothing will be until the newest copy of it is put back with the files beside it"
+
+
+class _NumberTaken(Exception):
+    """Somebody else has written an entry of that number meanwhile."""
 
 
 @frozen
@@ -109,12 +106,12 @@ class Ledger:
         distpriv.Ledger.open(…), or give another name.
         """
         ledger = cls._at(url)
-        key = secrets.token_bytes(32) if ledger._beside else _key_of_server()
+        key = secrets.token_bytes(32) if ledger._beside else key_of_server()
         with ledger._named("be made"):
             if ledger._beside is not None:
-                if not _holds_something(ledger._beside.file):
+                if ledger._beside.is_empty:
                     ledger._refuse_traces()
-                _touch(ledger._beside.file)
+                ledger._beside.touch()
         with ledger._transaction("be made", writes=True) as connection:
             if version_of(connection) is not None:
                 if exist_ok:
@@ -243,7 +240,7 @@ class Ledger:
         """
         found = self._read()
         if self._beside is None:
-            key = _key_of_server()
+            key = key_of_server()
             if hashlib.sha256(key).hexdigest() != found.key_digest:
                 raise LedgerUnavailable(
                     f"{KEY_VARIABLE} is not the key that the ledger {self._shown} was made with: set it to that one."
@@ -328,7 +325,7 @@ class Ledger:
         Traceback (most recent call last):
         distpriv.errors.InvalidInput: the ledger sqlite:///ledger.db is of version 2: there is nothing to migrate.
         """
-        key = secrets.token_bytes(32) if self._beside else _key_of_server()
+        key = secrets.token_bytes(32) if self._beside else key_of_server()
         with self._transaction("be migrated", writes=True) as connection:
             if self._version(connection) != 1:
                 raise InvalidInput(f"the ledger {self._shown} is of version {VERSION}: there is nothing to migrate.")
@@ -339,23 +336,14 @@ class Ledger:
             chain = version_1.migrated(old, name, _now(), renamed or {})
             drop_version_1(connection)
             self._begin(connection, name, key, chain)
-        self._kept(chain.entries)
+        if chain.entries:
+            self._kept(chain.entries)
 
     @classmethod
     def _at(cls, url: str) -> Self:
         parsed = checked_url(url)
-        try:
-            engine = sql.create_engine(parsed, poolclass=NullPool)
-        except (ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError):
-            raise InvalidInput(
-                f"{shown_url(parsed)!r} is no URL of a database: write 'sqlite:///ledger.db', or install the driver of "
-                "the server."
-            ) from None
         file = sqlite_file(parsed)
-        if file is not None:
-            sql.event.listen(engine, "connect", _set_up_sqlite(file))
-            sql.event.listen(engine, "begin", _begin_sqlite)
-        return cls(url, engine, None if file is None else Beside(file))
+        return cls(url, ledger_engine(parsed), None if file is None else Beside(file))
 
     @property
     def _shown(self) -> str:
@@ -363,15 +351,23 @@ class Ledger:
 
     def _read(self) -> Present:
         """Return everything, and see to it that the newest entry is remembered before anything is shown."""
-        with self._named("be read"):
-            seen = self._beside.seen() if self._beside else None  # first: entries that come later may not be missed
-        with self._transaction("be read", writes=False) as connection:
-            found = self._checked(connection, seen)
+        seen = self._seen()  # first: an entry that comes later may be there and not be seen, never the other way round
+        try:
+            with self._transaction("be read", writes=False) as connection:
+                found = self._checked(connection, seen)
+        except LedgerUnavailable:
+            if self._seen() == seen:
+                raise
+            return self._read()  # it was made or migrated in between
         if self._beside and seen and seen.number < len(found.chain.entries):
             # Whoever wrote the newest entry has not come so far. Where nothing may be written, nothing can be lost.
             with suppress(LedgerUnavailable):
                 self._kept(found.chain.entries[-1:])
         return found
+
+    def _seen(self) -> Seen | None:
+        with self._named("be read"):
+            return self._beside.seen() if self._beside else None
 
     def _checked(self, connection: sql.Connection, seen: Seen | None) -> Present:
         version = self._version(connection)
@@ -446,10 +442,13 @@ class Ledger:
         if query_key is not None and not isinstance(query_key, str):
             raise InvalidInput(f"a query is known by a text, got {query_key!r}: give the key of the query.")
         name, now = dataset_id(history.dataset), _now()
+        tried = -1
         for _ in range(MOST_TRIES):
             try:
                 with self._transaction("be written", writes=True) as connection:
-                    chain = self._checked(connection, self._beside.seen() if self._beside else None).chain
+                    chain = self._checked(connection, self._seen()).chain
+                    if tried == len(chain.entries):
+                        raise ChainBroken(f"it takes no entry {tried + 1}, perhaps because of a trigger")
                     found = _of_the_same(history, chain, name)
                     found.check_total(total)
                     check(found)
@@ -463,8 +462,12 @@ class Ledger:
                     for number, fact in enumerate(facts, len(chain.entries) + 1):
                         previous = entries[-1].digest if entries else chain.head
                         entries.append(linked(previous, number, dataset=name, time=now, **fact))
-                    extend(connection, chain, entries)
-            except IntegrityError:
+                    tried = len(chain.entries)
+                    try:
+                        extend(connection, chain, entries)
+                    except IntegrityError:
+                        raise _NumberTaken from None
+            except _NumberTaken:
                 continue
             return self._kept(entries)
         raise LedgerUnavailable(
@@ -478,8 +481,7 @@ class Ledger:
         Nobody else writes meanwhile, so what is remembered never goes back.
         """
         with self._transaction("be read back", writes=self._beside is not None) as connection:
-            seen = self._beside.seen() if self._beside else None
-            chain = self._checked(connection, seen).chain
+            chain = self._checked(connection, self._seen()).chain
             require_kept(chain, entries)
             if self._beside is not None:
                 self._beside.record(chain)
@@ -498,8 +500,6 @@ class Ledger:
         """Say of everything that goes wrong inside which ledger it is, in one sentence and without its password."""
         try:
             yield
-        except IntegrityError:
-            raise
         except ChainBroken as broken:
             raise LedgerUnavailable(
                 f"the ledger {self._shown} is not as it was written, as {broken}: {_RESTORE}."
@@ -532,52 +532,6 @@ def _same(history: History, now: History) -> None:
 
 def _declared(history: History) -> list[Entry]:
     return [] if history.declaration is None else [history.declaration]
-
-
-def _key_of_server() -> bytes:
-    """Return the key of a ledger on a server, which nothing that is stored beside the ledger may hold."""
-    text = os.environ.get(KEY_VARIABLE, "")
-    with suppress(ValueError):
-        key = bytes.fromhex(text.strip())
-        if len(key) == 32:
-            return key
-    raise LedgerUnavailable(
-        f"a ledger on a server takes its key from {KEY_VARIABLE}, which is not set to 64 hexadecimal digits: make them "
-        "once with `openssl rand -hex 32`, and keep them from all who see releases."
-    )
-
-
-def _touch(file: str) -> None:
-    """Make an empty file that its owner alone may read, unless there is one."""
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-
-
-def _holds_something(file: str) -> bool:
-    """Tell whether there may be anything in a database file."""
-    return os.path.exists(file) and os.path.getsize(file) > 0
-
-
-def _set_up_sqlite(file: str) -> Callable[[Any, object], None]:
-    def set_up(connection: Any, _: object) -> None:
-        """Leave transactions to `_begin_sqlite`, sync to the disk before a commit returns, and be in the file."""
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        found = [row[2] for row in cursor.execute("PRAGMA database_list").fetchall() if row[1] == "main"]
-        if not found or not found[0] or not os.path.exists(found[0]) or not os.path.samefile(found[0], file):
-            raise ChainBroken("its database is in no file, or in another one")
-        if not stat.S_ISREG(os.stat(file).st_mode):
-            raise ChainBroken("its database is no regular file")
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-        cursor.execute("PRAGMA synchronous = EXTRA")
-        cursor.close()
-
-    return set_up
-
-
-def _begin_sqlite(connection: sql.Connection) -> None:
-    """Take the lock at once where something will be written, so that no one else reads what is about to change."""
-    writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _now() -> str:

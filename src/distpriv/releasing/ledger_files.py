@@ -8,14 +8,19 @@ between leaves it behind the ledger, never ahead of it: a sound ledger always ha
 import json
 import os
 import stat
+from contextlib import suppress
 from os import fsync
 from typing import Any
 
 from attrs import field, frozen
 
+from distpriv.errors import LedgerUnavailable
 from distpriv.releasing.ledger_chain import Chain, ChainBroken, start_of
 
-__all__ = ["Beside", "KeyFile", "Seen"]
+__all__ = ["KEY_VARIABLE", "Beside", "KeyFile", "Seen", "key_of_server"]
+
+KEY_VARIABLE = "DISTPRIV_LEDGER_KEY"
+"""Where the key of a ledger on a server is, in hexadecimal digits."""
 
 _OWNER_ONLY = 0o600
 
@@ -52,6 +57,15 @@ class Beside:
     def head_path(self) -> str:
         """Where the newest entry that was seen is."""
         return f"{self.file}.head"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no ledger, or a file with nothing in it."""
+        return not os.path.exists(self.file) or os.path.getsize(self.file) == 0
+
+    def touch(self) -> None:
+        """Make an empty file for the ledger that its owner alone may read, unless there is one."""
+        os.close(os.open(self.file, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
 
     def key(self) -> KeyFile | None:
         """Return the key, or nothing where there is no such file."""
@@ -100,6 +114,18 @@ class Beside:
 
     def _write_seen(self, seen: Seen) -> None:
         _replace(self.head_path, {"ledger": seen.ledger, "number": seen.number, "head": seen.head})
+
+
+def key_of_server() -> bytes:
+    """Return the key of a ledger on a server, which nothing that is stored beside the ledger may hold."""
+    with suppress(ValueError):
+        key = bytes.fromhex(os.environ.get(KEY_VARIABLE, "").strip())
+        if len(key) == 32:
+            return key
+    raise LedgerUnavailable(
+        f"a ledger on a server takes its key from {KEY_VARIABLE}, which is not set to 64 hexadecimal digits: make them "
+        "once with `openssl rand -hex 32`, and keep them from all who see releases."
+    )
 
 
 def _read(path: str) -> dict[str, Any] | None:

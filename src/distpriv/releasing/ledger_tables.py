@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sql
 from attrs import frozen
@@ -152,7 +151,7 @@ def present(connection: sql.Connection) -> Present:
     return Present(chain=chain, key_digest=str(first["key_digest"]))
 
 
-def _entry(row: Mapping[str, Any]) -> Entry:
+def _entry(row: sql.RowMapping) -> Entry:
     values = {name: row[f"entry_{name}"] for name in _TYPES}
     wrong = [name for name, types in _TYPES.items() if not isinstance(values[name], types)]
     if wrong:
