@@ -160,7 +160,8 @@ def release(
         NotCertified: no mechanism of the plan holds.
         BudgetSpent: earlier releases leave no room.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
-        InvalidSource: the private table cannot be read, or does not have exactly so many records.
+        InvalidSource: there is no such private table.
+        PrivateTableRefused: the private table was looked at and cannot be used; it is not said why.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
