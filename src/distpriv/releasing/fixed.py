@@ -45,6 +45,8 @@ class Fixed:
     entry: Entry | None = field(repr=False)
     """Its answer, if it has one."""
     declared: bool
+    place: int | None = None
+    """Where it stands among the declared questions."""
 
     @property
     def position(self) -> int | None:
@@ -93,7 +95,8 @@ def fixed_questions(history: History) -> tuple[Fixed, ...]:
     """Return all questions of a dataset whose noise is fixed: those declared, then the others as they were answered."""
     answered = {entry.query_key: entry for entry in history.entries}
     found = []
-    for block in () if history.declaration is None else history.declaration.content["blocks"]:
+    blocks = () if history.declaration is None else history.declaration.content["blocks"]
+    for place, block in enumerate(blocks):
         entry = answered.pop(block["query_key"], None)
         found.append(
             Fixed(
@@ -102,6 +105,7 @@ def fixed_questions(history: History) -> tuple[Fixed, ...]:
                 joint=history.declaration.content,  # type: ignore[union-attr]
                 entry=entry,
                 declared=True,
+                place=place,
             )
         )
     for key, entry in answered.items():

@@ -11,7 +11,7 @@ least. Where that cannot be said, only noise that hides every pair of datasets a
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -48,6 +48,8 @@ WIDEST = 1e4
 
 CLOSE = 1.002
 """Noise is at most so many times wider than it need be."""
+
+T = TypeVar("T")
 
 Certifier = Callable[[float], Certificate]
 """From how much wider the new noise is to the certificate of the stack."""
@@ -114,6 +116,8 @@ class Together:
     """Of coupled draws, where they are needed; a fresh one when not given."""
     questions: Questions = "assumed"
     """Why it is no danger if a question depends on an answer."""
+    place: int | None = None
+    """Where among the others the question of a model stands; after all of them when not given."""
     _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)
 
     def calibrated(
@@ -204,22 +208,35 @@ class Together:
         if model.query is None:
             raise InvalidInput("a release needs a model that was made from rows: make it with distpriv.model(…).")
         if model.query not in self._models:
-            queries = [*(release.query for release in self.past), model.query]
+            queries = self.in_place([release.query for release in self.past], model.query)
             named = [
                 (f"{number}. {name}", statistic)
                 for number, query in enumerate(queries, start=1)
                 for name, statistic in query.statistics
             ]
-            self._models[model.query] = self._held(remodelled(model, Query(named))) if self.past else model
+            whole = remodelled(model, Query(named)) if self.past else model
+            self._models[model.query] = self._held(whole, model.query) if self.past else whole
         return self._models[model.query]
 
-    def _held(self, stack: QueryModel) -> QueryModel:
+    def in_place(self, others: Sequence[T], own: T) -> list[T]:
+        """Return what there is of each question, with that of the model's own question where it stands.
+
+        >>> from distpriv.releasing.joint import Together
+        >>> import distpriv as dp
+        >>> Together(past=(), total=dp.PrivacyTarget(epsilon=1), place=1).in_place(["first", "third"], "second")
+        ['first', 'second', 'third']
+        """
+        place = len(others) if self.place is None else self.place
+        return [*others[:place], own, *others[place:]]
+
+    def _held(self, stack: QueryModel, own: Query) -> QueryModel:
         """Return the stack, if earlier statistics have the moments in it that they were certified on."""
         start = 0
-        for release in self.past:
-            if release.laws is not None and stack.provenance.method == "exact moments":
+        others: list[PastRelease | None] = list(self.past)
+        for release in self.in_place(others, None):
+            if release is not None and release.laws is not None and stack.provenance.method == "exact moments":
                 require_same_moments(release.laws, stack, start, release.words)
-            start += release.query.dimension
+            start += own.dimension if release is None else release.query.dimension
         return stack
 
     def _assumptions(self) -> Sequence[Assumption]:

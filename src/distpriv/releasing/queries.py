@@ -23,7 +23,7 @@ def query_to_dict(query: Query) -> list[dict[str, Any]]:
     >>> query_to_dict(dp.Query(age=dp.mean("age")))[0]["expression"]
     'age'
     """
-    return [{"name": name, **_statistic_to_dict(statistic)} for name, statistic in query.statistics]
+    return [{"name": name, **_statistic_to_dict(name, statistic)} for name, statistic in query.statistics]
 
 
 def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
@@ -43,8 +43,8 @@ def definitions(query: Query) -> tuple[str, ...]:
     True
     """
     return tuple(
-        json.dumps({**_defining(statistic), "number": number}, sort_keys=True)
-        for _, statistic in query.statistics
+        json.dumps({**_defining(name, statistic), "number": number}, sort_keys=True)
+        for name, statistic in query.statistics
         for number in range(statistic.size)
     )
 
@@ -70,9 +70,9 @@ def require_distinct(query: Query) -> None:
         first[what] = name
 
 
-def _defining(statistic: Statistic) -> dict[str, Any]:
+def _defining(name: str, statistic: Statistic) -> dict[str, Any]:
     """Return what a statistic computes; bounds and resolutions say how much is known of it, not what it is."""
-    described = _statistic_to_dict(statistic)
+    described = _statistic_to_dict(name, statistic)
     if not isinstance(statistic, FunctionOfRows):
         described["expression"] = _canonical(statistic.expression)
     return {key: value for key, value in described.items() if key not in ("bounds", "resolution")}
@@ -89,13 +89,13 @@ def _canonical(expression: str) -> str:
     return tree.sql(dialect="duckdb", comments=False)
 
 
-def _statistic_to_dict(statistic: Statistic) -> dict[str, Any]:
+def _statistic_to_dict(name: str, statistic: Statistic) -> dict[str, Any]:
     if isinstance(statistic, FunctionOfRows):
         return {
             "kind": "function",
             "function": _called(statistic.callable),
             **(
-                {"code": function_hash(statistic.callable, "a statistic")}
+                {"code": function_hash(statistic.callable, f"statistic {name!r}")}
                 if statistic.version is None
                 else {"version": statistic.version}
             ),

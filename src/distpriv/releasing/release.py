@@ -198,7 +198,8 @@ def release(
         LawsChanged: the reference is not the one that earlier releases were certified on.
         QuestionNotDeclared: the question may depend on earlier answers.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
-        PrivateTableRefused: the private table cannot be used; one message for whatever is wrong with it.
+        InvalidSource: there is no such private table.
+        PrivateTableRefused: the private table was looked at and cannot be used; it is not said why.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
@@ -233,12 +234,12 @@ def release(
         made = _made_for(plan, rest) if own is None else _as_fixed(own, plan, rest, history)
         if own is not None and own.entry is not None:
             again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
-            return evolve(again, mechanism=made.mechanism, joint=made.joint, questions=rest.questions, rest=rest)
+            return evolve(again, mechanism=made.mechanism, joint=made.joint, questions=rest.questions, rest=made.rest)
         if seen is None:
             require_source(private_source)
             book.look(history, budget, key)
             seen = look_at(private_source, made.model, key=book.key, known=_fingerprint(history))
-        answer = _drawn(made, seen, rest)
+        answer = _drawn(made, seen)
         try:
             entry = book.append(history, budget, key, _content(plan, made, answer, seen))
         except LedgerChanged:
@@ -327,12 +328,13 @@ class _Made:
     mechanism: AdditiveMechanism
     model: QueryModel
     joint: Certificate
+    rest: Together
 
 
 def _made_for(plan: Plan, rest: Together) -> _Made:
     """Return the plan's mechanism with noise as wide as all releases together need it."""
     mechanism, joint = rest.calibrated(plan.model, plan.mechanism, plan.trust)
-    return _Made(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint)
+    return _Made(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint, rest=rest)
 
 
 def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made:
@@ -349,9 +351,10 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
     if not (covered and _within(certificate, plan.target, plan.trust)):
         alone = Together(past=(), total=plan.target, seed=rest.seed, questions="first")
         certificate = alone.certified(model, mechanism, plan.trust)
-    last = own.declared and rest.questions == "declared"
-    last = last or (not own.declared and own.position == len(history.entries))
-    if not (covered and last and _within(joint, rest.total, plan.trust)):
+    same = rest.questions == "declared" if own.declared else own.position == len(history.entries)
+    if covered and same and _within(joint, rest.total, plan.trust):
+        rest = evolve(rest, place=own.place)
+    else:
         joint = rest.certified(model, mechanism, plan.trust)
     which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
     certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=rest.total)
@@ -363,7 +366,8 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
                 f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
                 f"for {plan.trust!r}."
             )
-    return _Made(mechanism=with_reading(evolve(mechanism, certificate=certificate), model), model=model, joint=joint)
+    held = with_reading(evolve(mechanism, certificate=certificate), model)
+    return _Made(mechanism=held, model=model, joint=joint, rest=rest)
 
 
 def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
@@ -381,10 +385,10 @@ def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMec
 def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Release:
     """Release without a ledger."""
     mechanism = with_reading(_remembered_by_nobody(plan.mechanism), plan.model)
-    made = _Made(mechanism=mechanism, model=plan.model, joint=mechanism.certificate)
     alone = Together(past=(), total=plan.target, questions="alone")
+    made = _Made(mechanism=mechanism, model=plan.model, joint=mechanism.certificate, rest=alone)
     require_source(private_source)
-    return evolve(_drawn(made, look_at(private_source, plan.model), alone), joint=None, dataset=dataset, rest=None)
+    return evolve(_drawn(made, look_at(private_source, plan.model)), joint=None, dataset=dataset, rest=None)
 
 
 def _query_and_records(model: QueryModel) -> tuple[Query, int]:
@@ -393,7 +397,7 @@ def _query_and_records(model: QueryModel) -> tuple[Query, int]:
     return model.query, model.provenance.records
 
 
-def _drawn(made: _Made, seen: PrivateAnswer, rest: Together) -> Release:
+def _drawn(made: _Made, seen: PrivateAnswer) -> Release:
     """Draw the noise: the one place where private numbers meet it."""
     mechanism = made.mechanism
     released = on_lattice(mechanism.noise).draw(seen.values)
@@ -408,9 +412,9 @@ def _drawn(made: _Made, seen: PrivateAnswer, rest: Together) -> Release:
         position=None,
         time=None,
         repeated=False,
-        questions=rest.questions,
+        questions=made.rest.questions,
         ledger=None,
-        rest=rest,
+        rest=made.rest,
     )
 
 

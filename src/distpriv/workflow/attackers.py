@@ -17,10 +17,10 @@ __all__ = ["attacker_figures", "figures"]
 
 def attacker_figures(model: QueryModel, release: Release) -> dict[str, float]:
     """Return how often the best attacker is right: without noise, about this release, and about all so far."""
-    past = () if release.rest is None else release.rest.past
-    laws = [*(earlier.noise for earlier in past), release.mechanism.noise]
-    whole = release.rest.stack(model) if release.rest is not None and past else None
-    return figures(model, release.mechanism, whole, laws, release.joint)
+    if release.rest is None or not release.rest.past:
+        return figures(model, release.mechanism, None, [release.mechanism.noise], release.joint)
+    laws = release.rest.in_place([past.noise for past in release.rest.past], release.mechanism.noise)
+    return figures(model, release.mechanism, release.rest.stack(model), laws, release.joint)
 
 
 def figures(

@@ -142,12 +142,13 @@ def evidence(
     joint = None
     earlier = release.rest
     if earlier is not None and earlier.past and model.query is not None:
-        laws = [*(past.noise for past in earlier.past), release.mechanism.noise]
+        others = earlier.past
+        laws = earlier.in_place([past.noise for past in others], release.mechanism.noise)
         joint = {
             "model": model_to_dict(earlier.stack(model)),
             "noises": [noise_to_dict(law) for law in laws],
-            "asked": [_asked(query) for query in (*(past.query for past in earlier.past), model.query)],
-            "releases": [*(past.position for past in earlier.past), release.position],
+            "asked": [_asked(query) for query in earlier.in_place([past.query for past in others], model.query)],
+            "releases": earlier.in_place([past.position for past in others], release.position),
         }
     return {
         "model": model_to_dict(model),

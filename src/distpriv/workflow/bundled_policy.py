@@ -20,12 +20,13 @@ HERE = Path("/")
 """Paths are compared as they are written, not opened."""
 
 
-def policy_in_release(written: Mapping[str, Any]) -> Policy:
-    """Return the policy that a release.json holds under ``policy``.
+def policy_in_release(release: Mapping[str, Any]) -> Policy:
+    """Return the policy that a release.json holds under ``policy``, for the question that it names.
 
     Raises:
         InvalidPolicy: it is none, or not written as a release writes it.
     """
+    written = release["policy"]
     document = {table: _given(inner) if isinstance(inner, Mapping) else inner for table, inner in written.items()}
     # The total was held against the release's own target when it was written, in the terms that it was given in then.
     total = PrivacyTarget(epsilon=written["ledger"]["epsilon"], delta=written["ledger"]["delta"])
@@ -35,7 +36,7 @@ def policy_in_release(written: Mapping[str, Any]) -> Policy:
     policy = evolve(policy, ledger=evolve(policy.ledger, url=None, total=total))
     if policy.to_dict() != written:
         raise InvalidPolicy(f"{NAME} is not as a release writes what it means: give the file as it was written.")
-    return policy
+    return policy.only(release["question"])
 
 
 def _given(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,22 +66,22 @@ def _contradictions(document: Mapping[str, Any], history: LedgerHistory) -> Iter
         yield "it holds the dataset to another total than the policy"
     yield from _contents(document, entry)
     joint = document["evidence"]["joint"]
-    before = [one.content["noise"] for one in history.entries if one.position < position]
-    if joint is not None and joint["noises"][:-1] != before:
-        yield "earlier releases had other noise than the bundle says"
+    for number, noise in zip(joint["releases"], joint["noises"], strict=True) if joint is not None else ():
+        held = next((one for one in history.entries if one.position == number), None)
+        if number is not None and (held is None or held.content["noise"] != noise):
+            yield "other releases had other noise than the bundle says"
 
 
 def _contents(document: Mapping[str, Any], entry: LedgerEntry) -> Iterator[str]:
     """Say what was written down otherwise; statistics may have other names where a question was asked again."""
-    held = Release.of(entry, policy_in_release(document["policy"]).query(), repeated=True)  # type: ignore[arg-type]
+    held = Release.of(entry, policy_in_release(document).query(), repeated=True)  # type: ignore[arg-type]
     found = held.to_dict()
     for key in ("dataset", "position", "time", "values", "intervals", "mechanism", "noise"):
         if found[key] != document[key]:
             yield f"it holds another {key} for this release"
     same = entry.content["protected_pairs"] == document["evidence"]["model"]["protected_pairs"]
     if same and entry.content["certificate"]["target"] == document["certificate"]["target"]:
-        for key in ("certificate", "joint_certificate"):
-            if found[key] != document[key]:
-                yield f"it holds another {key.replace('_', ' ')} for this release"
-        if held.drawn != document["evidence"]["drawn"]:
+        if found["certificate"] != document["certificate"]:
+            yield "it holds another certificate for this release"
+        if held.drawn["release"] != document["evidence"]["drawn"]["release"]:
             yield "it holds other draws for this release"

@@ -1,9 +1,11 @@
-"""What release.json and audit.json hold, key by key: `verify` reads by it, and docs/reference/schemas is made from it."""
+"""What release.json and audit.json hold, key by key: `verify` reads by it, and the documented schemas are made of it."""
 
 from typing import get_args
 
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
+from distpriv.releasing.fixed import Adaptive
+from distpriv.releasing.joint import Questions
 from distpriv.workflow.schema_words import (
     AT_LEAST_0,
     COUNT,
@@ -44,7 +46,7 @@ FORMAT = "distpriv release 2"
 LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
 """Whose versions a bundle tells."""
 
-QUESTIONS = ("alone", "first", "declared", "assumed", "immune")
+QUESTIONS = get_args(Questions)
 """How a joint certificate is safe against questions that depend on answers."""
 
 MATRIX = some(some(NUMBER))
@@ -128,9 +130,11 @@ SHARED: dict[str, Schema] = {
     ),
 }
 
+ASKED = {"records": COUNT, "statistics": by_name(TEXT)}
+
 WRITTEN_POLICY = table(
     data=table(reference=maybe(TEXT), id=TEXT),
-    release=table(records=COUNT, statistics=by_name(TEXT)),
+    release={"anyOf": [table(**ASKED), table(name=TEXT, **ASKED), some(table(name=TEXT, **ASKED))]},
     protect=some({"type": "object"}),
     privacy=table(
         epsilon=AT_LEAST_0,
@@ -138,7 +142,7 @@ WRITTEN_POLICY = table(
         trust={"enum": list(get_args(Trust))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
     ),
-    ledger=TARGET,
+    ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(
         method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
     ),
@@ -165,6 +169,7 @@ PRINTED_RELEASE: dict[str, Schema] = {
     "questions": said(
         "How the joint certificate is safe against questions that depend on answers.", {"enum": list(QUESTIONS)}
     ),
+    "question": said("Which of the policy's releases it is; null where the policy has one.", maybe(TEXT)),
     "display": said("The same numbers for people.", by_name(NUMBER)),
     "statistics": STATISTICS,
     "attacker": said(
@@ -184,16 +189,20 @@ EVIDENCE = said(
         joint=maybe(
             table(
                 model=shared("model"),
-                noises=said("Of every release, the first one first.", some(shared("noise"))),
-                asked=said("What every release asked; null where that has no text.", some(maybe(by_name(TEXT)))),
+                noises=said("Of every question, in the order of the moments.", some(shared("noise"))),
+                asked=said("What every question asks; null where that has no text.", some(maybe(by_name(TEXT)))),
+                releases=said(
+                    "The position of every question's release; null for one that was declared and not asked yet.",
+                    some(maybe({"type": "integer", "minimum": 1})),
+                ),
             )
         ),
         drawn=table(release=shared("drawn"), joint=shared("drawn")),
         reading=said(
             "How a row of the private table is read: clipped to these ends, and what is missing is `otherwise`.",
-            maybe(some(table(statistic=TEXT, low=maybe(NUMBER), high=maybe(NUMBER), otherwise=maybe(NUMBER)))),
+            some(table(statistic=TEXT, low=maybe(NUMBER), high=maybe(NUMBER), otherwise=maybe(NUMBER))),
         ),
-        reference=said("A digest of the content of every scenario's table.", maybe(by_name(DIGEST))),
+        reference=said("A digest of the content of every scenario's table.", by_name(DIGEST)),
     ),
 )
 
