@@ -171,10 +171,14 @@ def reading_assumption(model: QueryModel) -> Assumption:
         held = "" if column.low is None else f"is held between {column.low} and {column.high}, and "
         words += f"; what functions see of {name} {held}counts as {column.otherwise} where a row has none"
     return Assumption(
-        statement="every row of the private table is read as a value that the reference table or the query allows",
+        statement=READ,
         status="proved",
         evidence=words,
     )
+
+
+READ = "every row of the private table is read as a value that the reference table or the query allows"
+"""What a certificate says of how rows are read."""
 
 
 def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:

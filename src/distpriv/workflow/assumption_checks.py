@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from distpriv import mechanisms
+from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
@@ -17,15 +18,22 @@ from distpriv.releasing.joint import WIDER
 from distpriv.workflow.recomputing import JOINT, Claim
 from distpriv.workflow.words import same_assumption
 
-__all__ = ["ADAPTIVE", "assumptions_problem", "independent_questions", "may_say"]
+__all__ = ["ADAPTIVE", "DECLARED", "about_questions", "assumptions_problem", "may_say", "same_reading"]
 
 ADAPTIVE = "what is asked does not depend on earlier answers"
+DECLARED = "all questions and their noise were fixed before the first answer"
 
 NEAR = 1e-6
 
 
-def may_say(claim: Claim, position: int, total: PrivacyTarget) -> list[Assumption]:
-    """Return what a mechanism may say beyond what the recomputed certificate rests on."""
+def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]:
+    """Return what a mechanism may say beyond what the recomputed certificate rests on.
+
+    Args:
+        claim: its certificate, and what that rests on.
+        others: how many other questions it was certified with; noise was widened for some or all of them.
+        total: what all of them may cost.
+    """
     said = [
         Assumption(
             statement=f"variances are {more:g} of themselves wider than the theorem has them",
@@ -35,13 +43,15 @@ def may_say(claim: Claim, position: int, total: PrivacyTarget) -> list[Assumptio
         for more in MORE
     ]
     if claim.times is not None:
-        widened = Assumption(
-            statement=f"noise is {claim.times} {WIDER}",
-            status="proved",
-            evidence=f"so that all releases, {position - 1} of them earlier, hold epsilon = {total.epsilon:g}, "
-            f"delta = {total.delta:g} together",
-        )
-        said.append(widened)
+        said += [
+            Assumption(
+                statement=f"noise is {claim.times} {WIDER}",
+                status="proved",
+                evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
+                f"delta = {total.delta:g} together",
+            )
+            for earlier in range(others + 1)
+        ]
     if not mean_shifts(claim.model).any():
         said.append(equal_means())
     if claim.mechanism == "no_noise":
@@ -50,13 +60,32 @@ def may_say(claim: Claim, position: int, total: PrivacyTarget) -> list[Assumptio
     return said
 
 
-def independent_questions(earlier: int) -> Assumption:
-    """Return what is assumed of questions that were neither declared nor asked first."""
-    return Assumption(
-        statement=ADAPTIVE,
-        status="assumed",
-        evidence=f"{earlier} earlier releases; a question chosen by their answers is not covered",
-    )
+def about_questions(questions: str, number: int) -> list[Assumption]:
+    """Return what has to be said of so many questions, by why it is no danger that they may depend on answers."""
+    if questions == "assumed":
+        return [
+            Assumption(
+                statement=ADAPTIVE,
+                status="assumed",
+                evidence=f"{number - 1} earlier releases; a question chosen by their answers is not covered",
+            )
+        ]
+    if questions == "declared":
+        return [
+            Assumption(
+                statement=DECLARED,
+                status="checked",
+                evidence=f"{number} questions, declared in the ledger before any was answered",
+            )
+        ]
+    return []
+
+
+def same_reading(written: Assumption, told: Assumption, query: Query) -> bool:
+    """Tell whether a certificate says of the reading of rows what the bundle does; of functions it says more."""
+    if any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics):
+        return same_assumption(evolve(written, evidence=""), evolve(told, evidence=""))
+    return same_assumption(written, told)
 
 
 def assumptions_problem(claim: Claim, found: Iterable[Assumption], beside: Sequence[Assumption]) -> str | None:

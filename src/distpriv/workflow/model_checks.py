@@ -180,21 +180,23 @@ def _off_line(model: QueryModel) -> Iterator[str]:
                 yield f"the means at shares of {predicate} are not on a line, as those of drawn rows are"
 
 
-def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw]) -> str | None:
-    """Return in what the model of all releases differs from this release's own, the last of them, if in anything."""
-    return next(_against_own(model, whole, noises), None)
+def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw], place: int) -> str | None:
+    """Return in what the model of all releases differs from this release's own, one of them, if in anything."""
+    return next(_against_own(model, whole, noises, place), None)
 
 
-def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw]) -> Iterator[str]:
+def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw], place: int) -> Iterator[str]:
     sizes = [noise.dimension for noise in noises]
-    if sum(sizes) != whole.dimension or sizes[-1] != model.dimension:
+    if sum(sizes) != whole.dimension or sizes[place] != model.dimension:
         yield "the joint moments are of another number of statistics than the releases have"
         return
     numbers = [number for number, size in enumerate(sizes, start=1) for _ in range(size)]
     if any(not name.startswith(f"{number}. ") for number, name in zip(numbers, whole.names, strict=True)):
         yield "the joint moments do not name the statistics of the releases one after the other"
-    if whole.names[-sizes[-1] :] != tuple(f"{len(noises)}. {name}" for name in model.names):
-        yield "the last statistics of the joint moments are not those of this release"
+    start = sum(sizes[:place])
+    own = slice(start, start + model.dimension)
+    if whole.names[own] != tuple(f"{place + 1}. {name}" for name in model.names):
+        yield "the statistics of this release are others in the joint moments"
     one, other = model.provenance, whole.provenance
     if (one.records, one.replacement, one.missing) != (other.records, other.replacement, other.missing):
         yield "the joint moments are of other records than this release"
@@ -206,13 +208,12 @@ def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw
         for name, scenario in model.scenarios.items()
     ):
         yield "the joint moments are of other scenarios than this release"
-    last = slice(whole.dimension - model.dimension, None)
     for ours, theirs in ((model.steps, whole.steps), (model.record_sensitivities, whole.record_sensitivities)):
-        if not np.allclose(ours, theirs[last], rtol=SAME, atol=0):
+        if not np.allclose(ours, theirs[own], rtol=SAME, atol=0):
             yield "steps or sensitivities of this release are others among all releases"
     for name, law in model.distributions.items():
         joint = whole.distributions[name]
-        if not _same_moments(law.mean, law.covariance, joint.mean[last], joint.covariance[last, last], other.draws):
+        if not _same_moments(law.mean, law.covariance, joint.mean[own], joint.covariance[own, own], other.draws):
             yield f"the moments of this release are others among all releases, in scenario {name!r}"
 
 

@@ -30,6 +30,8 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.releasing.immunity import THEOREM as IMMUNE
+from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, WIDER
 from distpriv.releasing.stack import stacked, widened
 from distpriv.workflow.draws_again import draws_assumptions
@@ -118,6 +120,9 @@ def recomputed(claim: Claim) -> Recomputed:
     """Return the certificate that moments, noise and draws give, drawing on a lattice included."""
     if claim.noise.dimension != claim.model.dimension:
         raise InvalidInput(f"noise for {claim.noise.dimension} of {claim.model.dimension} statistics is written down.")
+    if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
+        added = immune_certificate(claim.model, claim.noises, claim.written.target)
+        return Recomputed(now=added, made=added, least=added.delta, most=added.delta)
     if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)

@@ -17,7 +17,7 @@ from attrs import asdict, evolve, frozen
 
 from distpriv.errors import DistprivError, InvalidInput, InvalidModel
 from distpriv.framework.queries import Query, Statistic
-from distpriv.guarantees.certificate import TRUST, Certificate
+from distpriv.guarantees.certificate import TRUST, Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.description import model_from_dict, model_to_dict
@@ -25,9 +25,20 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_from_dict
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.releasing.immunity import THEOREM as IMMUNE
+from distpriv.releasing.immunity import may_be_immune
+from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.ledger import Ledger
+from distpriv.releasing.readings import READ, reading_words
 from distpriv.releasing.stack import stacked
-from distpriv.workflow.assumption_checks import ADAPTIVE, assumptions_problem, independent_questions, may_say
+from distpriv.workflow.assumption_checks import (
+    ADAPTIVE,
+    DECLARED,
+    about_questions,
+    assumptions_problem,
+    may_say,
+    same_reading,
+)
 from distpriv.workflow.attackers import figures
 from distpriv.workflow.bundle import release_document
 from distpriv.workflow.bundle_files import Files, audit_problem, files_beside, files_problem
@@ -186,7 +197,7 @@ class _Opened:
 
     @cached_property
     def policy(self) -> Policy:
-        return policy_in_release(self.document["policy"])
+        return policy_in_release(self.document)
 
     @cached_property
     def model(self) -> QueryModel:
@@ -217,6 +228,12 @@ class _Opened:
         return (self.noise,) if joint is None else tuple(noise_from_dict(law) for law in joint["noises"])
 
     @cached_property
+    def place(self) -> int:
+        """Where this release stands among all questions that it was certified with."""
+        joint = self.document["evidence"]["joint"]
+        return 0 if joint is None else joint["releases"].index(self.document["position"])
+
+    @cached_property
     def query(self) -> Query:
         """The policy's statistics, in the order of the moments."""
         asked = dict(self.policy.query().statistics)
@@ -231,13 +248,21 @@ class _Opened:
 
     @cached_property
     def claim(self) -> Claim:
-        """What is promised about this release."""
+        """What is promised about this release; for a policy that asks again it may be certified as one of one."""
+        anew = self.own.theorem in (THEOREM, IMMUNE)
         return Claim(
-            mechanism=self.document["mechanism"],
+            mechanism=JOINT if anew else self.document["mechanism"],
             model=self.model,
             noises=(self.noise,),
             written=self.own,
             drawn=self.drawn("release"),
+        )
+
+    @cached_property
+    def reading(self) -> Assumption:
+        """What is said of how rows are read."""
+        return Assumption(
+            statement=READ, status="proved", evidence=reading_words(self.query, self.document["evidence"]["reading"])
         )
 
 
@@ -268,8 +293,12 @@ def _certificate(opened: _Opened) -> Found:
         return False, "the moments are of other statistics than the release."
     if document["mechanism"] not in {candidate.name for candidate in CANDIDATES}:
         return False, f"there is no mechanism {document['mechanism']!r}."
-    total = opened.policy.ledger.total
-    return _compared(opened.claim, document["certificate"], may_say(opened.claim, document["position"], total))
+    *rests_on, last = opened.own.assumptions
+    if not same_reading(last, opened.reading, opened.query):
+        return False, "the certificate does not say how rows are read, or says it otherwise than the bundle."
+    claim = evolve(opened.claim, written=evolve(opened.own, assumptions=tuple(rests_on)))
+    total, others = opened.policy.ledger.total, len(opened.noises) - 1
+    return _compared(claim, document["certificate"], may_say(claim, others, total))
 
 
 def _joint(opened: _Opened) -> Found:
@@ -283,19 +312,34 @@ def _joint(opened: _Opened) -> Found:
         if not written.holds:
             return False, "the release alone exceeds what all releases together may cost."
         return True, "this is the first release, and alone it stays within the total."
-    if joint is not None and (opened.noises[-1] != opened.noise or len(opened.noises) != position):
-        return False, "the noise that was certified together is not the noise of this release."
-    if joint is not None and len(joint["asked"]) != position:
-        return False, "the bundle does not say what each of the releases asked."
+    if joint is not None:
+        problem = _stack_problem(opened, joint)
+        if problem is not None:
+            return False, f"{problem}."
     model = opened.model if opened.whole is None else opened.whole
     claim = Claim(mechanism=JOINT, model=model, noises=opened.noises, written=written, drawn=opened.drawn("joint"))
-    said = [independent_questions(position - 1)] if document["questions"] == "assumed" else []
-    return _compared(claim, document["joint_certificate"], said)
+    return _compared(claim, document["joint_certificate"], about_questions(document["questions"], len(opened.noises)))
+
+
+def _stack_problem(opened: _Opened, joint: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with what this release was certified together with, if something is."""
+    positions = [number for number in joint["releases"] if number is not None]
+    if not len(opened.noises) == len(joint["asked"]) == len(joint["releases"]) > 1:
+        return "the bundle does not say of each of the questions what it asks and which noise it has"
+    if sorted(positions) != list(range(1, len(positions) + 1)) or opened.document["position"] not in positions:
+        return "the bundle is not about all releases so far"
+    if opened.document["questions"] != "declared" and len(positions) != len(joint["releases"]):
+        declared = any(assumption.statement == DECLARED for assumption in opened.together.assumptions)  # type: ignore[union-attr]
+        if declared or opened.document["questions"] not in ("assumed", "immune"):
+            return "only declared questions may be certified before they are asked"
+    if opened.noises[opened.place] != opened.noise:
+        return "the noise that was certified together is not the noise of this release"
+    return None
 
 
 def _is_own(opened: _Opened, written: Certificate) -> bool:
     """Tell whether what is said of all releases is what is said of this one, held against the total."""
-    own = evolve(opened.own, target=written.target)
+    own = evolve(opened.own, target=written.target, assumptions=opened.own.assumptions[:-1])
     drawn = opened.document["evidence"]["drawn"]
     held = opened.document["joint_certificate"]["holds"] == own.holds
     return own == written and held and drawn["joint"] == drawn["release"]
@@ -355,9 +399,9 @@ def _intervals(opened: _Opened) -> Found:
 def _model(opened: _Opened) -> Found:
     problem = policy_problem(opened.policy, opened.model)
     if problem is None and opened.whole is not None:
-        problem = joint_problem(opened.model, opened.whole, opened.noises)
+        problem = joint_problem(opened.model, opened.whole, opened.noises, opened.place)
     asked = (opened.document["evidence"]["joint"] or {}).get("asked")
-    if problem is None and asked is not None and asked[-1] != _texts(opened):
+    if problem is None and asked is not None and asked[opened.place] != _texts(opened):
         problem = "what this release asked is something else than the policy's statistics"
     problem = problem or _reading_problem(opened) or _reference_problem(opened)
     if problem is not None:
@@ -366,15 +410,12 @@ def _model(opened: _Opened) -> Found:
 
 
 def _texts(opened: _Opened) -> dict[str, str]:
-    texts = opened.document["policy"]["release"]["statistics"]
-    return {name: texts[name] for name in opened.model.names}
+    return {name: statistic_text(statistic) for name, statistic in opened.query.statistics}
 
 
 def _reading_problem(opened: _Opened) -> str | None:
     """Return in what the reading of rows does not fit the statistics and what one record can do, if in anything."""
     reading = opened.document["evidence"]["reading"]
-    if reading is None:
-        return None
     if [row["statistic"] for row in reading] != list(opened.model.names):
         return "the reading of rows is that of other statistics"
     for row, reach, (name, statistic) in zip(
@@ -390,7 +431,7 @@ def _reading_problem(opened: _Opened) -> str | None:
 
 def _reference_problem(opened: _Opened) -> str | None:
     reference = opened.document["evidence"]["reference"]
-    if reference is not None and list(reference) != list(opened.model.distributions):
+    if list(reference) != list(opened.model.distributions):
         return "the digests of the reference are those of other scenarios"
     return None
 
@@ -466,18 +507,24 @@ def _questions(opened: _Opened) -> Found:
     """Check how the joint certificate is said to be safe against questions that depend on answers."""
     document, joint = opened.document, opened.together
     said = document["questions"]
-    assumed = joint is not None and any(assumption.statement == ADAPTIVE for assumption in joint.assumptions)
+    several = document["evidence"]["joint"] is not None
+    statements = () if joint is None else tuple(assumption.statement for assumption in joint.assumptions)
+    immune = all(map(may_be_immune, opened.noises)) and (not several or (joint is not None and joint.theorem == IMMUNE))
     fits = {
         "alone": joint is None and document["ledger"] is None,
-        "first": joint is not None and document["position"] == 1 and not assumed,
-        "assumed": joint is not None and document["position"] > 1 and assumed,
+        "first": joint is not None and not several and document["position"] == 1,
+        "declared": joint is not None and (not several or DECLARED in statements),
+        "assumed": joint is not None and several and ADAPTIVE in statements,
+        "immune": joint is not None and immune,
     }
-    if not fits.get(said, False):
+    if not fits[said]:
         return False, f"the certificates do not say that questions are {said!r}."
     return True, {
         "alone": "no ledger was used, so nothing is promised about other releases.",
         "first": "this was the first question, so it depends on no answer.",
+        "declared": "all questions and their noise were fixed before the first answer, as the ledger can show.",
         "assumed": "it is assumed, and said, that questions do not depend on earlier answers.",
+        "immune": "what the noise costs adds up whatever is asked.",
     }[said]
 
 
