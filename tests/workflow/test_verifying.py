@@ -243,10 +243,11 @@ def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(t
 def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
     sampling = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     with only("coupled_gaussian"):
         for number, left_out in enumerate((age, never)):
-            bundle = release_policy(str(write_policy(tmp_path, sampling, (left_out, ""))), tmp_path / str(number))
+            bundle = release_policy(str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / str(number))
     assert bundle.document["evidence"]["drawn"]["joint"] is not None
     verdict = verify_bundle(bundle.folder)
     assert verdict.holds, str(verdict)
