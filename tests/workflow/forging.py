@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,13 @@ NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
 SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
 
 
-def make_bundles(folder: Path, adult: pa.Table) -> dict[str, Path]:
-    """Release four times: alone, after another release, by coupled draws, and under attack."""
+KINDS = ("alone", "joint", "coupled", "audited")
+
+
+def make_bundles(folder: Path, adult: pa.Table, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
+    """Release alone, after another release, by coupled draws, and under attack."""
     made = {}
-    for kind in ("alone", "joint", "coupled", "audited"):
+    for kind in kinds:
         place = folder / kind
         place.mkdir()
         write_tables(place, adult)

@@ -14,7 +14,7 @@ from distpriv.mechanisms.hypotheses import equal_means
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.releasing.joint import WIDER
-from distpriv.workflow.recomputing import JOINT, Claim
+from distpriv.workflow.recomputing import Claim
 from distpriv.workflow.words import same_assumption
 
 __all__ = ["ADAPTIVE", "assumptions_problem", "independent_questions", "may_say"]
@@ -34,9 +34,9 @@ def may_say(claim: Claim, position: int, total: PrivacyTarget) -> list[Assumptio
         )
         for more in MORE
     ]
-    if claim.times is not None:
+    for times in claim.times:
         widened = Assumption(
-            statement=f"noise is {claim.times} {WIDER}",
+            statement=f"noise is {times} {WIDER}",
             status="proved",
             evidence=f"so that all releases, {position - 1} of them earlier, hold epsilon = {total.epsilon:g}, "
             f"delta = {total.delta:g} together",
@@ -89,7 +89,7 @@ def _same(claim: Claim, written: Assumption, found: Assumption) -> bool:
     if first is None or second is None or first == second:
         return True
     noise = claim.noise
-    if (claim.mechanism != JOINT and claim.times is not None) or not isinstance(noise, GaussianNoise | NoNoise):
+    if claim.times or not isinstance(noise, GaussianNoise | NoNoise):
         return True
     deltas = pair_deltas(claim.model, [first, second], noise, claim.within.epsilon)
     return bool(deltas[0] >= deltas[1] * (1 - NEAR))
