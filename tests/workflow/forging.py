@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,13 @@ NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
 SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
 
 
-def make_bundles(folder: Path, adult: pa.Table) -> dict[str, Path]:
-    """Release four times: alone, after another release, by coupled draws, and under attack."""
+KINDS = ("alone", "joint", "coupled", "audited")
+
+
+def make_bundles(folder: Path, adult: pa.Table, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
+    """Release alone, after another release, by coupled draws, and under attack."""
     made = {}
-    for kind in ("alone", "joint", "coupled", "audited"):
+    for kind in kinds:
         place = folder / kind
         place.mkdir()
         write_tables(place, adult)
@@ -37,7 +40,7 @@ def make_bundles(folder: Path, adult: pa.Table) -> dict[str, Path]:
 def _release(kind: str, place: Path) -> Path:
     with only("coupled_gaussian" if kind == "coupled" else "certified_gaussian"):
         if kind == "joint":
-            total = ("epsilon = 2.0\ndelta = 0.02\n", "")
+            total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
             release_policy(str(write_policy(place, total, (AGE, ""))), place / "first")
             return release_policy(str(write_policy(place, total, (NEVER, ""))), place / "out").folder
         edits = (SAMPLING,) if kind == "coupled" else ()

@@ -188,6 +188,13 @@ def immune_to_every_question(document: Document) -> None:
     document["questions"] = "immune"
 
 
+def a_release_without_a_past(document: Document) -> None:
+    """What all releases cost together is not told of, as if there were no ledger."""
+    document["joint_certificate"] = document["ledger"] = document["evidence"]["joint"] = None
+    document["questions"], document["position"] = "alone", 1
+    document["attacker"]["together"] = document["attacker"]["at_most"]
+
+
 def a_version_that_is_none(document: Document) -> None:
     document["versions"]["numpy"] = "the newest"
 

@@ -59,7 +59,7 @@ class Book:
 def released(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> tuple[Path, StandInHistory]:
     """A second release, and the ledger that has both."""
     folder = tmp_path_factory.mktemp("bundles")
-    bundle = make_bundles(folder, adult)["joint"]
+    bundle = make_bundles(folder, adult, ["joint"])["joint"]
     kept = Ledger.open(f"sqlite:///{bundle.parent / 'ledger.db'}").history("ward")
     entries = tuple(
         StandInEntry(

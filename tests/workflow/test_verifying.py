@@ -4,11 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
+import distpriv as dp
 from distpriv.errors import InvalidInput
-from distpriv.workflow.releasing import release_policy
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.workflow.recomputing import BY_THEOREM, JOINT, THEOREMS
+from distpriv.workflow.releasing import audit_bundle, release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 KINDS = {
@@ -247,7 +251,9 @@ def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: P
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     with only("coupled_gaussian"):
         for number, left_out in enumerate((age, never)):
-            bundle = release_policy(str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / str(number))
+            bundle = release_policy(
+                str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / str(number)
+            )
     assert bundle.document["evidence"]["drawn"]["joint"] is not None
     verdict = verify_bundle(bundle.folder)
     assert verdict.holds, str(verdict)
@@ -271,3 +277,104 @@ def test_what_is_no_bundle_is_wrong_input(tmp_path: Path, text: str) -> None:
 def test_a_file_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         verify_bundle(tmp_path / "nothing.json")
+
+
+MEAN = '"mean(age, resolution = 1)"'
+ASSUMED = ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n')
+SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+SECRET = "share = \"income = '>50K'\"\nvalues = [0.45, 0.55]"
+HONEST = {
+    "no resolution": ("certified_gaussian", [(MEAN, '"mean(capital_gain)"')]),
+    "bounds": ("group_privacy_gaussian", [(MEAN, '"mean(age, bounds = (0, 120))"'), SAMPLING]),
+    "sampled moments": ("certified_gaussian", [(MEAN, '"quantile(age, 0.5)"'), ASSUMED]),
+    "draws of a variance": ("coupled_gaussian", [(MEAN, '"variance(age)"'), SAMPLING]),
+    "draws that need no noise": (
+        "coupled_gaussian",
+        [(MEAN, '"count(capital_gain > 99998)"'), ("never_married", "# never_married"), SAMPLING],
+    ),
+    "shares at the end": ("certified_gaussian", [("[0.45, 0.55]", "[0.0, 0.1]")]),
+    "tables": ("certified_gaussian", [(SECRET, 'scenarios = {boom = "boom.parquet", bust = "bust.parquet"}')]),
+    "two secrets": (
+        "coupled_gaussian",
+        [("[privacy]", "[[protect]]\nshare = \"sex = 'Female'\"\nvalues = [0.3, 0.4]\n[privacy]"), SAMPLING],
+    ),
+    "attack accuracies": (
+        "certified_gaussian",
+        [
+            ("epsilon = 1.0\ndelta = 0.01\n", "max_attack_accuracy = 0.6\n"),
+            ("epsilon = 2.0\ndelta = 0.02\n", "epsilon = 1.0\ndelta = 0.02\n"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_nothing_honest_is_refused(tmp_path: Path, adult: pa.Table, kind: str) -> None:
+    write_tables(tmp_path, adult)
+    for name, start in (("boom", 3000), ("bust", 9000)):
+        pq.write_table(adult.slice(start, 4000), tmp_path / f"{name}.parquet")
+    mechanism, edits = HONEST[kind]
+    with only(mechanism):
+        bundle = release_policy(str(write_policy(tmp_path, *edits)), tmp_path / "out")
+    verdict = verify_bundle(bundle.folder)
+    assert verdict.holds, str(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mechanism", "trust"),
+    [
+        ("certified_laplace", ASSUMED),
+        ("directional_laplace", ASSUMED),
+        ("expected_value_gaussian", ASSUMED),
+        ("coupled_laplace", SAMPLING),
+        ("group_privacy_laplace", SAMPLING),
+    ],
+)
+def test_three_honest_releases_are_accepted(
+    tmp_path: Path, adult: pa.Table, mechanism: str, trust: tuple[str, str]
+) -> None:
+    write_tables(tmp_path, adult)
+    age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
+    hours = (age, 'hours = "mean(hours_per_week, resolution = 1)"\n')
+    for number, edits in enumerate([[(age, "")], [(never, "")], [hours, (never, "")]]):
+        with only(mechanism):
+            bundle = release_policy(str(write_policy(tmp_path, *edits, trust)), tmp_path / str(number))
+        verdict = verify_bundle(bundle.folder)
+        assert verdict.holds, str(verdict)
+
+
+def test_every_mechanism_has_the_theorem_that_is_expected_of_it(adult: pa.Table) -> None:
+    query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, query, secret, records=100)
+    for candidate in CANDIDATES:
+        if candidate.name not in BY_THEOREM:
+            made = candidate.make(model, dp.PrivacyTarget(epsilon=1, delta=0.05), weights=None, seed=1)
+            assert made.certificate.theorem == THEOREMS[candidate.name]
+    assert {candidate.name for candidate in CANDIDATES} == {*BY_THEOREM, *THEOREMS} - {JOINT}
+
+
+def test_a_bundle_of_an_earlier_version_is_told_from_a_broken_one(tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text('{"format": "distpriv release 1"}', encoding="utf-8")
+    with pytest.raises(InvalidInput, match="was written by an earlier version"):
+        verify_bundle(tmp_path)
+
+
+def test_a_release_json_by_itself_is_checked_but_for_the_other_files(
+    bundles: Callable[[str], Path], tmp_path: Path
+) -> None:
+    verdict = verify_bundle(tampered(bundles("gaussian"), lambda _: None, tmp_path))
+    assert verdict.holds
+    assert "other files" in {item.name for item in verdict.not_checked}
+    assert "files" not in {check.name for check in verdict.checks}
+
+
+def test_an_audit_of_a_bundle_that_is_there_leaves_digests_that_fit(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    policy = str(write_policy(tmp_path))
+    with only("certified_gaussian"):
+        bundle = release_policy(policy, tmp_path / "out")
+        audit_bundle(policy, bundle.folder, releases=400)
+    verdict = verify_bundle(bundle.folder)
+    assert verdict.holds, str(verdict)
+    assert [check.name for check in verdict.checks][-2:] == ["files", "audit"]

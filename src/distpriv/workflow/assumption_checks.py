@@ -15,7 +15,7 @@ from distpriv.mechanisms.hypotheses import equal_means
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.releasing.joint import WIDER
-from distpriv.workflow.recomputing import JOINT, Claim
+from distpriv.workflow.recomputing import Claim
 from distpriv.workflow.words import same_assumption
 
 __all__ = ["ADAPTIVE", "DECLARED", "about_questions", "assumptions_problem", "may_say", "same_reading"]
@@ -42,16 +42,16 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
         )
         for more in MORE
     ]
-    if claim.times is not None:
-        said += [
-            Assumption(
-                statement=f"noise is {claim.times} {WIDER}",
-                status="proved",
-                evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
-                f"delta = {total.delta:g} together",
-            )
-            for earlier in range(others + 1)
-        ]
+    said += [
+        Assumption(
+            statement=f"noise is {times} {WIDER}",
+            status="proved",
+            evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
+            f"delta = {total.delta:g} together",
+        )
+        for times in claim.times
+        for earlier in range(others + 1)
+    ]
     if not mean_shifts(claim.model).any():
         said.append(equal_means())
     if claim.mechanism == "no_noise":
@@ -118,7 +118,7 @@ def _same(claim: Claim, written: Assumption, found: Assumption) -> bool:
     if first is None or second is None or first == second:
         return True
     noise = claim.noise
-    if (claim.mechanism != JOINT and claim.times is not None) or not isinstance(noise, GaussianNoise | NoNoise):
+    if claim.times or not isinstance(noise, GaussianNoise | NoNoise):
         return True
     deltas = pair_deltas(claim.model, [first, second], noise, claim.within.epsilon)
     return bool(deltas[0] >= deltas[1] * (1 - NEAR))

@@ -3,6 +3,8 @@
 import re
 from typing import Any, cast
 
+import numpy as np
+
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.mechanisms.calibration import Calibration
@@ -36,7 +38,7 @@ def draws_assumptions(drawn: Drawn, written: Certificate) -> tuple[Assumption, .
         seed_given="chosen by the caller" in said,
         failure=drawn.failure,
         limit=drawn.limit,
-        rounding=[],
+        rounding=np.zeros(0),
         progress=silent,
     )
     return again.assumptions()

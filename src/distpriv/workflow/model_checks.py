@@ -83,9 +83,9 @@ def _of_statistics(model: QueryModel, statistics: Sequence[Statistic | None]) ->
     if exact:
         yield from _lattices(model)
         yield from _off_line(model)
-    if all(isinstance(statistic, RowMean | Variance | Quantile) for statistic in statistics):
-        if not np.isfinite(model.record_sensitivities).all():
-            yield "nothing is said of how much one record can move a statistic"
+    sql = all(isinstance(statistic, RowMean | Variance | Quantile) for statistic in statistics)
+    if sql and not np.isfinite(model.record_sensitivities).all():
+        yield "nothing is said of how much one record can move a statistic"
 
 
 def _steps(
@@ -119,9 +119,10 @@ def _lattices(model: QueryModel) -> Iterator[str]:
         size, scenario = law.lattice.shape[1], model.scenarios.get(name)
         if np.linalg.matrix_rank(law.lattice / units) < size:
             yield f"the lattice of scenario {name!r} has vectors that are no basis"
-        if isinstance(scenario, ShareScenario) and 0 < scenario.positives < scenario.records:
-            if not np.array_equal(known.setdefault((scenario.predicate, size), law.lattice), law.lattice):
-                yield f"the lattice of scenario {name!r} is another than that of other shares of the same rows"
+        if not isinstance(scenario, ShareScenario) or not 0 < scenario.positives < scenario.records:
+            continue
+        if not np.array_equal(known.setdefault((scenario.predicate, size), law.lattice), law.lattice):
+            yield f"the lattice of scenario {name!r} is another than that of other shares of the same rows"
 
 
 def _several(row: Floats, rows: Sequence[Floats]) -> bool:

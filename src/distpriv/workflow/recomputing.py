@@ -36,7 +36,7 @@ from distpriv.releasing.joint import THEOREM, WIDER
 from distpriv.releasing.stack import stacked, widened
 from distpriv.workflow.draws_again import draws_assumptions
 
-__all__ = ["JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
+__all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
 
 JOINT = "all releases together"
 """What is claimed of all releases, in place of a mechanism's name."""
@@ -97,59 +97,65 @@ class Claim:
         return calibration_target(self.written.target)
 
     @property
-    def times(self) -> str | None:
-        """How many times as wide the noise is said to be as this release alone needs; nothing where it is not."""
+    def times(self) -> tuple[str, ...]:
+        """How many times as wide the noise is said to be as this release alone needs; when planned, and when made."""
         found = [_TIMES.fullmatch(assumption.statement) for assumption in self.written.assumptions]
-        return next((match.group(1) for match in found if match), None)
+        return tuple(match.group(1) for match in found if match)
 
 
 @frozen(kw_only=True)
 class Recomputed:
     """A certificate computed anew."""
 
-    now: Certificate
-    """That of the noise as it is."""
-    made: Certificate
-    """That of the noise before it was widened for the sake of all releases: what ought to be written down."""
+    certificate: Certificate
+    """What ought to be written down: that of the noise before it was widened for the sake of all releases."""
     least: float
     """The least δ that may be written down, and the largest: a factor told with four digits leaves a little room."""
     most: float
 
 
 def recomputed(claim: Claim) -> Recomputed:
-    """Return the certificate that moments, noise and draws give, drawing on a lattice included."""
+    """Return the certificate that moments, noise and draws give, drawing on a lattice included.
+
+    Noise that was widened for the sake of all releases is no less private than the noise that it was made of, whose
+    certificate it keeps.
+    """
     if claim.noise.dimension != claim.model.dimension:
         raise InvalidInput(f"noise for {claim.noise.dimension} of {claim.model.dimension} statistics is written down.")
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         added = immune_certificate(claim.model, claim.noises, claim.written.target)
-        return Recomputed(now=added, made=added, least=added.delta, most=added.delta)
+        return Recomputed(certificate=added, least=added.delta, most=added.delta)
     if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
-    now = _drawn_on_lattice(claim, _continuous(claim, claim.noise), claim.noises)
-    if claim.times is None:
-        if enough is not None and not _same_law(claim.noise, enough):
-            raise InvalidInput("the noise is another than the noise that was found to be enough.")
-        most = 1.0 if isinstance(claim.noise, UnimodalNoise) else now.delta
-        return Recomputed(now=now, made=now, least=now.delta, most=most)
-    factor = float(claim.times)
+    factor, room = math.prod(map(float, claim.times)), FOUR_DIGITS * len(claim.times)
+    if claim.times and not 1 < factor < math.inf:
+        raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     if enough is not None:
-        factor = _factor(claim.noise, enough)
-        if f"{factor:.4g}" != claim.times:
-            raise InvalidInput(f"the noise is {factor:.4g} times as wide as was found to be enough, not {claim.times}.")
-        made = _drawn_on_lattice(claim, _continuous(claim, enough), (enough,))
-        return Recomputed(now=now, made=made, least=made.delta, most=made.delta)
-    if not 1 < factor < math.inf:
-        raise InvalidInput(f"noise cannot have been widened {claim.times} times.")
-    narrow = [widened(claim.noise, 1 / (factor * share)) for share in (1 - FOUR_DIGITS, 1.0, 1 + FOUR_DIGITS)]
-    least, made, most = (_drawn_on_lattice(claim, _continuous(claim, noise), (noise,)) for noise in narrow)
-    open_end = isinstance(claim.noise, UnimodalNoise)
-    return Recomputed(now=now, made=made, least=least.delta, most=1.0 if open_end else most.delta)
+        if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=room or ROUNDING):
+            raise InvalidInput(f"the noise is not {factor:.4g} times as wide as the noise that was found to be enough.")
+        return _exactly(_on_lattice(claim, (enough,)))
+    if not claim.times:
+        return _exactly(_on_lattice(claim, claim.noises))
+    found = _on_lattice(claim, (widened(claim.noise, 1 / factor),))
+    if found.delta >= claim.written.delta:
+        other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 - room))),))
+        return Recomputed(certificate=found, least=other.delta, most=found.delta)
+    other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 + room))),))
+    return Recomputed(certificate=found, least=found.delta, most=_exactly(other).most)
 
 
-def _drawn_on_lattice(claim: Claim, certificate: Certificate, noises: Sequence[NoiseLaw]) -> Certificate:
+def _exactly(found: Certificate) -> Recomputed:
+    """Return a certificate whose δ is the one to be written down, or the least one where a bound may be better."""
+    by_program = found.theorem == THEOREMS["optimal_unimodal"]
+    return Recomputed(certificate=found, least=found.delta, most=1.0 if by_program else found.delta)
+
+
+def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
+    """Return the certificate of noise as a release draws it."""
     cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
-    return discretised_certificate(certificate, cost, claim.written.target)
+    noise = noises[0] if len(noises) == 1 else stacked(noises)
+    return discretised_certificate(_continuous(claim, noise), cost, claim.written.target)
 
 
 def _enough(claim: Claim) -> NoiseLaw | None:
@@ -272,10 +278,6 @@ def _laws(model: QueryModel) -> int:
         if isinstance(one, ShareScenario) and isinstance(other, ShareScenario):
             found.add((one.predicate, abs(one.positives - other.positives)))
     return len(found)
-
-
-def _same_law(noise: NoiseLaw, other: NoiseLaw) -> bool:
-    return math.isclose(_factor(noise, other), 1.0, rel_tol=ROUNDING)
 
 
 def _factor(noise: NoiseLaw, enough: NoiseLaw) -> float:

@@ -1,4 +1,4 @@
-"""What release.json and audit.json hold, key by key: `verify` reads by it, and the documented schemas are made of it."""
+"""What release.json and audit.json hold, key by key: `verify` reads by it, and docs/reference/schemas is made of it."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""JSON read strictly: one meaning for every text, finite numbers, no key twice, and nothing that a schema does not have.
+"""JSON read strictly: one meaning for every text, finite numbers, no key twice, and nothing that a schema lacks.
 
 The schemas are those of `release_schema`, JSON Schema in the few words of `schema_words`, so that what is documented is
 what is read.
@@ -148,9 +148,6 @@ def _meant(value: Any, schema: Schema) -> bool:
 
 def _in_object(value: Mapping[str, Any], schema: Schema, shared: Mapping[str, Schema], path: Path) -> Iterator[str]:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-    for key in schema.get("required", ()):
-        if key not in value:
-            yield f"{_place((*path, key))} is missing"
     for key, part in value.items():
         if key in known:
             yield from _differences(part, known[key], shared, (*path, key))
@@ -158,6 +155,9 @@ def _in_object(value: Mapping[str, Any], schema: Schema, shared: Mapping[str, Sc
             yield f"there is no key {key[:40]!r} in {_place(path)}"
         elif isinstance(others, dict):
             yield from _differences(part, others, shared, (*path, key))
+    for key in schema.get("required", ()):
+        if key not in value:
+            yield f"{_place((*path, key))} is missing"
 
 
 def _in_array(value: Sequence[Any], schema: Schema, shared: Mapping[str, Schema], path: Path) -> Iterator[str]:
