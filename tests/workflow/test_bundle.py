@@ -74,9 +74,9 @@ def test_the_same_question_gets_the_same_bytes_even_when_a_row_was_edited(folder
 
 def test_a_second_release_is_certified_together_with_the_first_and_one_without_room_is_refused(folder: Path) -> None:
     release_policy(str(write_policy(folder)), folder / "one")
-    other = write_policy(folder, ('"mean(age, resolution = 1)"', '"mean(education_num, resolution = 1)"'))
-    alone = plan_policy(str(other)).before.entries
-    assert len(alone) == 1
+    assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
+    other = write_policy(folder, ('"mean(age, resolution = 1)"', '"mean(education_num, resolution = 1)"'), assumed)
+    assert len(plan_policy(str(other)).rest.past) == 1
     bundle = release_policy(str(other), folder / "two")
     assert bundle.release.position == 2
     assert bundle.release.joint is not None
@@ -92,7 +92,7 @@ def test_a_second_release_is_certified_together_with_the_first_and_one_without_r
 
 def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_released(folder: Path) -> None:
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
-    total = ("epsilon = 2.0\ndelta = 0.02\n", "")
+    total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
     asked = ["education = 'mean(education_num, resolution = 1)'\n", "hours = 'mean(hours_per_week, resolution = 1)'\n"]
     with only("certified_gaussian"):
         release_policy(str(write_policy(folder, total, (age, ""))), folder / "one")

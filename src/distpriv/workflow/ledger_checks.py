@@ -81,7 +81,17 @@ def _contents(document: Mapping[str, Any], entry: LedgerEntry) -> Iterator[str]:
             yield f"it holds another {key} for this release"
     same = entry.content["protected_pairs"] == document["evidence"]["model"]["protected_pairs"]
     if same and entry.content["certificate"]["target"] == document["certificate"]["target"]:
-        if found["certificate"] != document["certificate"]:
-            yield "it holds another certificate for this release"
-        if held.drawn["release"] != document["evidence"]["drawn"]["release"]:
-            yield "it holds other draws for this release"
+        newest = _is_newest(document)
+        for key in ("certificate", "joint_certificate") if newest else ("certificate",):
+            if found[key] != document[key]:
+                yield f"it holds another {key.replace('_', ' ')} for this release"
+        for key in ("release", "joint") if newest else ("release",):
+            if held.drawn[key] != document["evidence"]["drawn"][key]:
+                yield "it holds other draws for this release"
+
+
+def _is_newest(document: Mapping[str, Any]) -> bool:
+    """Tell whether a bundle speaks of the releases that there were when it was made, rather than of later ones too."""
+    joint = document["evidence"]["joint"]
+    positions = [] if joint is None else [number for number in joint["releases"] if number is not None]
+    return document["questions"] == "declared" or max(positions, default=document["position"]) == document["position"]

@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from distpriv.errors import DistprivError
-from distpriv.framework.queries import Query, Statistic
+from distpriv.framework.queries import Query, RowMean, Statistic
+from distpriv.framework.secrets import ShareScenario
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -166,8 +167,12 @@ def _reading_problem(opened: Opened) -> str | None:
         reading, opened.model.record_sensitivities.tolist(), opened.query.statistics, strict=True
     ):
         low, high, moved = row["low"], row["high"], getattr(statistic, "record_sensitivity", None)
+        if isinstance(statistic, RowMean) and statistic.predicate and (low, high, row["otherwise"]) != (0, 1, 0):
+            return f"rows of {name!r} are read as something else than true and false"
         if low is None or high is None or moved is None:
             continue
+        if not low <= row["otherwise"] <= high:
+            return f"a row of {name!r} without a value counts as one that no row can have"
         if not low <= high or not math.isclose(moved(opened.policy.records, low, high), reach, rel_tol=NEAR):
             return f"rows of {name!r} are read between other ends than the moments have"
     return None
@@ -177,6 +182,11 @@ def _reference_problem(opened: Opened) -> str | None:
     reference = opened.document["evidence"]["reference"]
     if list(reference) != list(opened.model.distributions):
         return "the digests of the reference are those of other scenarios"
+    shares = {
+        reference[name] for name, scenario in opened.model.scenarios.items() if isinstance(scenario, ShareScenario)
+    }
+    if len(shares) > 1:
+        return "shares are drawn from one reference, and its digests differ"
     return None
 
 
