@@ -63,6 +63,10 @@ def test_from_a_first_policy_to_a_second_release(run: Run, folder: Path) -> None
     assert "is left alone" in run("init").err
     planned = run("plan", "policy.toml", "--json")
     assert (planned.code, planned.json["chosen"]) == (0, "expected_value_gaussian")
+    early = run("release", "policy.toml", "--out", "one", "--json")
+    assert early.code == 1
+    assert "make it once, on purpose, with `distpriv ledger POLICY --create`" in early.err
+    assert run("ledger", "policy.toml", "--create").code == 0
     released = run("release", "policy.toml", "--out", "one", "--json")
     assert (released.code, released.json["repeated"]) == (0, False)
     assert run("verify", "one/release.json", "--json").json["holds"]
