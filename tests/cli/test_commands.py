@@ -93,11 +93,14 @@ def test_an_audit_that_comes_later_is_put_into_the_bundle_it_is_about(run: Run, 
     policy = write_policy(folder)
     with only("expected_value_gaussian", page=True):
         assert run("release", policy, "--out", "one").code == 0
-        before = (folder / "one" / "release.json").read_bytes()
+        before = json.loads((folder / "one" / "release.json").read_bytes())
         assert "No audit is part" in (folder / "one" / "report.html").read_text(encoding="utf-8")
         assert run("audit", policy, "--releases", 2000, "--bundle", "one").code == 0
     assert "Audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
-    assert (folder / "one" / "release.json").read_bytes() == before
+    after = json.loads((folder / "one" / "release.json").read_bytes())
+    assert {**after, "manifest": before["manifest"]} == before
+    assert sorted(after["manifest"]) == ["audit.json", "policy.toml", "release.csv", "report.html"]
+    assert run("verify", "one").code == 0
     assert len(list((folder / "one").iterdir())) == 5
     other = write_policy(folder, ('id = "ward"', 'id = "other"'), name="other.toml")
     refused = run("audit", other, "--releases", 2000, "--bundle", "one")
@@ -122,6 +125,7 @@ def test_what_does_not_hold_has_exit_code_1(run: Run, folder: Path) -> None:
     verdict = run("verify", file)
     assert verdict.code == 1
     assert one_line(verdict.err)
+    assert run("verify", file, "--ledger", "no address").code == 2
 
 
 def test_a_ledger_that_cannot_be_written_shows_nothing(run: Run, folder: Path) -> None:

@@ -65,5 +65,6 @@ def test_what_differs_from_its_schema_is_said_by_its_place(value: Any, schema: d
 
 
 def test_what_is_no_release_at_all_differs_from_one() -> None:
-    for value in (None, [], "text", 1, {}):
+    others: list[Any] = [None, [], "text", 1, {}]
+    for value in others:
         assert conforming(value, RELEASE, SHARED) is not None
