@@ -88,8 +88,11 @@ def test_no_stack_of_releases_says_more_than_its_certificate_allows(group: int) 
     for seed in range(group, STACKS, GROUPS):
         model, noise, epsilon = random_stack(seed)
         target = dp.PrivacyTarget(epsilon=epsilon, delta=0.01)
-        certify = sum_certificate if isinstance(noise, SumNoise) else gaussian_certificate
-        certificate = certify(model, target, noise, THEOREM)  # type: ignore[operator]
+        certificate = (
+            sum_certificate(model, target, noise, THEOREM)
+            if isinstance(noise, SumNoise)
+            else gaussian_certificate(model, target, noise, THEOREM)
+        )
         simulated = [simulated_delta(model, pair, noise, epsilon, seed) for pair in model.protected_pairs]
         for found, error in simulated:
             assert found - ERRORS * error <= certificate.delta, seed

@@ -22,6 +22,7 @@ __all__ = ["DuckDBEngine", "accepts"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+SUFFIXES = _PARQUET + _CSV
 
 
 @frozen(kw_only=True, eq=False)
@@ -38,9 +39,9 @@ class DuckDBEngine:
     executors = None
 
     @classmethod
-    def open(cls, source: Any) -> Self:
-        """Open a source that `accepts` has accepted."""
-        run, description = _opened(source)
+    def open(cls, source: Any, *, every_row: bool = False) -> Self:
+        """Open a source that `accepts` has accepted; the types of a CSV file are told from some or from all rows."""
+        run, description = _opened(source, every_row)
         try:
             schema = run(f"SELECT * FROM {SOURCE} LIMIT 0").to_arrow_table().schema
         except duckdb.Error as failure:
@@ -77,7 +78,7 @@ def accepts(source: Any) -> bool:
     return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
 
-def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
+def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
     """Return how to query a source, and what to call it.
 
     A relation is queried on its own connection, as whoever made it set that up; everything else becomes a temporary
@@ -92,7 +93,7 @@ def _opened(source: Any) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]
         try:
             files = _files(path)
             connection = of_files(files)
-            connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {_scan(path, files)}")
+            connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {_scan(path, files, every_row)}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
         return connection.sql, repr(path)
@@ -127,13 +128,13 @@ def _files(path: str) -> list[str]:
     return found
 
 
-def _scan(path: str, files: Sequence[str]) -> str:
+def _scan(path: str, files: Sequence[str], every_row: bool) -> str:
     """Return the table function that reads the files of a path or a pattern."""
     listed = f"[{', '.join(literal(escape(file)) for file in files)}]"
     if path.lower().endswith(_PARQUET):
         return f"read_parquet({listed})"
     if path.lower().endswith(_CSV):
-        return f"read_csv({listed})"
+        return f"read_csv({listed}{', sample_size = -1' if every_row else ''})"
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
 
 
