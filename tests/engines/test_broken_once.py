@@ -114,7 +114,7 @@ def test_a_connection_reaches_its_own_table_alone(folder: Path, kind: str, state
     PRIVATE_IN_PYTHON = PRIVATE  # noqa: F841, N806 - DuckDB would find it in the caller's frame
     engine = engines(folder)[kind]()
     with pytest.raises(duckdb.Error):
-        engine.run(statement.format(folder=folder)).fetchall()  # type: ignore[union-attr]
+        engine.run(statement.format(folder=folder)).fetchall()
     assert not (folder / "written.csv").exists()
     assert engine.select(f"SELECT count(*) AS n FROM {SOURCE}")["n"][0].as_py() > 0
 

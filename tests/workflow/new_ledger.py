@@ -8,5 +8,5 @@ from distpriv.releasing.ledger import Ledger
 def new_ledger(folder: Path) -> Ledger:
     """Make the ledger that a small policy names."""
     url = f"sqlite:///{folder / 'ledger.db'}"
-    make = getattr(Ledger, "create", Ledger.open)
-    return make(url)  # type: ignore[no-any-return]
+    ledger: Ledger = getattr(Ledger, "create", Ledger.open)(url)
+    return ledger

@@ -20,12 +20,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.workflow.new_ledger import new_ledger
 from tests.workflow.shared import policy_from
-from tests.workflow.small import POLICY
+from tests.workflow.small import POLICY, only, write_policy, write_tables
 
-from distpriv.errors import BundleNotWritten, InvalidInput, InvalidPolicy
+from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
+from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.policy import read_policy
+from distpriv.workflow.releasing import release_policy
 from distpriv.workflow.sources import same_source
 
 
@@ -312,3 +315,36 @@ def test_no_name_at_all_is_a_formula(name: str) -> None:
 @given(st.text("abcäßあ0123456789_ ", min_size=1).filter(str.strip))
 def test_ordinary_names_are_written_as_they_are(name: str) -> None:
     assert list(csv.reader(io.StringIO(csv_text(document_of(name)), newline="")))[1][0] == name
+
+
+def _broken(folder: Path, adult: pa.Table) -> dict[str, str]:
+    """Private tables that cannot be used, each by the text that names it."""
+    secret = adult.slice(0, 100).append_column("hiv_status", pa.array(["positive-4711"] * 100))
+    pq.write_table(secret.set_column(0, "age", pa.array(["very-old-4711"] * 100)), folder / "types.parquet")
+    (folder / "broken.parquet").write_text("hiv_status positive-4711", encoding="utf-8")
+    (folder / "ragged.csv").write_text('age,hiv_status\n1,"positive-4711\n2,3,4,5\n', encoding="utf-8")
+    with duckdb.connect(str(folder / "rows.db")) as database:
+        database.execute("CREATE TABLE hiv_status AS SELECT 'positive-4711' AS hiv_status")
+        database.execute(f"CREATE VIEW hiv_view AS SELECT * FROM '{folder}/types.parquet'")
+    return {
+        "a column of another type": "types.parquet",
+        "no Parquet file": "broken.parquet",
+        "a CSV file with ragged rows": "ragged.csv",
+        "no such table": "duckdb:rows.db?table=persons",
+        "a view of another file": "duckdb:rows.db?table=hiv_view",
+        "no database": "duckdb:ragged.csv?table=hiv",
+    }
+
+
+def test_what_the_engine_says_of_a_private_table_is_not_passed_on(tmp_path: Path, adult: pa.Table) -> None:
+    """DuckDB quotes rows, names tables and columns, and guesses at what was meant."""
+    write_tables(tmp_path, adult)
+    new_ledger(tmp_path)
+    with only("expected_value_gaussian"):
+        for number, (kind, source) in enumerate(_broken(tmp_path, adult).items()):
+            policy = write_policy(tmp_path, ('private = "private.parquet"', f'private = "{source}"'))
+            with pytest.raises(DistprivError) as refusal:
+                release_policy(str(policy), tmp_path / f"out {number}")
+            for told in ("hiv", "4711", "Persons", "Error", "line"):
+                assert told not in str(refusal.value).replace(source, ""), (kind, str(refusal.value))
+    assert not Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").history("ward").entries

@@ -263,10 +263,11 @@ def json_text(document: Mapping[str, Any]) -> str:
 def csv_text(document: Mapping[str, Any]) -> str:
     """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(["statistic", "value", "low", "high", "display"])
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(["statistic", "value", "low", "high", "display"])
     for name, value in document["values"].items():
-        quotes = csv.QUOTE_NONNUMERIC if has_separators(name) else csv.QUOTE_MINIMAL
-        table = csv.writer(text, lineterminator="\n", quoting=quotes)
+        table = quoted if has_separators(name) else plain
         table.writerow([as_text(name), value, *document["intervals"][name], document["display"][name]])
     return text.getvalue()
 
