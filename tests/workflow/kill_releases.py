@@ -21,10 +21,12 @@ from unittest.mock import patch
 import duckdb  # noqa: F401 - imported once for all releases
 import opendp.measurements  # noqa: F401
 import pydantic  # noqa: F401
+from attrs import evolve
 from tests.workflow.small import POLICY
 
 from distpriv.planning.plan import Plan
-from distpriv.releasing.ledger import History, Ledger
+from distpriv.releasing.joint import Together
+from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.release import Release
 from distpriv.workflow.planning import PlannedPolicy
 from distpriv.workflow.policy import Policy, read_policy
@@ -44,8 +46,9 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
         policy.write_text(POLICY.replace('id = "ward"', f'id = "ward-{number}"'), encoding="utf-8")
 
         def planned(policy: Policy, _: object) -> PlannedPolicy:
-            nothing = History(dataset=policy.dataset, total=None, entries=())
-            return PlannedPolicy(policy=policy, plan=plan, before=nothing, answered=None)
+            with_rows = evolve(plan, model=policy.model())
+            rest = Together(past=(), total=policy.ledger.total, questions="first")
+            return PlannedPolicy(policy=policy, plan=with_rows, rest=rest, fixed=None)
 
         with (
             patch("distpriv.workflow.releasing.planned", planned),

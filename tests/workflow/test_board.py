@@ -44,7 +44,7 @@ def joint_accuracy(document: dict[str, object]) -> float:
     assert isinstance(evidence, dict)
     joint = evidence["joint"] or {"model": evidence["model"], "noises": [document["noise"]]}
     noise = stacked([noise_from_dict(law) for law in joint["noises"]])
-    return (1 + exact_delta(model_from_dict(joint["model"]), noise, epsilon=0.0)) / 2  # type: ignore[arg-type]
+    return (1 + exact_delta(model_from_dict(joint["model"]), noise, epsilon=0.0)) / 2
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

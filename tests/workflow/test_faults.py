@@ -20,11 +20,11 @@ import distpriv as dp
 from distpriv.errors import LedgerUnavailable
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.noise.description import noise_from_dict
+from distpriv.releasing.fixed import together
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.release import together
 from distpriv.releasing.stack import stacked
-from distpriv.workflow.planning import plan_policy, until
+from distpriv.workflow.planning import plan_policy
 
 ROOT = Path(__file__).parents[2]
 TOTAL = dp.PrivacyTarget(epsilon=20, delta=0.05)
@@ -62,7 +62,9 @@ def _release_all(url: str, process: int) -> list[tuple[str, float]]:
     for number in range(process, PROCESSES * RELEASES, PROCESSES):
         column, dataset = divmod(number, DATASETS)
         plan = planned(table, {"mean": dp.mean(f"x{column}")})
-        found = dp.release(plan, table.slice(0, RECORDS), ledger=url, dataset=f"d{dataset}", total=TOTAL)
+        found = dp.release(
+            plan, table.slice(0, RECORDS), ledger=url, dataset=f"d{dataset}", total=TOTAL, adaptive="assumed"
+        )
         assert not found.repeated
         shown.append((f"d{dataset} x{column}", found.values["mean"]))
     return shown
@@ -86,7 +88,7 @@ def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_
         assert [entry.position for entry in history.entries] == list(range(1, len(history.entries) + 1))
         last = history.entries[-1]
         model = planned(crowd(), {"mean": dp.mean(last.content["query"][0]["expression"])}).model
-        stack = together(until(history, last.position), model, TOTAL).stack(model)
+        stack = together(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
         noise = stacked([noise_from_dict(entry.content["noise"]) for entry in history.entries])
         assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")  # type: ignore[arg-type]
     assert Counter(len(history.entries) for history in histories) == {PROCESSES * RELEASES // DATASETS: DATASETS}
@@ -100,7 +102,7 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
     dp.release(first, private, ledger=writing, dataset="d", total=TOTAL)
     reading = f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true"
     with pytest.raises(LedgerUnavailable, match="nothing was released"):
-        dp.release(second, private, ledger=reading, dataset="d", total=TOTAL)
+        dp.release(second, private, ledger=reading, dataset="d", total=TOTAL, adaptive="assumed")
     assert dp.release(first, private, ledger=reading, dataset="d", total=TOTAL).repeated
 
     def fill(connection: sql.Connection) -> None:
@@ -108,5 +110,5 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
 
     sql.event.listen(writing._engine, "begin", fill)
     with pytest.raises(LedgerUnavailable, match=r"full.*nothing was released"):
-        dp.release(second, private, ledger=writing, dataset="d", total=TOTAL)
+        dp.release(second, private, ledger=writing, dataset="d", total=TOTAL, adaptive="assumed")
     assert len(Ledger.open(writing.url).history("d").entries) == 1

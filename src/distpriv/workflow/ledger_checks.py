@@ -53,9 +53,6 @@ def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> str | Non
 
 def _contradictions(document: Mapping[str, Any], history: LedgerHistory) -> Iterator[str]:
     said, position = document["ledger"], document["position"]
-    if said is None:
-        yield "the bundle does not say which ledger has it"
-        return
     if history.ledger != said["id"]:
         yield "this is another ledger than the one that has the release"
     entry: LedgerEntry | None = next((one for one in history.entries if one.position == position), None)
@@ -94,4 +91,5 @@ def _is_newest(document: Mapping[str, Any]) -> bool:
     """Tell whether a bundle speaks of the releases that there were when it was made, rather than of later ones too."""
     joint = document["evidence"]["joint"]
     positions = [] if joint is None else [number for number in joint["releases"] if number is not None]
-    return document["questions"] == "declared" or max(positions, default=document["position"]) == document["position"]
+    newest = max(positions, default=document["position"])
+    return bool(document["questions"] == "declared" or newest == document["position"])

@@ -163,8 +163,8 @@ PRINTED_RELEASE: dict[str, Schema] = {
         "What is promised about all releases so far; null where no ledger was used.", maybe(shared("certificate"))
     ),
     "ledger": said(
-        "Which ledger has it, under which number, and the digest of its chain there; null where none was used.",
-        maybe(table(id=TEXT, number={"type": "integer", "minimum": 1}, head=DIGEST)),
+        "Which ledger has it, under which number, and the digest of its chain there.",
+        table(id=TEXT, number={"type": "integer", "minimum": 1}, head=DIGEST),
     ),
     "questions": said(
         "How the joint certificate is safe against questions that depend on answers.", {"enum": list(QUESTIONS)}

@@ -251,7 +251,7 @@ def _shown(opened: Opened) -> Found:
         return False, f"{document['time']!r:.60} is no time."
     if time.utcoffset() != timedelta(0) or time.astimezone(UTC).isoformat(timespec="seconds") != document["time"]:
         return False, f"{document['time']!r:.60} is no time in UTC."
-    if document["ledger"] is not None and document["ledger"]["number"] < document["position"]:
+    if document["ledger"]["number"] < document["position"]:
         return False, "the ledger cannot have fewer entries than releases of one dataset."
     return True, "displayed numbers are the released ones, and the time is one."
 
