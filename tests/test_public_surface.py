@@ -62,6 +62,7 @@ RETURNED = (
 
 CLASSES = (
     *(dp.PrivacyTarget, dp.Query, dp.Share, dp.Scenarios, dp.QueryModel, dp.Plan, dp.Release, dp.Ledger),
+    dp.Declaration,
     *(distances.HockeyStick, distances.HockeySticks),
     *RETURNED,
 )

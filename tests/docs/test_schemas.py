@@ -30,9 +30,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     folder = tmp_path_factory.mktemp("bundles")
     write_tables(folder, dp.datasets.adult())
     first = str(write_policy(folder))
-    second = str(
-        write_policy(folder, ("mean(age, resolution = 1)", "mean(hours_per_week, resolution = 1)"), name="second.toml")
-    )
+    other = ("mean(age, resolution = 1)", "mean(hours_per_week, resolution = 1)")
+    assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
+    second = str(write_policy(folder, other, assumed, name="second.toml"))
     found: Documents = {name: [] for name in SCHEMAS}
     found["init"].append(output("init", str(folder / "new.toml")))
     with only(

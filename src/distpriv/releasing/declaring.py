@@ -85,6 +85,18 @@ def declare(
         InvalidInput: the plans do not go together, or the dataset has a release or a declaration already.
         BudgetSpent: the total has no room for all of them.
         LedgerChanged: the dataset was asked something meanwhile, or questions were declared.
+
+    >>> import distpriv as dp
+    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    >>> target, ledger = dp.PrivacyTarget(epsilon=2, delta=0.05), dp.Ledger.create("sqlite:///declared.db")
+    >>> model = dp.model(rows.slice(0, 1000), dp.Query(age=dp.mean("age")), secret, records=20)
+    >>> plans = {"ages": dp.plan(model, target, processes=1)}
+    >>> dp.declare(plans, ledger=ledger, dataset="clinic").joint.holds
+    True
+    >>> dp.declare(plans, ledger=ledger, dataset="clinic")
+    Traceback (most recent call last):
+    distpriv.errors.InvalidInput: dataset 'clinic' has a declaration already: questions are declared once, before the
+    first answer, so ask what was declared, or give other data another id.
     """
     _require_alike(plans)
     book, name = opened(ledger), named(dataset)

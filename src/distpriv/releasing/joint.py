@@ -67,8 +67,8 @@ class PastRelease:
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
     >>> past = PastRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 2.0))
-    >>> past.query.names, past.noise.expected_rms
-    (('age',), 2.0)
+    >>> past.query.names, past.noise.expected_rms, past.words
+    (('age',), 2.0, 'a declared question')
     """
 
     query: Query
@@ -106,6 +106,8 @@ class Together:
     >>> mechanism, joint = earlier.calibrated(model, alone, "gaussian")
     >>> joint.holds, mechanism.noise.expected_rms > alone.noise.expected_rms
     (True, True)
+    >>> earlier.certified(model, mechanism, "gaussian").delta == joint.delta
+    True
     """
 
     past: tuple[PastRelease, ...]
