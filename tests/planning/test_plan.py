@@ -25,7 +25,7 @@ SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
 @pytest.fixture(scope="module")
 def adult_plan(adult: pa.Table) -> dp.Plan:
     query = dp.Query(age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    return dp.plan(dp.model(adult, query, SECRET, records=100), TARGET, seed=1)
+    return dp.plan(dp.model(adult, query, SECRET, records=100), TARGET, all=True, seed=1)
 
 
 def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> None:
@@ -39,7 +39,7 @@ def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> Non
 def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
     seed: int, size: int, target: dp.PrivacyTarget, unequal: float
 ) -> None:
-    found = dp.plan(random_model(seed, size, unequal=unequal, distance=2.0), target, processes=1)
+    found = dp.plan(random_model(seed, size, unequal=unequal, distance=2.0), target, all=True, processes=1)
     held = [each for each in found.options if each.mechanism.certificate.holds]
     strong = [each for each in held if each.mechanism.certificate.trust != "assumed"]
     assert found.chosen is not None
@@ -80,7 +80,7 @@ def test_the_attacker_is_less_often_right_after_than_before(adult_plan: dp.Plan)
 def test_the_papers_statistics_are_hidden_with_less_error_than_its_gaussian_noise(
     adult: pa.Table, paper_query: dp.Query
 ) -> None:
-    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100), TARGET, seed=1)
+    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100), TARGET, all=True, seed=1)
     assert found.undefended_attack_accuracy == pytest.approx(0.7615, abs=5e-4)
     assert found.chosen is not None
     assert found.chosen.attack_accuracy < 0.65
@@ -117,23 +117,25 @@ def test_processes_change_nothing(adult: pa.Table) -> None:
     query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     model = dp.model(adult, query, dp.Share("income = '>50K'", values=(0.4, 0.6)), records=40)
     target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    alone, together = (dp.plan(model, target, seed=3, processes=count) for count in (1, 2))
+    alone, together = (dp.plan(model, target, all=True, seed=3, processes=count) for count in (1, 2))
     assert alone.to_dict() == together.to_dict()
 
 
 def test_progress_ends_at_the_number_of_mechanisms() -> None:
     seen: list[tuple[str, int, int]] = []
-    dp.plan(WORKED, TARGET, progress=lambda *step: seen.append(step))
-    assert seen[0] == ("planning", 0, len(CANDIDATES))
-    assert seen[-1] == ("planning", len(CANDIDATES), len(CANDIDATES))
+    for every in (False, True):
+        seen.clear()
+        dp.plan(WORKED, TARGET, all=every, progress=lambda *step: seen.append(step))
+        assert seen[0] == ("planning", 0, len(CANDIDATES))
+        assert seen[-1] == ("planning", len(CANDIDATES), len(CANDIDATES))
 
 
 def test_weights_move_the_error_where_it_matters_less() -> None:
     farther = dp.gaussian_model(
         means={"a": [100, 101], "b": [95, 106]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
     )
-    plain = dp.plan(farther, TARGET)
-    heavy = dp.plan(farther, TARGET, weights={"statistic_1": 100})
+    plain = dp.plan(farther, TARGET, all=True)
+    heavy = dp.plan(farther, TARGET, all=True, weights={"statistic_1": 100})
     assert heavy.weights.tolist() == [100, 1]
     before, after = (
         next(each for each in found.options if each.name == "certified_gaussian") for found in (plain, heavy)

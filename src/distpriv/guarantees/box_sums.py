@@ -9,7 +9,7 @@ for any boxes whatever. They are cut where cutting lowers the sum most, until it
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from attrs import field, frozen
@@ -22,6 +22,9 @@ Corner = tuple[float, ...]
 
 WORTHWHILE = 0.01
 """Boxes are cut until cutting every one of them once more would lower the sum by less than this share."""
+
+AHEAD = 8
+"""Of how many boxes, those cut next first, the corners are computed together: many cost little more than one."""
 
 
 @frozen(order=True)
@@ -40,34 +43,52 @@ class _Box:
         middle = _middle(self.lower, self.upper, self.axis)
         return (self.lower, _with(self.upper, self.axis, middle)), (_with(self.lower, self.axis, middle), self.upper)
 
+    @property
+    def corners(self) -> list[Corner]:
+        """The lowest corners of the quarters, which tell what cutting the halves would do to the sum."""
+        return [
+            _with(lower, axis, _middle(lower, upper, axis))
+            for lower, upper in self.halves
+            for axis in range(len(lower))
+        ]
+
 
 def mean_upper_bound(
-    decreasing: Callable[[Floats], float], count: int, *, evaluations: int, enough: float = 0.0
+    decreasing: Callable[[Floats], Floats], count: int, *, evaluations: int, enough: float = 0.0
 ) -> float:
     """Return an upper bound on the mean of a function of `count` independent standard exponentials.
 
     Args:
-        decreasing: a function of an array of `count` numbers, not negative, that increases in none of them.
+        decreasing: a function of rows of `count` numbers that has one value for each, not negative, and increases in
+            none of them.
         count: how many exponentials; with none the function has one value.
-        evaluations: about how often the function may be called.
+        evaluations: about how many values the sum may be made of.
         enough: a bound as low as this need not be lowered further.
 
-    >>> bound = mean_upper_bound(lambda e: float(np.exp(-e.sum())), 1, evaluations=200)
+    >>> bound = mean_upper_bound(lambda e: np.exp(-e.sum(axis=1)), 1, evaluations=200)
     >>> 0.5 < bound < 0.52
     True
     """
-    known: dict[Corner, float] = {}
+    computed: dict[Corner, float] = {}
+    used: set[Corner] = set()
+
+    def compute(corners: Iterable[Corner]) -> None:
+        new = [corner for corner in dict.fromkeys(corners) if corner not in computed]
+        if new:
+            computed.update(zip(new, decreasing(-np.log1p(-np.array(new))).tolist(), strict=True))
 
     def at(corner: Corner) -> float:
-        if corner not in known:
-            known[corner] = decreasing(-np.log1p(-np.array(corner)))
-        return known[corner]
+        compute([corner])
+        used.add(corner)
+        return computed[corner]
 
     lower, upper = (0.0,) * count, (1.0,) * count
     total = at(lower)
     boxes = [_box(at, lower, upper)] if count and total > enough else []
     left = sum(box.change for box in boxes)
-    while total > enough and left < -WORTHWHILE * total and len(known) < evaluations:
+    while total > enough and left < -WORTHWHILE * total and len(used) < evaluations:
+        if not all(corner in computed for corner in boxes[0].corners):
+            compute(corner for box in heapq.nsmallest(AHEAD, boxes) for corner in box.corners)
         best = heapq.heappop(boxes)
         halves = [_box(at, *corners) for corners in best.halves]
         total += best.change

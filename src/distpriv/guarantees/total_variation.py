@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from distpriv.guarantees.two_steps import TwoSteps, estimates
-from distpriv.guarantees.upper_bound import bound_by
+from distpriv.guarantees.upper_bound import bound_by, coarsest_bounds
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise, SumNoise
 
@@ -35,9 +35,11 @@ def total_variation_upper_bound(model: QueryModel, noise: LaplaceNoise | SumNois
     steps = [TwoSteps.of(model, pair, noise) for pair in pairs]
     ways = [step.change_of_covariance() for step in steps]
     shifts = [_shift_distance(step) for step in steps]
-    roughly = estimates(steps, ways) + shifts
+    roughly, coarse = estimates(steps, ways) + shifts, coarsest_bounds(steps, ways) + shifts
     most = 0.0
     for k in np.argsort(-roughly):
+        if coarse[k] <= most:
+            continue
         changed = bound_by(steps[k], ways[k], max(0.0, most - shifts[k]))
         most = max(most, min(1.0, shifts[k] + changed))
     return most

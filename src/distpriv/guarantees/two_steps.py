@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from attrs import field, frozen
 
-from distpriv.distances.gaussian_divergence import HockeyStick, gaussian_hockey_stick
+from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.distances.gaussian_divergence_estimate import gaussian_hockey_stick_estimates
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.secrets import Pair
@@ -88,10 +88,21 @@ class TwoSteps:
         shares = [most, *(most * share for share in SHARES)] if self.cost else [1.0]
         return [self._way(epsilon, share) for share in shares]
 
-    def divergence(self, epsilon: float, rest: Floats, exponentials: Floats) -> HockeyStick:
-        """Return H_ε of the Gaussians that are left, given the exponentials; it increases in none of them."""
-        added = (self.loadings * exponentials) @ self.loadings.T
-        return gaussian_hockey_stick(epsilon, rest, self.first + added, self.second + added)
+    def bounds(self, way: Way, exponentials: Floats) -> Floats:
+        """Return Σ weight · H_left of the Gaussians of a way, given rows of exponentials; it increases in none of them.
+
+        The error of the computation is added.
+        """
+        added = (self.loadings * exponentials[:, np.newaxis, :]) @ self.loadings.T
+        terms, points = len(way.terms), len(exponentials)
+        found = gaussian_hockey_sticks(
+            np.repeat([left for _, left in way.terms], points),
+            np.tile(way.rest, (terms * points, 1)),
+            np.tile(self.first + added, (terms, 1, 1)),
+            np.tile(self.second + added, (terms, 1, 1)),
+        )
+        weighted = np.array([[weight] for weight, _ in way.terms]) * found.upper_bound.reshape(terms, points)
+        return np.asarray(weighted.sum(axis=0))
 
     def estimate(self, way: Way) -> float:
         """Return about what the bound by a way would be with the mean over the exponentials taken exactly."""

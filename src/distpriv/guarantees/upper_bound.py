@@ -10,12 +10,11 @@ mean of a divergence of Gaussians, which decreases in every variance (`box_sums`
 shift, log M/R attains ε₁ on one side only of a plane about which both Gaussians are symmetric: that halves the bound.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
+from distpriv.distances.gaussian_divergence import gaussian_hockey_stick, gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import real
@@ -28,7 +27,7 @@ from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
 
-__all__ = ["bound_by", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
+__all__ = ["bound_by", "coarsest_bounds", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
 EVALUATIONS = 80
 """How many points the mean over the Laplace noise's variances may take for one pair."""
@@ -69,15 +68,20 @@ def worst_pair_upper_bound(
     """Return the ordered pair with the largest bound, and that bound.
 
     Every pair has an ε of its own and a factor for its divergence, by `at`. They are taken worst first, by an estimate,
-    and a bound is not made finer than it takes to show that a pair is no worse than one before.
+    and a bound is not made finer than it takes to show that a pair is no worse than one before: for most the coarsest
+    will do, and those are computed together.
     """
     steps = {pair: TwoSteps.of(model, pair, noise) for pair in model.protected_pairs}
     ways = {pair: step.ways(at(pair)[0]) for pair, step in steps.items()}
-    roughly = estimates(list(steps.values()), [several[0] for several in ways.values()])
+    firsts = [several[0] for several in ways.values()]
+    roughly = estimates(list(steps.values()), firsts)
     by = {pair: at(pair)[1] * float(value) for pair, value in zip(steps, roughly, strict=True)}
+    coarse = dict(zip(steps, coarsest_bounds(list(steps.values()), firsts), strict=True))
     worst, most = model.protected_pairs[0], -1.0
     for pair in sorted(steps, key=lambda p: -by[p]):
         factor, step = at(pair)[1], steps[pair]
+        if by[pair] <= CLOSE * most and factor * coarse[pair] <= most:
+            continue
         way = min(ways[pair], key=step.estimate) if by[pair] > CLOSE * most else ways[pair][0]
         found = min(1.0, factor * bound_by(step, way, most / factor))
         worst, most = (pair, found) if found > most else (worst, most)
@@ -112,11 +116,23 @@ def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
         return 0.0
     least = steps.count > 2
 
-    def at(exponentials: Floats) -> float:
-        everywhere = np.full(steps.count, exponentials[0] / steps.count) if least else exponentials
-        return math.fsum(w * steps.divergence(left, way.rest, everywhere).upper_bound for w, left in way.terms)
+    def at(exponentials: Floats) -> Floats:
+        return steps.bounds(way, np.repeat(exponentials / steps.count, steps.count, axis=1) if least else exponentials)
 
     return min(1.0, mean_upper_bound(at, 1 if least else steps.count, evaluations=EVALUATIONS, enough=enough))
+
+
+def coarsest_bounds(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
+    """Return the bounds by one way for each of several steps with no variance of the Laplace noise counted."""
+    owner = np.repeat(np.arange(len(ways)), [len(way.terms) for way in ways])
+    weights, lefts = np.array([term for way in ways for term in way.terms]).T
+    found = gaussian_hockey_sticks(
+        lefts,
+        np.array([way.rest for way in ways])[owner],
+        np.array([step.first for step in steps])[owner],
+        np.array([step.second for step in steps])[owner],
+    )
+    return np.minimum(1.0, np.bincount(owner, weights * found.upper_bound))
 
 
 def _complement(axes: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """Gaussian noise for any query, from coupled draws: nothing is assumed but how the data are drawn."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,7 +19,7 @@ from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress, silent
 
-__all__ = ["coupled_gaussian"]
+__all__ = ["coupled_gaussian", "gaussian_shape"]
 
 ROUNDS = 10
 """How often the shape is improved; each round gains less than the one before."""
@@ -69,7 +70,7 @@ def coupled_gaussian(
         model, target, name="coupled_gaussian", pairing=pairing, draws=draws, seed=seed, progress=progress
     )
     differences = plan.shape_differences()
-    shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    shape, _ = gaussian_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
     whitening = shape.axes / np.sqrt(shape.variances)
     scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
@@ -88,8 +89,10 @@ def coupled_gaussian(
     )
 
 
-def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> GaussianNoise:
-    r"""Return noise of little weighted variance for its privacy, up to its scale.
+def gaussian_shape(
+    differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float
+) -> tuple[GaussianNoise, float]:
+    r"""Return noise of little weighted variance for its privacy, up to its scale, and about its weighted error.
 
     At the least :math:`\operatorname{tr}(QS)` with :math:`E φ(Δ^⊤ S^{-1} Δ) ≤ δ`, φ(t) = δ_G(ε; √t), the derivative
     in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the
@@ -114,7 +117,7 @@ def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit
         shares = shares * [(law.mean(curve, scale) / limit) ** 2 for law in rough]
         if not any(w.any() for w in importance):  # they move so seldom that hardly any noise is needed
             break
-    return _embedded(best, units / units.max(initial=1e-300))
+    return _embedded(best, units / units.max(initial=1e-300)), math.sqrt(least) if len(root) else 0.0
 
 
 def _solution(moment: Floats, root: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """Laplace noise for any query, from coupled draws: nothing is assumed but how the data are drawn."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -17,7 +18,7 @@ from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress, silent
 
-__all__ = ["coupled_laplace", "laplace_deltas_upper_bound"]
+__all__ = ["coupled_laplace", "laplace_deltas_upper_bound", "laplace_shape"]
 
 ROUNDS = 8
 """How often the scales are improved; each round gains less than the one before."""
@@ -67,7 +68,7 @@ def coupled_laplace(
         model, target, name="coupled_laplace", pairing=pairing, draws=draws, seed=seed, progress=progress
     )
     differences = plan.shape_differences()
-    shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    shape, _ = laplace_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
     curve = partial(laplace_deltas_upper_bound, target.epsilon)
     scale = plan.scale(shape.axes / shape.scales, 1, curve, differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
@@ -99,10 +100,12 @@ def laplace_deltas_upper_bound(epsilon: float, lengths: Floats) -> Floats:
     return np.clip(-np.expm1((epsilon - lengths) / 2) * (1 + 1e-15), 0.0, 1.0) + 0.0
 
 
-def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> LaplaceNoise:
-    """Return noise of little weighted variance for its privacy, up to its scale: the best of two sets of axes.
+def laplace_shape(
+    differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float
+) -> tuple[LaplaceNoise, float]:
+    """Return noise of little weighted variance for its privacy, up to its scale, and about its weighted error.
 
-    They are the statistics themselves, and the principal axes of their differences.
+    It is the best of two sets of axes: the statistics themselves, and the principal axes of their differences.
     """
     units, _ = standard(differences)
     moving = units > 0
@@ -112,10 +115,11 @@ def _shape(differences: Sequence[Floats], weights: Floats, epsilon: float, limit
         _scales(moved, axes, weights[moving], epsilon, limit)
         for axes in (np.eye(int(moving.sum())), np.linalg.eigh(second)[1])
     ]
-    _, axes, scales = min(shapes, key=lambda shape: shape[0])
+    least, axes, scales = min(shapes, key=lambda shape: shape[0])
     embedded = np.zeros((len(units), len(scales)))
     embedded[moving] = axes
-    return LaplaceNoise(axes=embedded, scales=scales)
+    error = math.sqrt(2 * least) * float(units.max()) if moving.any() else 0.0
+    return LaplaceNoise(axes=embedded, scales=scales), error
 
 
 def _scales(

@@ -23,6 +23,9 @@ __all__ = ["LaplaceSearch"]
 RATIOS = (0.5, 0.7, 0.82, 0.9, 0.97, 1.0, 1.3, 2.0, 3.0, 5.0)
 """The ε₁/ε that are tried first; above 1 the Laplace noise carries a part of the shift only."""
 
+LIKELY = 0.9
+"""The best is often near this one; what is tried after a good one is known to be worse by a look or two."""
+
 HIGHEST = 14.0
 """The logarithm of the largest λ that is tried, in units of the least that adds anything."""
 
@@ -115,30 +118,54 @@ class LaplaceSearch:
         pairs = tuple(dict.fromkeys((*self.worst(noise), *self.pairs)))
         return evolve(self, pairs=pairs, delta=self.delta * min(max(share, 0.02), 1.0) * 0.998)
 
-    def level(self, ratio: float, near: float, within: float) -> float:
-        """Return the λ that about meets the target, to a relative `within`; infinite if none does."""
+    def level(self, ratio: float, near: float, within: float, most: float = math.inf) -> float:
+        """Return the λ that about meets the target, to a relative `within`; infinite if none does.
+
+        Args:
+            ratio: ε₁/ε.
+            near: the share of Gaussian noise along the axes.
+            within: how far the logarithm of λ may be off.
+            most: a λ beyond this is of no use, and infinite will do instead.
+        """
         from scipy.optimize import brentq
 
         def excess(log_level: float) -> float:
             found = self.deltas(self.noise(ratio, math.exp(log_level), near), self.pairs).max()
             return math.log(max(float(found), 1e-300) / self.delta)
 
-        if self.deltas(self.noise(ratio, 0.0, near), self.pairs).max() <= self.delta:
+        bare = float(self.deltas(self.noise(ratio, 0.0, near), self.pairs).max())
+        if bare <= self.delta:
             return 0.0
         low = math.log(self.least) if self.least > 0 else 0.0
         high = low + HIGHEST
-        if self.least == 0 or excess(high) > 0:
+        # δ falls with λ, so what misses the target a little beyond `most` has its root beyond it.
+        beyond = math.log(max(most, self.least)) + within if self.least > 0 else 0.0
+        if self.least == 0 or (beyond < high and excess(beyond) > 0):
             return math.inf
-        return math.exp(brentq(excess, low, high, xtol=within)) if excess(low) > 0 else math.exp(low)
+        ends = {low: math.log(bare / self.delta), high: excess(high)}
+        if ends[high] > 0:
+            return math.inf
+        return math.exp(brentq(lambda at: ends[at] if at in ends else excess(at), low, high, xtol=within))
 
-    def error(self, ratio: float, near: float) -> float:
-        """Return the weighted error of the least noise at ε₁ = ratio · ε; infinite if there is none."""
-        level = self.level(ratio, near, 0.02)
+    def error(self, ratio: float, near: float, best: float = math.inf) -> float:
+        """Return the weighted error of the least noise at ε₁ = ratio · ε; infinite if there is none or another is best.
+
+        The weighted mean square is that of λ = 0 plus Σ_k max(0, λ |d_k|^{2/3} − a_k), which is convex and piecewise
+        linear in λ: the λ at which it reaches the best is the least over the first k directions of a linear equation's.
+        """
+        bare = weighted_rms(self.noise(ratio, 0.0, near).covariance, self.weights)
+        if bare > best:
+            return math.inf
+        order = np.argsort(self.given / self.needs)
+        steps = (best**2 - bare**2 + np.cumsum(self.given[order])) / np.cumsum(self.needs[order])
+        level = self.level(ratio, near, 0.02, float(steps.min(initial=math.inf)))
         return weighted_rms(self.noise(ratio, level, near).covariance, self.weights) if level < math.inf else math.inf
 
     def best(self) -> tuple[float, float]:
         """Return the ratio and the share of least error: the best of a few, improved by ever smaller steps."""
-        tried = {(ratio, near): self.error(ratio, near) for ratio in RATIOS for near in (0.0, 0.3)}
+        tried = {(ratio, near): math.inf for ratio in RATIOS for near in (0.0, 0.3)}
+        for point in sorted(tried, key=lambda p: (abs(math.log(p[0] / LIKELY)), p[1])):
+            tried[point] = self.error(*point, min(tried.values()))
         point, step = min(tried, key=lambda p: tried[p]), 0.08
         for _ in range(ROUNDS):
             ratio, near = point
@@ -150,7 +177,7 @@ class LaplaceSearch:
             )
             for other in around:
                 if other not in tried and other[1] >= 0:
-                    tried[other] = self.error(*other)
+                    tried[other] = self.error(*other, min(tried.values()))
             better = min(tried, key=lambda p: tried[p])
             step, point = (step if better != point else step / 2), better
             if step < 0.015:

@@ -14,9 +14,15 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights
 
-__all__ = ["CANDIDATES", "Candidate", "Choice", "chosen_from"]
+__all__ = ["CANDIDATES", "DRAWN", "Basis", "Candidate", "Choice", "chosen_from"]
 
 Takes = Literal["weights", "seed"]
+
+Basis = Literal["moments", "theorem", "points", "points or rows", "rows"]
+"""What a certificate rests on: known moments, what a theorem assumes, given points, how rows are drawn."""
+
+FREE, LIKELY, SELDOM, DRAWN = range(4)
+"""When a plan tries a mechanism: what costs nothing, what is likely to win, what others rule out, what draws rows."""
 
 Choice = Iterable[str] | Mapping[str, Mapping[str, Any]] | None
 """Mechanisms by name, with options of their own where they are given; None for all of them."""
@@ -32,6 +38,12 @@ class Candidate:
     """What of the plan's own settings it wants to know."""
     needs_rows: bool = False
     """Whether it draws datasets, which a copy of the model in another process cannot do."""
+    rests_on: Basis = "rows"
+    """What its certificate rests on."""
+    exact: bool = False
+    """Whether its noise is Gaussian, or none, and its δ the exact one of the modelled moments."""
+    turn: int = SELDOM
+    """When a plan tries it."""
 
     def make(
         self, model: QueryModel, target: PrivacyTarget, *, weights: Weights, seed: int | None
@@ -47,24 +59,24 @@ _POOLED = {"covariance": "pooled"}
 _SEVERAL = {"directions": "several"}
 
 CANDIDATES = (
-    Candidate(name="no_noise", options=_POOLED),
-    Candidate(name="certified_laplace", takes=("weights",)),
-    Candidate(name="certified_gaussian", takes=("weights",)),
-    Candidate(name="coupled_gaussian", takes=("weights", "seed"), needs_rows=True),
-    Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True),
-    Candidate(name="optimal_gaussian", options=_POOLED, takes=("weights",)),
-    Candidate(name="optimal_unimodal", options=_POOLED),
-    Candidate(name="directional_uncertainty", options=_POOLED),
-    Candidate(name="eigenvector_gaussian", options=_POOLED),
-    Candidate(name="directional_gaussian", options=_SEVERAL),
-    Candidate(name="directional_laplace", options=_SEVERAL),
-    Candidate(name="expected_value_gaussian"),
-    Candidate(name="expected_value_laplace"),
-    Candidate(name="group_privacy_gaussian"),
-    Candidate(name="group_privacy_laplace"),
-    Candidate(name="wasserstein"),
-    Candidate(name="approximate_wasserstein"),
-    Candidate(name="bounded"),
+    Candidate(name="no_noise", options=_POOLED, rests_on="moments", exact=True, turn=FREE),
+    Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
+    Candidate(name="certified_gaussian", takes=("weights",), rests_on="moments", exact=True, turn=LIKELY),
+    Candidate(name="coupled_gaussian", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
+    Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
+    Candidate(name="optimal_gaussian", options=_POOLED, takes=("weights",), rests_on="moments", exact=True),
+    Candidate(name="optimal_unimodal", options=_POOLED, rests_on="theorem"),
+    Candidate(name="directional_uncertainty", options=_POOLED, rests_on="moments", exact=True),
+    Candidate(name="eigenvector_gaussian", options=_POOLED, rests_on="moments", exact=True),
+    Candidate(name="directional_gaussian", options=_SEVERAL, rests_on="moments", exact=True),
+    Candidate(name="directional_laplace", options=_SEVERAL, rests_on="theorem"),
+    Candidate(name="expected_value_gaussian", rests_on="moments", exact=True),
+    Candidate(name="expected_value_laplace", rests_on="theorem"),
+    Candidate(name="group_privacy_gaussian", turn=FREE),
+    Candidate(name="group_privacy_laplace", turn=FREE),
+    Candidate(name="wasserstein", rests_on="points or rows", turn=FREE),
+    Candidate(name="approximate_wasserstein", rests_on="points"),
+    Candidate(name="bounded", rests_on="points"),
 )
 """All mechanisms of the library, those first that are likely to be chosen."""
 

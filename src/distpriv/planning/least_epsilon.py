@@ -11,6 +11,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.option import Option
+from distpriv.planning.prospects import best_trust
 from distpriv.planning.running import attempt
 from distpriv.progress import Progress, silent
 
@@ -55,8 +56,9 @@ def least_epsilon(
     one_of("trust", trust, tuple(TRUST), InvalidInput)
     costs = utility_weights(model, weights)
     best, nearest = math.inf, math.inf
-    for done, candidate in enumerate(CANDIDATES):
-        progress("searching for epsilon", done, len(CANDIDATES))
+    able = [candidate for candidate in CANDIDATES if TRUST[best_trust(candidate, model)] >= TRUST[trust]]
+    for done, candidate in enumerate(able):
+        progress("searching for epsilon", done, len(able))
 
         def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
             target = PrivacyTarget(epsilon=epsilon, delta=delta)
@@ -70,7 +72,7 @@ def least_epsilon(
         nearest = min(nearest, reached)
         if reached <= wanted:
             best = _least(error_at, wanted, start)
-    progress("searching for epsilon", len(CANDIDATES), len(CANDIDATES))
+    progress("searching for epsilon", len(able), len(able))
     if math.isinf(best):
         least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
         raise NotCertified(

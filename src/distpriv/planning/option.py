@@ -14,7 +14,7 @@ from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.description import noise_to_dict
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["Option", "Refusal", "option"]
+__all__ = ["Option", "Refusal", "Skipped", "option"]
 
 
 @frozen(kw_only=True)
@@ -91,6 +91,23 @@ class Refusal:
     """What it refused, in one sentence."""
     kind: type[DistprivError] | None = None
     """What kind of refusal it was; none where numbers could not be computed or others were better."""
+
+
+@frozen(kw_only=True)
+class Skipped:
+    """A mechanism that was not tried, since it would not have been chosen; ``all=True`` tries it.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> skipped = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).skipped
+    >>> skipped[0].name, skipped[0].reason
+    ('no_noise', "it is at trust 'assumed' at best on this model.")
+    """
+
+    name: str
+    """The mechanism's name."""
+    reason: str
+    """Why it would not have been chosen, in one sentence: what is proved of it, or what a pilot says."""
 
 
 def option(model: QueryModel, mechanism: AdditiveMechanism, weights: Floats) -> Option:

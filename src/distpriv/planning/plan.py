@@ -1,38 +1,29 @@
-"""A plan: every mechanism on one model, and the one with the least error whose certificate holds."""
+"""A plan: mechanisms on one model, and the one with the least error whose certificate holds."""
 
-import math
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import field, frozen
 
 from distpriv._version import __version__
-from distpriv.errors import DistprivError, InvalidInput, NotCertified
+from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
-from distpriv.guarantees.certificate import TRUST, Certificate, Trust
+from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
-from distpriv.planning.option import Option, Refusal, option
+from distpriv.planning.earlier import Earlier, Settlement
+from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.running import run_all
 from distpriv.planning.table import plan_table
+from distpriv.planning.trying import Prospects, try_what_can_win
 from distpriv.progress import Progress, silent
 
-__all__ = ["Earlier", "Plan", "plan"]
-
-
-class Earlier(Protocol):
-    """Earlier releases of a dataset, which a new one must be certified together with."""
-
-    def calibrated(
-        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
-    ) -> tuple[AdditiveMechanism, Certificate]:
-        """Return the mechanism with noise so wide that all releases hold together, and their certificate."""
+__all__ = ["Plan", "plan"]
 
 
 @frozen(kw_only=True)
@@ -48,8 +39,10 @@ class Plan:
     ('certified_laplace', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
     (0.792, 0.656)
-    >>> plan.options[0].name, plan.options[0].mechanism.certificate.holds, plan.chosen in plan.alternatives
-    ('no_noise', False, False)
+    >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
+    ('certified_gaussian', True, False)
+    >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
+    no_noise was not tried: it is at trust 'assumed' at best on this model.
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
@@ -69,9 +62,11 @@ class Plan:
     undefended_attack_accuracy: float
     """How often the best attacker is right without noise."""
     options: tuple[Option, ...] = field(repr=False)
-    """Every mechanism that applies, least error first; among equals the better trust."""
+    """Every mechanism that was tried and applies, least error first; among equals the better trust."""
     refusals: tuple[Refusal, ...] = field(repr=False)
-    """Every mechanism that does not apply, and why."""
+    """Every mechanism that was tried and does not apply, and why."""
+    skipped: tuple[Skipped, ...] = field(repr=False, default=())
+    """Every mechanism that was not tried, and why it would not have been chosen."""
 
     @property
     def chosen(self) -> Option | None:
@@ -80,7 +75,7 @@ class Plan:
 
     @property
     def alternatives(self) -> tuple[Option, ...]:
-        """Every mechanism that applies and was not chosen."""
+        """Every mechanism that was tried, applies and was not chosen."""
         chosen = self.chosen
         return tuple(found for found in self.options if found is not chosen)
 
@@ -115,6 +110,7 @@ class Plan:
             "chosen": None if self.chosen is None else self.chosen.name,
             "options": [found.to_dict() for found in self.options],
             "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
+            "skipped": [{"mechanism": skipped.name, "reason": skipped.reason} for skipped in self.skipped],
         }
 
     def __str__(self) -> str:
@@ -129,13 +125,16 @@ def plan(
     *,
     after: Earlier | None = None,
     mechanisms: Choice = None,
+    all: bool = False,  # noqa: A002 - the word for it
     seed: int | None = None,
     processes: int | None = None,
     progress: Progress = silent,
 ) -> Plan:
-    r"""Try every mechanism and choose the least error among those whose certificate holds at the trust asked for.
+    r"""Choose the mechanism of least error among those whose certificate holds at the trust asked for.
 
     The error is :math:`\sqrt{\operatorname{tr}(QS)}`, S the covariance of the noise and Q the diagonal of the weights.
+    What would not be chosen is not tried, and the plan says why: by what is proved of it or, of mechanisms that draw
+    datasets, by what few draws say. The choice is that among all.
 
     Args:
         model: the model of the statistics.
@@ -145,9 +144,10 @@ def plan(
         after: earlier releases of the dataset, as `distpriv.earlier_releases` returns them: noise is then widened
             until all releases hold together.
         mechanisms: names of those to choose from, or their options by name, as in
-            ``{"coupled_gaussian": {"draws": 20_000}}``; all of them when not given.
+            ``{"coupled_gaussian": {"draws": 20_000}}``; all of them when not given. Those given are all tried.
+        all: whether to try, and show, those as well that would not be chosen.
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
-        processes: how many to use; as many as pay off when not given.
+        processes: how many to use where all are tried; as many as pay off when not given.
         progress: is told how far the work is.
 
     Returns:
@@ -173,9 +173,14 @@ def plan(
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
     candidates = chosen_from(CANDIDATES, mechanisms)
-    results = run_all(candidates, model, target, costs, seed=seed, processes=processes, progress=progress)
-    if after is not None:
-        results = _all_together(results, after, model, trust, costs)
+    settlement = Settlement(after=after, model=model, trust=trust, weights=costs)
+    skipped: list[Skipped] = []
+    if all or mechanisms is not None:
+        results = run_all(candidates, model, target, costs, seed=seed, processes=processes, progress=progress)
+    else:
+        prospects = Prospects(model=model, target=target, trust=trust, weights=costs, seed=seed)
+        results, skipped = try_what_can_win(candidates, prospects, settlement, progress)
+    results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
         model=model,
@@ -185,34 +190,5 @@ def plan(
         undefended_attack_accuracy=undefended_attack_accuracy(model),
         options=tuple(sorted(options, key=lambda o: (o.error, -TRUST[o.mechanism.certificate.trust]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
+        skipped=tuple(skipped),
     )
-
-
-def _all_together(
-    results: Sequence[Option | Refusal], after: Earlier, model: QueryModel, trust: Trust, weights: Floats
-) -> list[Option | Refusal]:
-    """Return options as they would be after earlier releases, least error first; those that could only lose are left.
-
-    What does not hold by itself stays as it is.
-    """
-    least = math.inf
-    found: list[Option | Refusal] = []
-    for result in sorted(results, key=lambda r: r.error if isinstance(r, Option) else 0.0):
-        if isinstance(result, Option) and result.mechanism.certificate.holds_at(trust):
-            if result.error >= least:
-                reason = (
-                    f"after the earlier releases another mechanism has an error of {least:.4g}, less than this alone."
-                )
-                found.append(Refusal(name=result.name, reason=reason))
-                continue
-            result = _together(result, after, model, trust, weights)  # noqa: PLW2901 - the same option, later
-            least = min(least, result.error) if isinstance(result, Option) else least
-        found.append(result)
-    return found
-
-
-def _together(found: Option, after: Earlier, model: QueryModel, trust: Trust, weights: Floats) -> Option | Refusal:
-    try:
-        return option(model, after.calibrated(model, found.mechanism, trust)[0], weights)
-    except DistprivError as refusal:
-        return Refusal(name=found.name, reason=str(refusal), kind=type(refusal))

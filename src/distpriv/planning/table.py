@@ -19,7 +19,7 @@ WIDTH = 100
 
 def plan_table(plan: Plan) -> str:
     """Return the plan in words, its mechanisms line by line, and the chosen one's error for each statistic."""
-    return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *_refusals(plan)])
+    return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *_refusals(plan), *_skipped(plan)])
 
 
 def _summary(plan: Plan) -> str:
@@ -85,3 +85,17 @@ def _refusals(plan: Plan) -> list[str]:
         for refusal in plan.refusals
     ]
     return ["\n".join(["does not apply:", *lines])]
+
+
+def _skipped(plan: Plan) -> list[str]:
+    """Return what was not tried, mechanisms with one reason together."""
+    if not plan.skipped:
+        return []
+    by_reason: dict[str, list[str]] = {}
+    for skipped in plan.skipped:
+        by_reason.setdefault(skipped.reason, []).append(skipped.name)
+    lines = [
+        fill(f"{', '.join(names)}: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for reason, names in by_reason.items()
+    ]
+    return ["\n".join(["not tried, since it would not have been chosen (all=True tries every mechanism):", *lines])]

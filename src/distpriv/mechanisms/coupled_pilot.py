@@ -1,0 +1,83 @@
+"""About what error coupled draws would have, from few of them: this decides what is tried, and no more.
+
+A pilot draws rows of both strata and pairs them as the mechanism would pair all of them; its datasets differ in sums of
+such pairs. The noise that other draws certify has a mean δ below its limit, so that in the pilot it is seldom more than
+three standard deviations above: noise that is enough at that higher limit is, as a rule, less than what the mechanism
+needs. A closer look takes the draws that would choose the shape of the noise, with all rows.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.discretised import calibration_target
+from distpriv.mechanisms.calibration import calibration
+from distpriv.mechanisms.coupled_gaussian import gaussian_shape
+from distpriv.mechanisms.coupled_laplace import laplace_shape
+from distpriv.modelling.coupling import row_features
+from distpriv.modelling.differences import moved_by_swapped_rows
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.simulator import RowSimulator
+from distpriv.modelling.transport import RowPairing, in_units_of_noise
+from distpriv.progress import silent
+
+__all__ = ["DRAWS", "close_error_estimate", "error_estimates"]
+
+ROWS, DRAWS = 1000, 5000
+"""How many rows of each stratum, and how many differences of datasets, a pilot draws."""
+
+SHAPES: dict[str, Callable[[Sequence[Floats], Floats, float, float], tuple[object, float]]] = {
+    "coupled_gaussian": gaussian_shape,
+    "coupled_laplace": laplace_shape,
+}
+
+
+def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> dict[str, float]:
+    """Return about the least weighted error of every mechanism that draws; none where a pilot would not be quick.
+
+    Raises:
+        InvalidModel: the scenarios are not shares of one predicate.
+
+    >>> import distpriv as dp
+    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
+    ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
+    >>> {name: round(error, 1) for name, error in error_estimates(model, target, np.ones(1), 0).items()}
+    {'coupled_gaussian': 1.3, 'coupled_laplace': 1.1}
+    """
+    rows = model.simulator
+    if not isinstance(rows, RowSimulator) or not moved_by_swapped_rows(rows.query) or target.delta == 0:
+        return {}
+    rng = np.random.default_rng(seed)
+    groups = rows.difference_groups(model.protected_pairs)
+    differences = [_differences(rows, group, rng) for group in groups]
+    limit = target.delta + 3 * math.sqrt(target.delta / DRAWS) + 3 / DRAWS
+    return {name: shape(differences, weights, target.epsilon, min(limit, 0.5))[1] for name, shape in SHAPES.items()}
+
+
+def close_error_estimate(name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> float:
+    """Return about the weighted error of one of them, by the draws that would choose the shape of its noise."""
+    made_for = calibration_target(target)
+    plan = calibration(model, made_for, name=name, pairing=None, draws=None, seed=seed, progress=silent)
+    return SHAPES[name](plan.shape_differences(), weights, made_for.epsilon, plan.limit)[1]
+
+
+def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:
+    """Draw differences of the statistics of coupled datasets that differ in as many rows as any of the pairs."""
+    swaps = [rows.swap(pair, "independent") for pair in pairs]
+    swapped = max(swap.swapped for swap in swaps)
+    features = row_features(rows.query, rows.pool(pairs[0][0]), rows.scenarios[pairs[0][0]].records)
+    first, second = (
+        features[rng.choice(side, size=min(ROWS, len(side)), replace=False)] for side in (swaps[0].out, swaps[0].into)
+    )
+    shape = DRAWS, swapped
+    if rows.best_pairing(pairs[0]) == "transport":
+        pairing = RowPairing.between(*in_units_of_noise(first, second, swapped))
+        one, other = pairing.draw(rng, shape)
+    else:
+        one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
+    return np.asarray((first[one] - second[other]).sum(axis=1))

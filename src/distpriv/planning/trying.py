@@ -1,0 +1,119 @@
+"""Trying first what can win, and what cannot win not at all."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from attrs import frozen
+
+from distpriv.errors import DistprivError
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.mechanisms.coupled_pilot import DRAWS, close_error_estimate, error_estimates
+from distpriv.mechanisms.draw_counts import SHAPE_DRAWS
+from distpriv.modelling.model import QueryModel
+from distpriv.planning.candidates import DRAWN, Candidate
+from distpriv.planning.earlier import Settlement
+from distpriv.planning.option import Option, Refusal, Skipped
+from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
+from distpriv.planning.running import NUMERICAL, attempt
+from distpriv.progress import Progress
+
+__all__ = ["Prospects", "try_what_can_win"]
+
+APART = 1.1
+"""A pilot's error that is so many times the least found rules a mechanism out."""
+
+CLOSELY_APART = 1.04
+"""The same after a closer look, which is right to about a percent."""
+
+NEAR = 0.6
+"""A closer look is worth its time where the pilot's error is beyond this share of the least found."""
+
+
+@frozen(kw_only=True)
+class Prospects:
+    """What can be said of mechanisms on a model before they are run."""
+
+    model: QueryModel
+    target: PrivacyTarget
+    trust: Trust
+    weights: Floats
+    seed: int | None
+
+    def in_order(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return them in the order in which to try them; of those that draw, the one first that a pilot prefers."""
+        return sorted(candidates, key=lambda c: (c.turn, self.pilot.get(c.name, 0.0) if c.turn == DRAWN else 0.0))
+
+    def too_little_trust(self, candidate: Candidate) -> str | None:
+        """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
+        best = best_trust(candidate, self.model)
+        return None if TRUST[best] >= TRUST[self.trust] else f"it is at trust {best!r} at best on this model."
+
+    def too_much_error(self, candidate: Candidate, best: Option) -> str | None:
+        """Return why the mechanism would not have a smaller error than the best found so far; None if it may have."""
+        trust = best.mechanism.certificate.trust
+        if best.name == "no_noise" and TRUST[best_trust(candidate, self.model)] <= TRUST[trust]:
+            return "no noise is needed."
+        try:
+            found = self._exact(best) if candidate.exact else self._drawn(candidate, best)
+        except (DistprivError, *NUMERICAL):  # what cannot be computed rules nothing out
+            return None
+        return None if found is None else f"{best.name} has an error of {best.error:.4g}, and {found}"
+
+    def _exact(self, best: Option) -> str | None:
+        delta = gaussian_noise_delta_lower_bound(self.model, self.target, self.weights, best.error)
+        over = delta > self.target.delta * (1 + 1e-6) > 0
+        return f"all Gaussian noise of that error or less has a δ of {delta:.2g} or more." if over else None
+
+    def _drawn(self, candidate: Candidate, best: Option) -> str | None:
+        about = self.pilot.get(candidate.name, 0.0)
+        if about > APART * best.error:
+            return f"a pilot of {DRAWS:,} draws puts this one's above about {about:.3g}."
+        if about < NEAR * best.error or candidate.turn != DRAWN:
+            return None
+        about = close_error_estimate(candidate.name, self.model, self.target, self.weights, self.seed or 0)
+        over = about > CLOSELY_APART * best.error
+        return f"{SHAPE_DRAWS:,} draws, or fewer, put this one's at about {about:.4g}." if over else None
+
+    @cached_property
+    def pilot(self) -> dict[str, float]:
+        """The errors of a pilot, by mechanism; none where there can be no pilot."""
+        try:
+            return error_estimates(self.model, self.target, self.weights, self.seed or 0)
+        except (DistprivError, *NUMERICAL):
+            return {}
+
+
+def try_what_can_win(
+    candidates: Sequence[Candidate], prospects: Prospects, settlement: Settlement, progress: Progress
+) -> tuple[list[Option | Refusal], list[Skipped]]:
+    """Run what may have the least error that holds, the likely first, and say of the others why they have not.
+
+    Both are returned in the order given.
+    """
+    found: dict[str, Option | Refusal] = {}
+    skipped: dict[str, Skipped] = {}
+    progress("planning", 0, len(candidates))
+
+    def run(candidate: Candidate, reason: str | None) -> None:
+        if reason is None:
+            p = prospects
+            found[candidate.name] = attempt(candidate, p.model, p.target, p.weights, p.seed)
+        else:
+            skipped[candidate.name] = Skipped(name=candidate.name, reason=reason)
+        progress("planning", len(found) + len(skipped), len(candidates))
+
+    able = []
+    for candidate in candidates:
+        reason = prospects.too_little_trust(candidate)
+        if reason is None:
+            able.append(candidate)
+        else:
+            run(candidate, reason)
+    for candidate in prospects.in_order(able):
+        judged = settlement.after is None or candidate.exact or candidate.turn == DRAWN
+        best = settlement.best(found.values()) if judged else None
+        run(candidate, None if best is None else prospects.too_much_error(candidate, best))
+    names = [candidate.name for candidate in candidates]
+    return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]

@@ -1,0 +1,228 @@
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.guarantees.random_models import random_covariance, random_model
+from tests.mechanisms.shared import TARGET, WORKED, targets
+
+import distpriv as dp
+from distpriv.guarantees.certificate import TRUST, Certificate, Trust
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.mechanisms.coupled_pilot import close_error_estimate, error_estimates
+from distpriv.noise.laws import GaussianNoise
+from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
+
+INCOME = "income = '>50K'"
+WORK = "workclass = 'Private'"
+
+
+def assert_the_same_choice(model: dp.QueryModel, target: dp.PrivacyTarget, trust: Trust, **given: object) -> None:
+    """Hold a plan that skips against one that runs everything, and what was said beforehand against what came out."""
+    everything = dp.plan(model, target, trust, all=True, processes=1, seed=1, **given)  # type: ignore[arg-type]
+    quick = dp.plan(model, target, trust, seed=1, **given)  # type: ignore[arg-type]
+    assert (quick.chosen is None) == (everything.chosen is None)
+    if quick.chosen is not None and everything.chosen is not None:
+        assert quick.mechanism == everything.mechanism
+        assert quick.chosen == everything.chosen
+    assert everything.skipped == ()
+    shown = [option.name for option in quick.options] + [refusal.name for refusal in quick.refusals]
+    assert sorted(shown + [each.name for each in quick.skipped]) == sorted(dp.mechanisms.__all__)
+    for option in everything.options:
+        candidate = next(each for each in CANDIDATES if each.name == option.name)
+        assert TRUST[option.mechanism.certificate.trust] <= TRUST[best_trust(candidate, model)]
+
+
+SLOW = pytest.mark.slow
+VARIED = [
+    # statistics, pairs, how far covariances differ, distance of the means, ε, δ, trust
+    (1, 1, 0.0, 1.0, 1.0, 1e-3, "gaussian"),
+    (1, 1, 0.0, 1.0, 0.0, 0.2, "gaussian"),
+    pytest.param((1, 3, 0.1, 0.5, 0.3, 1e-5, "gaussian"), marks=SLOW),
+    (2, 1, 0.0, 0.1, 5.0, 1e-2, "gaussian"),
+    pytest.param((2, 2, 0.1, 2.0, 1.0, 1e-3, "gaussian"), marks=SLOW),
+    pytest.param((2, 1, 0.3, 1.0, 2.0, 1e-2, "assumed"), marks=SLOW),
+    pytest.param((3, 1, 0.02, 3.0, 0.5, 1e-3, "gaussian"), marks=SLOW),
+    (3, 2, 0.0, 1.0, 1.0, 1e-6, "sampling"),
+    (4, 1, 0.0, 4.0, 0.2, 1e-3, "gaussian"),
+    (5, 1, 0.05, 1.0, 1.0, 1e-3, "gaussian"),
+]
+
+
+@pytest.mark.parametrize("case", VARIED)
+def test_the_choice_and_its_noise_are_those_among_all(case: tuple[int, int, float, float, float, float, Trust]) -> None:
+    size, pairs, unequal, distance, epsilon, delta, trust = case
+    model = random_model(size * 100 + pairs, size, unequal=unequal, distance=distance, pairs=pairs, parallel=pairs < 3)
+    assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta), trust)
+
+
+@pytest.mark.slow
+@settings(max_examples=24, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 5),
+    targets,
+    st.sampled_from([0.0, 0.02, 0.1, 0.3]),
+    st.floats(0.2, 4),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from(["gaussian", "gaussian", "assumed"]),
+    st.booleans(),
+)
+def test_whatever_the_moments_are(
+    seed: int,
+    size: int,
+    target: dp.PrivacyTarget,
+    unequal: float,
+    distance: float,
+    pairs: int,
+    parallel: bool,
+    trust: Trust,
+    weighted: bool,
+) -> None:
+    model = random_model(seed, size, unequal=unequal, distance=distance, pairs=pairs, parallel=parallel)
+    weights = tuple(1.0 + k for k in range(size)) if weighted else None
+    assert_the_same_choice(model, target, trust, weights=weights)
+
+
+ROWS = [
+    # statistics, secret, values, ε, trust
+    (1, INCOME, (0.46, 0.54), 1.0, "gaussian"),
+    (1, INCOME, (0.46, 0.54), 1.0, "sampling"),
+    (2, WORK, (0.48, 0.52), 1.0, "gaussian"),
+    (2, INCOME, (0.4, 0.6), 0.3, "sampling"),
+    pytest.param((3, INCOME, (0.4, 0.5, 0.6), 3.0, "gaussian"), marks=SLOW),
+]
+STATISTICS = {
+    "age": dp.mean("age"),
+    "women": dp.count("sex = 'Female'"),
+    "hours": dp.mean("hours_per_week"),
+    "never_married": dp.count("marital_status = 'Never-married'"),
+    "education": dp.mean("education_num"),
+}
+
+
+def rows_model(table: pa.Table, count: int, secret: str, values: tuple[float, ...], records: int) -> dp.QueryModel:
+    query = dp.Query({name: STATISTICS[name] for name in list(STATISTICS)[:count]})
+    return dp.model(table, query, dp.Share(secret, values=values), records=records)
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_models_of_rows_have_the_same_choice_too(
+    adult: pa.Table, case: tuple[int, str, tuple[float, ...], float, Trust]
+) -> None:
+    count, secret, values, epsilon, trust = case
+    model = rows_model(adult.slice(0, 3000), count, secret, values, 50)
+    assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=0.01), trust)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trust", ["gaussian", "sampling"])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 10.0])
+@pytest.mark.parametrize(("secret", "values"), [(INCOME, (0.45, 0.55)), (WORK, (0.48, 0.52))])
+def test_the_papers_statistics_have_the_same_choice_too(
+    adult: pa.Table, secret: str, values: tuple[float, float], epsilon: float, trust: Trust
+) -> None:
+    model = rows_model(adult, 5, secret, values, 100)
+    assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), trust)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), targets, st.sampled_from([0.0, 0.2]), st.integers(1, 3))
+def test_no_gaussian_noise_is_below_the_bound_on_its_delta(
+    seed: int, size: int, target: dp.PrivacyTarget, unequal: float, pairs: int
+) -> None:
+    model = random_model(seed, size, unequal=unequal, distance=2.0, pairs=pairs, parallel=False)
+    rng = np.random.default_rng(seed)
+    noise = 10.0 ** rng.uniform(-1, 2) * random_covariance(rng, size)
+    weights = rng.uniform(0.1, 5.0, size)
+    error = math.sqrt(float(weights @ np.diag(noise)))
+    least = gaussian_noise_delta_lower_bound(model, target, weights, error)
+    assert least <= dp.exact_delta(model, noise, epsilon=target.epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [pytest.param(0.3, marks=SLOW), 3.0])
+def test_a_pilot_is_near_to_what_it_stands_for(adult: pa.Table, epsilon: float) -> None:
+    model = rows_model(adult.slice(0, 3000), 3, INCOME, (0.4, 0.6), 50)
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=0.01)
+    weights = np.array([1.0, 2.0, 3.0])
+    about = error_estimates(model, target, weights, seed=0)
+    for name, make in (
+        ("coupled_gaussian", dp.mechanisms.coupled_gaussian),
+        ("coupled_laplace", dp.mechanisms.coupled_laplace),
+    ):
+        noise = make(model, target, weights=tuple(weights), seed=1).noise
+        error = math.sqrt(float(weights @ np.diag(noise.covariance)))
+        assert 0.6 * error < about[name] < 1.05 * error
+        assert close_error_estimate(name, model, target, weights, seed=2) == pytest.approx(error, rel=0.04)
+
+
+def test_where_a_pilot_would_be_slow_or_is_out_of_place_there_is_none(adult: pa.Table) -> None:
+    medians = dp.model(
+        adult.slice(0, 500),
+        dp.Query(age=dp.quantile("age", 0.5)),
+        dp.Share(INCOME, values=(0.4, 0.6)),
+        records=20,
+        draws=200,
+    )
+    assert error_estimates(medians, TARGET, np.ones(1), seed=0) == {}
+    assert error_estimates(WORKED, TARGET, np.ones(2), seed=0) == {}
+
+
+class DearForLaplace:
+    """Earlier releases after which Laplace noise must be many times as wide, and Gaussian noise hardly wider."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def calibrated(
+        self,
+        model: dp.QueryModel,  # noqa: ARG002 - as all of them are asked
+        mechanism: AdditiveMechanism,
+        trust: Trust,  # noqa: ARG002
+    ) -> tuple[AdditiveMechanism, Certificate]:
+        self.asked.append(mechanism.name)
+        factor = 1.01 if isinstance(mechanism.noise, GaussianNoise) else 100.0
+        wider = GaussianNoise.of(factor**2 * mechanism.noise.covariance)
+        return evolve(mechanism, noise=wider), mechanism.certificate
+
+
+def test_after_earlier_releases_errors_are_compared_as_they_are_then() -> None:
+    model = dp.gaussian_model(
+        means={"a": [40, 50], "b": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("a", "b")], steps=[0.01, 1]
+    )
+    quick, everything = (
+        dp.plan(model, TARGET, after=(earlier := DearForLaplace()), all=every, processes=1) for every in (False, True)
+    )
+    assert dp.plan(model, TARGET).mechanism.name == "certified_laplace"
+    assert quick.mechanism.name == "certified_gaussian"
+    assert quick.mechanism == everything.mechanism
+    assert len(earlier.asked) == len(set(earlier.asked))
+
+
+def test_what_was_not_tried_is_in_the_table_and_in_what_is_written() -> None:
+    found = dp.plan(WORKED, TARGET)
+    assert found.skipped
+    shown = str(found)
+    assert "not tried" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    told = " ".join(shown.split())
+    assert all(each.name in told and each.reason in told for each in found.skipped)
+    written = json.loads(json.dumps(found.to_dict()))["skipped"]
+    assert [each["mechanism"] for each in written] == [each.name for each in found.skipped]
+    everything = dp.plan(WORKED, TARGET, all=True)
+    assert "not tried" not in str(everything)
+    assert everything.to_dict()["skipped"] == []
+    assert len(everything.options) + len(everything.refusals) == len(CANDIDATES)
+
+
+def test_mechanisms_that_are_named_are_all_tried() -> None:
+    names = ["expected_value_laplace", "certified_laplace", "certified_gaussian", "no_noise"]
+    found = dp.plan(WORKED, TARGET, mechanisms=names)
+    assert sorted(each.name for each in found.options) == sorted(names)
+    assert found.skipped == ()
