@@ -63,6 +63,7 @@ PLAN = table(
     chosen=said("The mechanism to use; null if none holds.", maybe(TEXT)),
     options=said("Every mechanism that applies, least error first.", some(OPTION)),
     refusals=some(table(mechanism=TEXT, reason=TEXT)),
+    skipped=some(table(mechanism=TEXT, reason=TEXT)),
     earlier_releases=COUNT,
     answered_in=said("The release that answered this before.", maybe(COUNT)),
 )
@@ -115,6 +116,8 @@ def policy_schema() -> Schema:
             field.pop("title", None)
             examples = [value for text in field.pop("examples", []) for value in _values(key, text)]
             field.update({"examples": examples} if examples else {})
+    several = schema["properties"]["release"]
+    schema["properties"]["release"] = {"anyOf": [several["items"], several]}  # [release], or [[release]] several times
     return schema
 
 

@@ -85,12 +85,19 @@ def init(
 
 
 @app.command()
-def plan(policy: PolicyFile, only: Only = None, json: Json = False) -> None:
+def plan(
+    policy: PolicyFile,
+    only: Only = None,
+    every: Annotated[bool, typer.Option("--all", help="Also try mechanisms that cannot be chosen.")] = False,
+    json: Json = False,
+) -> None:
     """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
     from distpriv.cli.commands import reported, show_plan
     from distpriv.workflow.planning import plan_policy
 
-    raise typer.Exit(show_plan(reported(lambda progress: plan_policy(policy, progress, only=only)), json=json))
+    raise typer.Exit(
+        show_plan(reported(lambda progress: plan_policy(policy, progress, only=only, every=every)), json=json)
+    )
 
 
 @app.command()

@@ -212,6 +212,8 @@ def _options(facts: BoardFacts) -> list[Block]:
                 chosen=chosen,
             )
         )
+    if plan.skipped:
+        blocks.append(Bullets(*(f"{skipped.name} was not tried: {skipped.reason}" for skipped in plan.skipped)))
     if plan.refusals:
         blocks.append(Bullets(*(f"{refusal.name} does not apply: {refusal.reason}" for refusal in plan.refusals)))
     return blocks

@@ -59,21 +59,24 @@ class PlannedPolicy:
         return mechanism, in_order_of(mechanism, self.plan.model)
 
 
-def plan_policy(path: str, progress: Progress = silent, *, only: str | None = None) -> PlannedPolicy:
-    """Plan what a policy asks for, or one of several releases that it declares."""
-    return planned(read_policy(path).only(only), progress)
+def plan_policy(
+    path: str, progress: Progress = silent, *, only: str | None = None, every: bool = False
+) -> PlannedPolicy:
+    """Plan what a policy asks for, or one of several releases that it declares; with every mechanism, if so asked."""
+    return planned(read_policy(path).only(only), progress, every=every)
 
 
-def planned(policy: Policy, progress: Progress = silent) -> PlannedPolicy:
+def planned(policy: Policy, progress: Progress = silent, *, every: bool = False) -> PlannedPolicy:
     """Plan a policy that was read."""
     history = history_of(policy)
     if policy.declares and history.declaration is None and not history.entries:
-        return next(found for found in _declaring(policy, progress) if found.policy.asked == policy.asked)
+        plans = _declaring(policy, progress, every=every)
+        return next(found for found in plans if found.policy.asked == policy.asked)
     model = policy.model(progress)
     key = query_key(policy.query(), policy.records)
     rest = together(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
     fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
-    made = _plan(policy, model, rest if fixed is None else None, progress)
+    made = _plan(policy, model, rest if fixed is None else None, progress, every=every)
     return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
 
 
@@ -94,20 +97,20 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
     return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
 
 
-def _declaring(policy: Policy, progress: Progress) -> Iterator[PlannedPolicy]:
+def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:
     """Plan the questions of a policy one after the other, each after those before it."""
     past: tuple[PastRelease, ...] = ()
     for question in policy.questions:
         one = policy.only(question.name)
         model = one.model(progress)
         rest = Together(past=past, total=policy.ledger.total, questions="declared")
-        made = _plan(one, model, rest, progress)
+        made = _plan(one, model, rest, progress, every=every)
         yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
         noise = rest.calibrated(model, made.mechanism, made.trust)[0].noise
         past = (*past, PastRelease(query=question.query, noise=noise))
 
 
-def _plan(policy: Policy, model: QueryModel, rest: Together | None, progress: Progress) -> Plan:
+def _plan(policy: Policy, model: QueryModel, rest: Together | None, progress: Progress, *, every: bool) -> Plan:
     with policy.file.at(("privacy", "weights")):
         return plan(
             model,
@@ -116,5 +119,6 @@ def _plan(policy: Policy, model: QueryModel, rest: Together | None, progress: Pr
             policy.weights,
             after=rest if rest is not None and rest.past else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
+            all=every,
             progress=progress,
         )
