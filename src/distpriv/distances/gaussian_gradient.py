@@ -136,7 +136,7 @@ class _Pairs:
         return np.asarray((terms.sum(axis=1) + vertex**-2.0 + (1 + vertex) ** -2.0) ** -0.5)
 
 
-def _along(pairs: _Pairs, vertex: Floats, tilt: float, nodes: Floats) -> tuple[Floats, Floats, Floats]:
+def _along(pairs: _Pairs, vertex: Floats, tilt: float, nodes: Points) -> tuple[Floats, Floats, Floats]:
     """Return values, gradients in the common axes, and the share of the last term, on one contour for every pair.
 
     The contour is s(u) = c + κ (sin(φ + iu) - sin φ), as in :mod:`distpriv.distances.gaussian_contour`.

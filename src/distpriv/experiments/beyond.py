@@ -17,7 +17,6 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["BEYOND", "NEW_EPSILONS", "NEW_GAPS", "beyond"]
@@ -113,7 +112,7 @@ def _make(seed: int, shorthand: str, secret: Property, gap: float, epsilons: tup
     for epsilon in epsilons:
         target = PrivacyTarget(epsilon=epsilon, delta=DELTA)
         mechanism = getattr(mechanisms, function)(model, target, **options, **drawn)
-        exact = isinstance(mechanism.noise, GaussianNoise | NoNoise)
+        exact = mechanism.noise.is_gaussian
         delta = exact_delta(model, mechanism, epsilon=epsilon) if exact else mechanism.certificate.delta
         made.append(
             _Made(

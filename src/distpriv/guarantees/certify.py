@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import evolve
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
@@ -16,7 +15,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = [
     "certified",
@@ -56,9 +55,9 @@ def certified(
     by a few parts in a million, so that it does not.
     """
     certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-    if isinstance(noise, GaussianNoise) and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
+    if len(noise.variances) and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
         for more in WIDER:
-            wider = evolve(noise, variances=noise.variances * (1 + more))
+            wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
             said = Assumption(
                 statement=f"variances are {more:g} of themselves wider than the theorem has them",
                 status="proved",
@@ -272,14 +271,9 @@ def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
-    law = (
-        GaussianNoise(axes=np.zeros((noise.dimension, 0)), variances=np.zeros(0))
-        if isinstance(noise, NoNoise)
-        else noise
-    )
-    if not covers_floor(model, law):
+    if not covers_floor(model, noise):
         return _uncovered_assumption(noise), {}
-    smoothed = {name: smoothing(model, of, law) for name, of in model.distributions.items()}
+    smoothed = {name: smoothing(model, of, noise) for name, of in model.distributions.items()}
     worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return (
@@ -302,15 +296,15 @@ def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tu
     )
 
 
-def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise | UnimodalNoise) -> Assumption:
-    axes = 0 if isinstance(noise, NoNoise) else noise.axes.shape[1]
+def _uncovered_assumption(noise: Noise) -> Assumption:
+    axes = noise.axes.shape[1]
     attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
     if axes < noise.dimension:
         evidence = f"noise covers {axes} of {noise.dimension} directions: {attack}"
-    elif isinstance(noise, GaussianNoise):
+    elif noise.is_gaussian:
         evidence = f"the noise is finer than the lattice in some direction: {attack}"
     else:
-        kind = "Laplace" if isinstance(noise, LaplaceNoise) else "unimodal"
+        kind = "Laplace" if noise.parts else "unimodal"
         evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw, NoNoise
 
 __all__ = [
     "exact_delta",
@@ -146,9 +146,8 @@ def _noisy_laws(
     laws = [[model.distributions[name] for name in pair] for pair in pairs]
     shifts = np.array([first.mean - second.mean for first, second in laws])
     covariances = np.array([[law.covariance for law in both] for both in laws])
-    if isinstance(noise, GaussianNoise):
-        axes = np.linalg.qr(noise.axes, mode="complete")[0]
-        axes[:, : noise.axes.shape[1]] = noise.axes
+    if len(noise.variances):
+        axes = completed(noise.axes)
         added = np.zeros(noise.dimension)
         added[: len(noise.variances)] = noise.variances
         # One pair at a time, by broadcasting, so that a pair's rounding does not depend on the others.
@@ -160,22 +159,21 @@ def _noisy_laws(
     return shifts, covariances[:, 0], covariances[:, 1]
 
 
-def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise | NoNoise:
+def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise:
     """Return Gaussian noise however it is given, or say that it is none."""
     require_model(model)
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, GaussianNoise | NoNoise):
-        if hasattr(noise, "covariance"):
-            raise InvalidInput(
-                f"the exact check is for Gaussian noise, and this is {type(noise).__name__}: use delta_upper_bound."
-            )
-        noise = _noise_of(noise)
-    if noise.dimension != model.dimension:
+    law = noise if isinstance(noise, Noise) else _noise_of(noise)
+    if not law.is_gaussian:
+        raise InvalidInput(
+            f"the exact check is for Gaussian noise, and this is {type(law).__name__}: use delta_upper_bound."
+        )
+    if law.dimension != model.dimension:
         raise InvalidModel(
             f"noise for {model.dimension} statistics has a {model.dimension} × {model.dimension} covariance, got shape "
-            f"{(noise.dimension, noise.dimension)}: make the mechanism with this model."
+            f"{(law.dimension, law.dimension)}: make the mechanism with this model."
         )
-    return noise
+    return law.gaussian
 
 
 def _noise_of(covariance: Any) -> GaussianNoise:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryDistribution, QueryModel
-from distpriv.noise.laws import GaussianNoise
+from distpriv.noise.laws import GaussianNoise, NoNoise
 
 __all__ = ["Smoothing", "covers_floor", "smoothing"]
 
@@ -41,7 +41,7 @@ class Smoothing:
 UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
 
 
-def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
+def covers_floor(model: QueryModel, noise: GaussianNoise | NoNoise) -> bool:
     r"""Tell whether S ⪰ diag(h²), h the model's floor.
 
     That is the case exactly if no singular value of :math:`\mathrm{diag}(h) V \mathrm{diag}(s)^{-1/2}` exceeds 1, for
@@ -60,7 +60,7 @@ def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
     return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOUCHING)
 
 
-def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:
+def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise | NoNoise) -> Smoothing:
     """Return how far the released density of a Gaussian profile on its lattice is from the continuous one."""
     basis = distribution.lattice
     varies = np.diag(distribution.covariance) > 0

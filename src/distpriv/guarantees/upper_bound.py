@@ -26,7 +26,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
 from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
+from distpriv.noise.laws import Noise, NoiseLaw, UnimodalNoise
 
 __all__ = ["bound_by", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
@@ -54,7 +54,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     0.11
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, LaplaceNoise | SumNoise | UnimodalNoise):
+    if not isinstance(noise, Noise) or noise.is_gaussian:
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
@@ -64,7 +64,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
 
 
 def worst_pair_upper_bound(
-    model: QueryModel, noise: LaplaceNoise | SumNoise, at: Callable[[Pair], tuple[float, float]]
+    model: QueryModel, noise: Noise, at: Callable[[Pair], tuple[float, float]]
 ) -> tuple[Pair, float]:
     """Return the ordered pair with the largest bound, and that bound.
 
@@ -84,12 +84,13 @@ def worst_pair_upper_bound(
     return worst, most
 
 
-def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *, epsilon: float) -> float:
+def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> float:
     """Return a lower bound on δ with f_θ Gaussian: the exact δ of what the noise leaves bare.
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    bare = _complement(noise.axes[:, noise.scales > 0] if isinstance(noise, LaplaceNoise) else noise.axes)
+    covered = noise.axes[:, noise.widths > 0]
+    bare = np.linalg.qr(covered, mode="complete")[0][:, covered.shape[1] :]
     if bare.shape[1] == 0:
         return 0.0
     found = []
@@ -117,8 +118,3 @@ def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
         return math.fsum(w * steps.divergence(left, way.rest, everywhere).upper_bound for w, left in way.terms)
 
     return min(1.0, mean_upper_bound(at, 1 if least else steps.count, evaluations=EVALUATIONS, enough=enough))
-
-
-def _complement(axes: Floats) -> Floats:
-    """Return orthonormal columns that span what is orthogonal to the axes."""
-    return np.asarray(np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :])

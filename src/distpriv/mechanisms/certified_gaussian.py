@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
 from distpriv.guarantees.lattice_floor import covers_floor
@@ -175,8 +175,7 @@ def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
 def _widened(model: QueryModel, target: PrivacyTarget, noise: GaussianNoise) -> AdditiveMechanism:
     """Return the mechanism, with noise wider by as little as the exact check on the model as it is asks for."""
     # Very strong noise along some axes may cost the floor its digits along the others: these get them back, and a hair.
-    axes = np.linalg.qr(noise.axes, mode="complete")[0]
-    axes[:, : noise.axes.shape[1]] = noise.axes
+    axes = completed(noise.axes)
     least = model.floor**2 @ axes**2
     variances = np.append(noise.variances, least[len(noise.variances) :])
     hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in WIDER)

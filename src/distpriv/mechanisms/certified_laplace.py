@@ -13,7 +13,7 @@ from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.mechanisms.laplace_search import LaplaceSearch
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, SumNoise
 
 __all__ = ["certified_laplace"]
 
@@ -87,7 +87,7 @@ def _certified(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) 
         if attempt == 0 and not set(search.pairs[:2]) <= set(before) and search.axes.size:
             point = search.best()
     for factor in WIDER:
-        made = _with_certificate(model, target, _widened(noise, factor))
+        made = _with_certificate(model, target, noise.widened(factor))
         if made.certificate.holds:
             break
     return made
@@ -98,16 +98,6 @@ def _with_certificate(model: QueryModel, target: PrivacyTarget, noise: SumNoise)
         said = [equal_means()]
         return certified(model, target, noise.gaussian, name=NAME, theorem=THEOREM, assumptions=said)
     return certified_sum(model, target, noise, name=NAME, theorem=THEOREM)
-
-
-def _widened(noise: SumNoise, factor: float) -> SumNoise:
-    wider = [
-        evolve(part, scales=part.scales * factor)
-        if isinstance(part, LaplaceNoise)
-        else evolve(part, variances=part.variances * factor**2)
-        for part in noise.parts
-    ]
-    return SumNoise(parts=tuple(wider))
 
 
 def _smooth_floor(model: QueryModel, target: PrivacyTarget) -> Floats:

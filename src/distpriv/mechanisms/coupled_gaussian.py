@@ -70,8 +70,7 @@ def coupled_gaussian(
     )
     differences = plan.shape_differences()
     shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    whitening = shape.axes / np.sqrt(shape.variances)
-    scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
+    scale = plan.scale(shape.whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale.value > 0:
         noise = GaussianNoise(axes=shape.axes, variances=require_square(scale.value**2 * shape.variances))

@@ -69,7 +69,7 @@ def coupled_laplace(
     differences = plan.shape_differences()
     shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
     curve = partial(laplace_deltas_upper_bound, target.epsilon)
-    scale = plan.scale(shape.axes / shape.scales, 1, curve, differences)
+    scale = plan.scale(shape.whitening, 1, curve, differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale.value > 0:
         require_square((scale.value * shape.scales) ** 2)

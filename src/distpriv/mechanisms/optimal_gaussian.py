@@ -67,7 +67,7 @@ def optimal_gaussian(
     costs = utility_weights(model, weights)
     allowed = gaussian_radius(target, radius)
     noise = least_noise(model, allowed, covariance, costs, floor=floor)
-    said = () if mean_shifts(model).any() or isinstance(noise, GaussianNoise) else (equal_means(),)
+    said = () if mean_shifts(model).any() or noise.parts else (equal_means(),)
     return certified(model, target, noise, name="optimal_gaussian", theorem=THEOREM, assumptions=said)
 
 
