@@ -35,8 +35,6 @@ BEYOND: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 NEW_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 NEW_GAPS = (0.02, 0.1, 0.2, 0.3, 0.4)
 
-Wanted = tuple[Property, float, float]
-
 
 @frozen(kw_only=True)
 class _Made:

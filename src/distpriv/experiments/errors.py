@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from attrs import frozen
 
-from distpriv.experiments.paper_noise import BASELINE, GROUP, exact_models, paper_noise
+from distpriv.experiments.paper_noise import BASELINE, GROUP, exact_model, paper_noise
 from distpriv.experiments.properties import Property, property_model
 from distpriv.experiments.repetitions import repeated
 from distpriv.experiments.result import ErrorPoint
@@ -59,10 +59,14 @@ def mean_error(point: Asked, setting: Setting) -> tuple[float, float]:
 
 def expected_error(point: Asked, repetitions: int) -> tuple[float, float]:
     """Return E‖Z‖ by exact moments, and the standard error that a mean of so many draws would have."""
-    models = exact_models(point.secret, point.gap)
-    law = paper_noise(point.mechanism, models, epsilon=point.epsilon, delta=point.delta).law()
+    law = _law(point)
     mean, rms = law.expected_l2, law.expected_rms
     return mean, math.sqrt(max(0.0, rms**2 - mean**2) / repetitions)
+
+
+def _law(point: Asked) -> NoiseLaw:
+    model = exact_model(point.secret, point.gap)
+    return paper_noise(point.mechanism, [model], epsilon=point.epsilon, delta=point.delta).laws[0]
 
 
 def _key(point: Asked) -> Sequence[object]:
@@ -71,9 +75,7 @@ def _key(point: Asked) -> Sequence[object]:
 
 def _point(asked: Asked, error: float, standard_error: float) -> ErrorPoint:
     model = property_model(asked.secret, asked.gap)
-    noise = paper_noise(
-        asked.mechanism, exact_models(asked.secret, asked.gap), epsilon=asked.epsilon, delta=asked.delta
-    ).law()
+    noise = _law(asked)
     claimed = asked.delta if noise.is_gaussian else 0.0
     delta, exact, holds = actual_delta(model, noise, asked.epsilon, claimed)
     return ErrorPoint(

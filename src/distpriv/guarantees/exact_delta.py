@@ -19,7 +19,6 @@ __all__ = [
     "exact_delta",
     "exact_epsilon",
     "gaussian_noise",
-    "pair_delta",
     "pair_deltas",
     "privacy_profile",
     "worst_pair",
@@ -117,15 +116,12 @@ def worst_pair(model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float
     return model.protected_pairs[worst], float(deltas[worst])
 
 
-def pair_delta(model: QueryModel, pair: Pair, noise: GaussianNoise | NoNoise, epsilon: float) -> float:
-    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it."""
-    return float(pair_deltas(model, [pair], noise, epsilon)[0])
-
-
 def pair_deltas(
     model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise, epsilon: float | Floats
 ) -> Floats:
-    """Return :func:`pair_delta` of many ordered pairs, each at the same ε or at its own.
+    """Return upper bounds on H_ε of ordered pairs that exceed it by no more than the error of computing it.
+
+    All are at the same ε, or each at its own.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])

@@ -9,14 +9,17 @@ each term is the continuous density times :math:`e^{-2π² ω_kᵀ C ω_k}`, and
 integral. Normalisation is the same with no noise at all, Σ in place of C: a factor of 1 ± η′.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["Smoothing", "covers_floor", "smoothing"]
+__all__ = ["Smoothing", "counted", "covers_floor", "smoothing"]
 
 TOUCHING = 1e-9
 """Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
@@ -39,6 +42,17 @@ class Smoothing:
 
 
 UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
+
+
+def counted(pairs: Sequence[Pair], smoothed: Mapping[str, Smoothing], epsilon: float) -> tuple[Floats, Floats]:
+    r"""Return ε′ and b of every ordered pair: on the lattices H_ε is at most b H_{ε′} of the continuous laws.
+
+    With p̃_i ≤ b p_i and p̃_j ≥ a p_j, ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ (b p_i − e^ε a p_j)₊ = b H_{ε′}, e^{ε′} = e^ε a / b. An
+    ε′ below 0 stands for :math:`H_{ε′} ≤ H_0 + 1 - e^{ε′}`.
+    """
+    most = np.array([smoothed[first].most for first, _ in pairs])
+    least = np.array([smoothed[second].least for _, second in pairs])
+    return np.asarray(epsilon + np.log(least) - np.log(most)), most
 
 
 def covers_floor(model: QueryModel, noise: GaussianNoise | NoNoise) -> bool:

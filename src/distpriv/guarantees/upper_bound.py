@@ -89,8 +89,7 @@ def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> flo
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    covered = noise.axes[:, noise.widths > 0]
-    bare = np.linalg.qr(covered, mode="complete")[0][:, covered.shape[1] :]
+    bare = _complement(noise.axes[:, noise.widths > 0])
     if bare.shape[1] == 0:
         return 0.0
     found = []
@@ -118,3 +117,8 @@ def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
         return math.fsum(w * steps.divergence(left, way.rest, everywhere).upper_bound for w, left in way.terms)
 
     return min(1.0, mean_upper_bound(at, 1 if least else steps.count, evaluations=EVALUATIONS, enough=enough))
+
+
+def _complement(axes: Floats) -> Floats:
+    """Return orthonormal columns that span what is orthogonal to the axes."""
+    return np.asarray(np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :])

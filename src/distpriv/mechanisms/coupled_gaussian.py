@@ -8,9 +8,9 @@ import numpy as np
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.couplings import by_coupling
 from distpriv.mechanisms.lengths import ROUGH, Lengths, length, pilot_scale, require_square, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
@@ -70,7 +70,8 @@ def coupled_gaussian(
     )
     differences = plan.shape_differences()
     shape = _shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    scale = plan.scale(shape.whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
+    whitening = shape.axes / np.sqrt(shape.variances)
+    scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale.value > 0:
         noise = GaussianNoise(axes=shape.axes, variances=require_square(scale.value**2 * shape.variances))
