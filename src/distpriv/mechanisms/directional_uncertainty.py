@@ -53,9 +53,8 @@ def directional_uncertainty(
 
 def directional_uncertainty_noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
     """Return noise along v of variance max(0, (α_ij/r)² − 1/(vᵀ Σ_ij⁻¹ v)), the largest over all pairs."""
-    nothing = NoNoise(dimension=model.dimension)
     if not mean_shifts(model).any():
-        return nothing
+        return NoNoise(dimension=model.dimension)
     direction = common_direction(model, THEOREM)
     missing = 0.0
     for pair in model.protected_pairs:
@@ -63,4 +62,5 @@ def directional_uncertainty_noise(model: QueryModel, radius: float, covariance: 
         along = float(model.mean_shift(pair) @ direction)
         with np.errstate(over="ignore"):  # noise that is no number is refused below
             missing = max(missing, float(np.square(along / radius)) - known**-2)
-    return GaussianNoise(axes=direction[:, np.newaxis], variances=np.array([missing])) if missing > 0 else nothing
+    axes, variances = direction[:, np.newaxis], np.array([missing])
+    return GaussianNoise(axes=axes, variances=variances) if missing > 0 else NoNoise(dimension=model.dimension)

@@ -28,7 +28,10 @@ class StratumPool:
     population: int
     size: int
     pilot_size: int
-    """How many rows a dataset of the pilot has; those of several scenarios are the first of these."""
+    """How many rows are drawn for each dataset of the pilot: as many as the largest scenario has in this stratum.
+
+    The pilot's draws serve all scenarios at once: one that has `size` rows in the stratum takes the first `size`.
+    """
 
     @property
     def datasets(self) -> int | None:
