@@ -28,9 +28,9 @@ class StratumPool:
     population: int
     size: int
     pilot_size: int
-    """How many rows are drawn for each dataset of the pilot: as many as the largest scenario has in this stratum.
+    """How many rows are drawn for each dataset of the pilot: as many as any pair of the predicate needs.
 
-    The pilot's draws serve all scenarios at once: one that has `size` rows in the stratum takes the first `size`.
+    One pilot serves all these pairs: a pair that needs `size` rows takes the first `size` of every dataset.
     """
 
     @property
