@@ -10,7 +10,7 @@ from tests.auditing.shared import TOY, accuracy, fresh, view
 from distpriv.auditing.arsenal import ARSENAL, arsenal
 from distpriv.auditing.attacks import BayesAttack, ClassifierAttack, QuadraticAttack, adaptive_attack, naive_attack
 from distpriv.errors import InvalidInput
-from distpriv.guarantees.exact_delta import pair_delta
+from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 
 NOISE = GaussianNoise.of(np.array([[2.0, 1.5], [1.5, 3.0]]))
@@ -18,7 +18,7 @@ ALONG = LaplaceNoise(axes=np.array([[0.6], [0.8]]), scales=np.array([2.0]))
 
 
 def best(noise: GaussianNoise | NoNoise) -> float:
-    return (1 + pair_delta(TOY, ("a", "b"), noise, 0.0)) / 2
+    return (1 + float(pair_deltas(TOY, [("a", "b")], noise.gaussian, 0.0)[0])) / 2
 
 
 @pytest.mark.parametrize("noise", [NOISE, NoNoise(dimension=2)])

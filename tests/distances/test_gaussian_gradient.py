@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
@@ -24,25 +24,12 @@ def pair(seed: int, size: int, distance: float, spread: float) -> tuple[Floats, 
     return distance * factor @ rng.normal(size=size), (first + first.T) / 2, second
 
 
-@settings(max_examples=100)
-@given(seeds, sizes, epsilons, distances, spreads)
-def test_estimates_are_those_of_the_exact_divergence(
-    seed: int, size: int, epsilon: float, distance: float, spread: float
-) -> None:
-    shift, first, second = pair(seed, size, distance, spread)
+def require_right(epsilon: float, shift: Floats, first: Floats, second: Floats, seed: int) -> None:
+    """Hold the value against the exact divergence, and the gradient against its differences."""
+    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
     exact = gaussian_hockey_stick(epsilon, shift, first, second)
-    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
     assert found.values[0] == pytest.approx(exact.value, rel=1e-6, abs=exact.error + 1e-12)
-
-
-@settings(max_examples=100)
-@given(seeds, sizes, epsilons, distances, spreads)
-def test_gradients_are_those_of_finite_differences_and_negative(
-    seed: int, size: int, epsilon: float, distance: float, spread: float
-) -> None:
-    shift, first, second = pair(seed, size, distance, spread)
-    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
-    step = 1e-4 * random_covariance(np.random.default_rng(seed + 1), size, 0.5) * np.linalg.eigvalsh(second)[0]
+    step = 1e-4 * random_covariance(np.random.default_rng(seed + 1), len(shift), 0.5) * np.linalg.eigvalsh(second)[0]
     after, before = (
         gaussian_hockey_stick(epsilon, shift, first + sign * step, second + sign * step) for sign in (1, -1)
     )
@@ -50,6 +37,26 @@ def test_gradients_are_those_of_finite_differences_and_negative(
     assert slope == pytest.approx((after.value - before.value) / 2, rel=1e-4, abs=after.error + 1e-13)
     largest = np.abs(found.gradients[0]).max()
     assert np.linalg.eigvalsh(found.gradients[0])[-1] <= 1e-7 * largest + 1e-12
+
+
+@settings(max_examples=100)
+@given(seeds, sizes, epsilons, distances, spreads)
+@example(seed=336099, size=2, epsilon=0.0, distance=0.0, spread=0.5)
+@example(seed=878846, size=3, epsilon=0.2, distance=0.1, spread=1.0)
+def test_estimates_are_the_exact_divergence_and_gradients_its_differences(
+    seed: int, size: int, epsilon: float, distance: float, spread: float
+) -> None:
+    require_right(epsilon, *pair(seed, size, distance, spread), seed)
+
+
+@settings(max_examples=50)
+@given(seeds, sizes, st.floats(0, 0.7))
+def test_both_are_right_where_determinants_agree_and_the_integrand_hardly_decays(
+    seed: int, size: int, spread: float
+) -> None:
+    shift, first, second = pair(seed, size, 0.0, spread)
+    ratio = np.linalg.det(second) / np.linalg.det(first)
+    require_right(0.0, shift, first * ratio ** (1 / size), second, seed)
 
 
 def test_many_pairs_at_once_are_the_same_as_one_by_one() -> None:

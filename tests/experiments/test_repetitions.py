@@ -38,6 +38,7 @@ def test_there_is_a_model_for_every_gap_and_a_dataset_for_every_shadow() -> None
 
 def test_models_of_a_wider_gap_are_farther_apart() -> None:
     found = repeated(INCOME, SETTING)
-    lengths = [np.linalg.norm(found.models(INCOME, gap).shifts.mean(axis=0)) for gap in (0.1, 0.2, 0.4)]
+    shifts = [[model.mean_shift(("one", "other")) for model in found.models(INCOME, gap)] for gap in (0.1, 0.2, 0.4)]
+    lengths = [np.linalg.norm(np.mean(each, axis=0)) for each in shifts]
     np.testing.assert_allclose(np.diff(lengths) > 0, True)
     np.testing.assert_allclose(lengths[2] / lengths[0], 4.0, rtol=0.1)

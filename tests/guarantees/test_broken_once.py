@@ -54,7 +54,7 @@ def test_unimodal_noise_in_mixed_units_does_not_hold_across_its_axis() -> None:
         pairs=[("z", "p"), ("z", "q")],
     )
     mechanism = M.optimal_unimodal(model, TARGET)
-    assert delta_lower_bound(model, mechanism.noise, epsilon=1) > 0.8  # type: ignore[arg-type]
+    assert delta_lower_bound(model, mechanism.noise, epsilon=1) > 0.8
     assert not mechanism.certificate.holds
 
 

@@ -46,6 +46,20 @@ def test_what_a_law_says_of_itself_is_what_it_does(name: str) -> None:
     assert np.array_equal(drawn, law.simulate(200_000, seed=1))
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_answers_for_its_parts_its_widths_and_itself_widened(name: str) -> None:
+    law = LAWS[name]
+    laplace = (law.laplace_axes * (2 * law.laplace_scales**2)) @ law.laplace_axes.T
+    other = law.covariance if isinstance(law, UnimodalNoise) else np.zeros_like(law.covariance)
+    np.testing.assert_allclose(law.gaussian.covariance + laplace + other, law.covariance, atol=1e-12)
+    assert law.is_gaussian == np.allclose(law.gaussian.covariance, law.covariance)
+    assert law.axes.shape == (law.dimension, len(law.widths))
+    wider = law.widened(3.0)
+    np.testing.assert_allclose(wider.widths, 3 * law.widths)
+    np.testing.assert_allclose(wider.covariance, 9 * law.covariance, atol=1e-12)
+    assert type(wider) is type(law)
+
+
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=3), st.integers(0, 100))
 def test_expected_length_is_between_the_largest_part_and_the_root_mean_square(sizes: list[float], seed: int) -> None:
     for law, largest in (

@@ -19,11 +19,11 @@ from distpriv.framework.domains import items, real, whole
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.exact_delta import pair_delta
+from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.total_variation import total_variation_upper_bound
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
@@ -185,10 +185,11 @@ def _scores(fitted: FittedAttack, released: tuple[Floats, Floats]) -> Scores:
 
 def modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
     """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for Laplace noise."""
-    if isinstance(noise, GaussianNoise | NoNoise):
-        return (1 + pair_delta(model, pair, noise, 0.0)) / 2
-    if isinstance(noise, LaplaceNoise | SumNoise):
-        return (1 + total_variation_upper_bound(evolve(model, protected_pairs=(pair, pair[::-1])), noise)) / 2
+    only = evolve(model, protected_pairs=(pair, pair[::-1]))
+    if noise.is_gaussian:
+        return (1 + exact_delta(only, noise, epsilon=0.0)) / 2
+    if noise.parts:
+        return (1 + total_variation_upper_bound(only, noise)) / 2
     return None
 
 

@@ -9,7 +9,7 @@ from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 
 __all__ = ["gaussian_log_density", "log_density", "mixture_log_density", "refuse_without_density", "regular"]
 
@@ -53,15 +53,11 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
     array([-1.39])
     """
-    if isinstance(noise, SumNoise):
-        widened, axes, scales = covariance + noise.gaussian.covariance, noise.laplace_axes, noise.laplace_scales
-    elif isinstance(noise, LaplaceNoise):
-        widened, axes, scales = covariance, noise.axes, noise.scales
-    else:
-        return gaussian_log_density(values, mean, covariance + noise.covariance)
-    axes, scales = axes[:, scales > 0], scales[scales > 0]
+    wide = noise.laplace_scales > 0
+    axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
     if len(scales) == 0:
-        return gaussian_log_density(values, mean, widened)
+        return gaussian_log_density(values, mean, covariance + noise.covariance)
+    widened = covariance + noise.gaussian.covariance
     if len(scales) == 1:
         return _one_laplace_axis(values - mean, widened, axes[:, 0], float(scales[0]))
     fill = qmc.Sobol(len(scales), scramble=False).random_base2(MIXED) + 2.0 ** -(MIXED + 1)
@@ -103,26 +99,20 @@ def mixture_log_density(values: Floats, centres: Floats, noise: NoiseLaw) -> Flo
 
 def refuse_without_density(noise: NoiseLaw) -> None:
     """Refuse noise that leaves a direction bare."""
-    full = [p for p in (noise.parts if isinstance(noise, SumNoise) else (noise,)) if _is_full(p)]
-    if not full:
+    if not any(len(part.widths) == part.dimension and part.widths.all() for part in noise.parts):
         raise InvalidInput(
             "the noise leaves a direction without noise, so the release has no density: give a mechanism with noise in "
             "every direction."
         )
 
 
-def _is_full(part: NoiseLaw) -> bool:
-    sizes = part.variances if isinstance(part, GaussianNoise) else getattr(part, "scales", np.zeros(0))
-    return len(sizes) == part.dimension and bool((sizes > 0).all())
-
-
 def _log_kernel(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
     if isinstance(noise, GaussianNoise):
-        to_white = noise.axes / np.sqrt(noise.variances)
+        to_white = noise.whitening
         constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.variances).sum()) / 2
         return np.asarray(-cdist(values @ to_white, centres @ to_white, "sqeuclidean") / 2 - constant)
     if isinstance(noise, LaplaceNoise):
-        to_unit = noise.axes / noise.scales
+        to_unit = noise.whitening
         constant = np.log(2 * noise.scales).sum()
         return np.asarray(-cdist(values @ to_unit, centres @ to_unit, "cityblock") - constant)
     apart = (values[:, np.newaxis] - centres).reshape(-1, values.shape[1])

@@ -101,6 +101,7 @@ def analytic_radius(epsilon: float, delta: float) -> float:
     if delta < 1e-300:  # where gaussian_delta has no digits left
         return 0.0
     target = delta * max(0.0, 1.0 - 2 * _DELTA_ACCURACY * (1.0 + math.sqrt(epsilon)))
+    # The root r of Φ(r/2 − ε/r) − e^ε Φ(−r/2 − ε/r) = δ: doubled and halved into a bracket, then bisected.
     low, high = 1.0, 2.0
     while gaussian_delta(epsilon, high) <= target:
         low, high = high, 2 * high

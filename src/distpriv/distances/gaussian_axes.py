@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from distpriv.distances.gaussian_pairs import GaussianPairs, gaussian_pair
+from distpriv.distances.gaussian_pairs import GaussianPairs
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["CommonAxes", "axes_by_rank", "common_axes"]
+__all__ = ["CommonAxes", "axes_by_rank"]
 
 # A shift counts as inside the common range if its part outside is at most this fraction of it.
 SHIFT_TOLERANCE: Final = 1e-10
@@ -40,8 +40,8 @@ class CommonAxes:
     noise: Floats
     shift_noise: Floats
 
-    def rows(self, chosen: Rows | NDArray[np.bool_] | int) -> "CommonAxes":
-        """The axes of some of the pairs, or of one."""
+    def rows(self, chosen: Rows | NDArray[np.bool_]) -> "CommonAxes":
+        """The axes of some of the pairs."""
         return CommonAxes(
             excess=self.excess[chosen],
             log_ratio=self.log_ratio[chosen],
@@ -49,21 +49,6 @@ class CommonAxes:
             noise=self.noise[chosen],
             shift_noise=self.shift_noise[chosen],
         )
-
-
-def common_axes(mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_2: ArrayLike) -> CommonAxes | None:
-    """Diagonalise both covariances at once on their common range; None if the laws have no common range.
-
-    Raises:
-        InvalidInput: If shapes do not fit, or an entry is not finite, or a matrix is no covariance.
-
-    >>> axes = common_axes([2.0], [[8.0]], [[4.0]])
-    >>> axes.excess, axes.shift
-    (array([1.]), array([1.]))
-    """
-    for _, axes in axes_by_rank(gaussian_pair(mean_difference, covariance_1, covariance_2)):
-        return axes.rows(0)
-    return None
 
 
 def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:

@@ -4,8 +4,9 @@
 """
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, Self
 
 import numpy as np
 from attrs import frozen
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from distpriv.distances.gaussian_integrand import Complex, Integrand
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["least_error"]
+__all__ = ["Contours", "Saddles", "least_error"]
 
 # (φ, y): straight, to the left, to the right. Angles stay below π/4, where exp(s²) still decays.
 TILTS: Final = ((0.0, 0.6), (-0.39, 0.385), (0.39, 0.385))
@@ -36,9 +37,11 @@ def least_error(integrand: Integrand) -> Floats:
     One after the other is tried, for pairs that need a better one. The truth is in the error of zero, so zero is never
     better than a contour that is good enough.
     """
-    saddles = _saddles(integrand)
+    saddles = Saddles.of(integrand)
     best = np.repeat([[0.0], [1.0]], len(saddles.vertex), axis=1)
-    for attempt in (_zero_at_vertex, _straight, _zero, _left, _right):
+    straight, left, right = (partial(_along, *tilt) for tilt in TILTS)
+    attempts: tuple[Callable[[Saddles], Floats], ...] = (_zero_at_vertex, straight, _zero, left, right)
+    for attempt in attempts:
         poor = np.flatnonzero((best[1] > TINY) & ~(best[1] < GOOD_ENOUGH * best[0]))
         if not len(poor):
             break
@@ -49,7 +52,7 @@ def least_error(integrand: Integrand) -> Floats:
 
 
 @frozen(eq=False)
-class _Saddles:
+class Saddles:
     """Where each log g is least on the strip, how wide it is there, and how high."""
 
     integrand: Integrand
@@ -57,32 +60,33 @@ class _Saddles:
     scale: Floats
     peak: Floats
 
-    def rows(self, chosen: Rows) -> "_Saddles":
+    @classmethod
+    def of(cls, integrand: Integrand) -> Self:
+        """Find where log g, which is convex on the strip, stops falling; any point near it will do."""
+        low, high = np.full((2, len(integrand.epsilon), 1), [[[-340.0]], [[340.0]]])
+        rows, parts = np.arange(len(low))[:, np.newaxis], np.linspace(0.0, 1.0, 33)
+        for _ in range(5):
+            logits = low + (high - low) * parts
+            here = integrand.at(integrand.real_points(logits))
+            falls = here.inside & (here.slope < 0)
+            last = np.where(falls.all(axis=1), len(parts) - 1, falls.argmin(axis=1))[:, np.newaxis]
+            low, high = logits[rows, np.maximum(last - 1, 0)], logits[rows, np.maximum(last, 1)]
+        vertex = integrand.real_points(low)
+        here = integrand.at(vertex)
+        return cls(integrand, vertex, here.curvature_bound(np.zeros_like(vertex)) ** -0.5, here.log_modulus)
+
+    def rows(self, chosen: Rows) -> "Saddles":
+        """The saddles of some of the pairs, in ascending order."""
         if len(chosen) == len(self.vertex):  # positions ascend, so these are all
             return self
-        return _Saddles(self.integrand.rows(chosen), self.vertex[chosen], self.scale[chosen], self.peak[chosen])
+        return Saddles(self.integrand.rows(chosen), self.vertex[chosen], self.scale[chosen], self.peak[chosen])
 
 
-def _saddles(integrand: Integrand) -> _Saddles:
-    """Find where log g, which is convex on the strip, stops falling; any point near it will do."""
-    low, high = np.full((2, len(integrand.epsilon), 1), [[[-340.0]], [[340.0]]])
-    rows, parts = np.arange(len(low))[:, np.newaxis], np.linspace(0.0, 1.0, 33)
-    for _ in range(5):
-        logits = low + (high - low) * parts
-        here = integrand.at(integrand.real_points(logits))
-        falls = here.inside & (here.slope < 0)
-        last = np.where(falls.all(axis=1), len(parts) - 1, falls.argmin(axis=1))[:, np.newaxis]
-        low, high = logits[rows, np.maximum(last - 1, 0)], logits[rows, np.maximum(last, 1)]
-    vertex = integrand.real_points(low)
-    here = integrand.at(vertex)
-    return _Saddles(integrand, vertex, here.curvature_bound(np.zeros_like(vertex)) ** -0.5, here.log_modulus)
-
-
-def _zero_at_vertex(saddles: _Saddles) -> Floats:
+def _zero_at_vertex(saddles: Saddles) -> Floats:
     return _chernoff(saddles.integrand, saddles.vertex)
 
 
-def _zero(saddles: _Saddles) -> Floats:
+def _zero(saddles: Saddles) -> Floats:
     return _chernoff(saddles.integrand, saddles.integrand.real_points(LOGITS))
 
 
@@ -98,21 +102,23 @@ def _chernoff(integrand: Integrand, points: Floats) -> Floats:
 
 
 @frozen(eq=False)
-class _Contours:
+class Contours:
     """The curves s(u) = c + κ (sin(φ + iu) - sin φ), with the vertex c and the scale κ of each pair.
 
     They are analytic in u = x + iy for |y| up to the half width, and sin(φ + iu) = sin(φ - y + ix).
     """
 
-    saddles: _Saddles
+    saddles: Saddles
     tilt: float
     half_width: float
     step: float
 
-    def rows(self, chosen: Rows) -> "_Contours":
-        return _Contours(self.saddles.rows(chosen), self.tilt, self.half_width, self.step)
+    def rows(self, chosen: Rows) -> "Contours":
+        """The curves of some of the pairs."""
+        return Contours(self.saddles.rows(chosen), self.tilt, self.half_width, self.step)
 
     def points(self, x: Floats, y: Floats | float = 0.0) -> Complex:
+        """The points s(x + iy)."""
         angle = self.tilt - y
         across = np.sin(angle) * np.cosh(x) - math.sin(self.tilt)
         return np.asarray(self.saddles.vertex + self.saddles.scale * (across + 1j * (np.cos(angle) * np.sinh(x))))
@@ -130,22 +136,10 @@ class _Contours:
         return self.saddles.scale * distance, self.saddles.scale * (cosine * np.cosh(radius) + sine * np.sinh(radius))
 
 
-def _straight(saddles: _Saddles) -> Floats:
-    return _along(saddles, *TILTS[0])
-
-
-def _left(saddles: _Saddles) -> Floats:
-    return _along(saddles, *TILTS[1])
-
-
-def _right(saddles: _Saddles) -> Floats:
-    return _along(saddles, *TILTS[2])
-
-
-def _along(saddles: _Saddles, tilt: float, half_width: float) -> Floats:
+def _along(tilt: float, half_width: float, saddles: Saddles) -> Floats:
     """The midpoint rule, cut where the tail is negligible or the phase turns too fast for the step."""
     step = 2 * math.pi * half_width / DECAY
-    contours = _Contours(saddles, tilt, half_width, step)
+    contours = Contours(saddles, tilt, half_width, step)
     found, left = np.empty((2, len(saddles.vertex))), np.arange(len(saddles.vertex))
     most = math.ceil(LONGEST / step - 0.5)
     for start, stop in _blocks(most):
@@ -173,7 +167,7 @@ def _blocks(most: int) -> Iterator[tuple[int, int]]:
         start, stop = stop, 2 * stop
 
 
-def _ends(contours: _Contours, x: Floats) -> tuple[NDArray[np.bool_], Floats]:
+def _ends(contours: Contours, x: Floats) -> tuple[NDArray[np.bool_], Floats]:
     """Where a contour had better end, and its tail from there."""
     saddles = contours.saddles
     here = saddles.integrand.at(contours.points(x))
@@ -183,7 +177,7 @@ def _ends(contours: _Contours, x: Floats) -> tuple[NDArray[np.bool_], Floats]:
     return ~(tails > 1e-17 * saddles.scale) | ~(turning < 0.9 * 2 * math.pi / contours.step), tails
 
 
-def _midpoint_rule(contours: _Contours, nodes: Rows, length: int, tail: Floats) -> Floats:
+def _midpoint_rule(contours: Contours, nodes: Rows, length: int, tail: Floats) -> Floats:
     """The integral, each contour with its number of nodes, all no more than a length; and its error."""
     saddles, step = contours.saddles, contours.step
     middles: Floats = np.arange(0.5, length) * step
@@ -198,7 +192,7 @@ def _midpoint_rule(contours: _Contours, nodes: Rows, length: int, tail: Floats) 
     return np.stack([np.clip(value, 0.0, 1.0), factor * (tail + sides + rounding) + TINY])
 
 
-def _sides(contours: _Contours, middles: Floats, used: NDArray[np.bool_], ends: Floats) -> Floats:
+def _sides(contours: Contours, middles: Floats, used: NDArray[np.bool_], ends: Floats) -> Floats:
     """A bound on ∫ |F| e^{-2π|Im u|/h} over the upper, lower and right side of the rectangle around the nodes."""
     saddles, step, half_width, length = contours.saddles, contours.step, contours.half_width, len(middles)
     cells = 4 * math.ceil(half_width / step)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 from scipy.spatial import cKDTree
 
@@ -180,8 +180,3 @@ def _sums(places: NDArray[Any], masses: Masses, size: int) -> Masses:
     sums = np.zeros(size, dtype=masses.dtype)
     np.add.at(sums, places, masses)
     return sums
-
-
-def _csr(data: NDArray[np.int8], pairs: Pairs, shape: tuple[int, int]) -> csr_array:
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.x, minlength=shape[0]))]).astype(np.int32)
-    return csr_array((data, pairs.y, starts), shape=shape)

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from distpriv.auditing.experiment import AttackAccuracies, attack_accuracies
 from distpriv.experiments.errors import actual_delta
-from distpriv.experiments.paper_noise import exact_models, paper_noise
+from distpriv.experiments.paper_noise import exact_model, paper_noise
 from distpriv.experiments.properties import INCOME, property_model, reference_table
 from distpriv.experiments.repetitions import repeated
 from distpriv.experiments.result import AttackPoint
@@ -82,10 +82,10 @@ def _label(one: Attacked) -> str:
 
 
 def _law(one: Attacked) -> NoiseLaw:
-    models = exact_models(INCOME, INCOME.gap)
+    model = exact_model(INCOME, INCOME.gap)
     if one.mechanism == UNDEFENDED:
-        return NoNoise(dimension=models.shifts.shape[1])
-    return paper_noise(one.mechanism, models, epsilon=one.epsilon, delta=one.delta).law()
+        return NoNoise(dimension=model.dimension)
+    return paper_noise(one.mechanism, [model], epsilon=one.epsilon, delta=one.delta).laws[0]
 
 
 def _on_lattice(attacked: Sequence[Attacked], setting: Setting) -> AttackAccuracies:

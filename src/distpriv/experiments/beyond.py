@@ -17,7 +17,6 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.processes import tied
 from distpriv.progress import Progress, silent
 
@@ -36,8 +35,6 @@ BEYOND: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 NEW_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 NEW_GAPS = (0.02, 0.1, 0.2, 0.3, 0.4)
-
-Wanted = tuple[Property, float, float]
 
 
 @frozen(kw_only=True)
@@ -114,7 +111,7 @@ def _make(seed: int, shorthand: str, secret: Property, gap: float, epsilons: tup
     for epsilon in epsilons:
         target = PrivacyTarget(epsilon=epsilon, delta=DELTA)
         mechanism = getattr(mechanisms, function)(model, target, **options, **drawn)
-        exact = isinstance(mechanism.noise, GaussianNoise | NoNoise)
+        exact = mechanism.noise.is_gaussian
         delta = exact_delta(model, mechanism, epsilon=epsilon) if exact else mechanism.certificate.delta
         made.append(
             _Made(

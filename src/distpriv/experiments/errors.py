@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from attrs import frozen
 
-from distpriv.experiments.paper_noise import BASELINE, GROUP, exact_models, paper_noise
+from distpriv.experiments.paper_noise import BASELINE, GROUP, exact_model, paper_noise
 from distpriv.experiments.properties import Property, property_model
 from distpriv.experiments.repetitions import repeated
 from distpriv.experiments.result import ErrorPoint
@@ -14,7 +14,7 @@ from distpriv.experiments.setting import DELTA, Setting, stream
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.upper_bound import delta_lower_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw
+from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress, silent
 
 __all__ = ["Asked", "actual_delta", "error_points", "expected_error", "mean_error", "tail_epsilon"]
@@ -59,10 +59,14 @@ def mean_error(point: Asked, setting: Setting) -> tuple[float, float]:
 
 def expected_error(point: Asked, repetitions: int) -> tuple[float, float]:
     """Return E‖Z‖ by exact moments, and the standard error that a mean of so many draws would have."""
-    models = exact_models(point.secret, point.gap)
-    law = paper_noise(point.mechanism, models, epsilon=point.epsilon, delta=point.delta).law()
+    law = _law(point)
     mean, rms = law.expected_l2, law.expected_rms
     return mean, math.sqrt(max(0.0, rms**2 - mean**2) / repetitions)
+
+
+def _law(point: Asked) -> NoiseLaw:
+    model = exact_model(point.secret, point.gap)
+    return paper_noise(point.mechanism, [model], epsilon=point.epsilon, delta=point.delta).laws[0]
 
 
 def _key(point: Asked) -> Sequence[object]:
@@ -71,10 +75,8 @@ def _key(point: Asked) -> Sequence[object]:
 
 def _point(asked: Asked, error: float, standard_error: float) -> ErrorPoint:
     model = property_model(asked.secret, asked.gap)
-    noise = paper_noise(
-        asked.mechanism, exact_models(asked.secret, asked.gap), epsilon=asked.epsilon, delta=asked.delta
-    ).law()
-    claimed = 0.0 if isinstance(noise, LaplaceNoise) else asked.delta
+    noise = _law(asked)
+    claimed = asked.delta if noise.is_gaussian else 0.0
     delta, exact, holds = actual_delta(model, noise, asked.epsilon, claimed)
     return ErrorPoint(
         secret=asked.secret.name,
@@ -96,14 +98,14 @@ def actual_delta(model: QueryModel, noise: NoiseLaw, epsilon: float, claimed: fl
 
     For Laplace noise it is a lower bound, from the directions that the noise leaves bare, and 0 if there are none.
     """
-    if not isinstance(noise, LaplaceNoise):
+    if noise.is_gaussian:
         found = exact_delta(model, noise, epsilon=epsilon)
         return found, True, found <= claimed
     bound = delta_lower_bound(model, noise, epsilon=epsilon)
     return bound, False, bound <= claimed and tail_epsilon(model, noise) <= epsilon * (1 + 1e-9)
 
 
-def tail_epsilon(model: QueryModel, noise: LaplaceNoise) -> float:
+def tail_epsilon(model: QueryModel, noise: NoiseLaw) -> float:
     r"""Return how large the log-ratio of two scenarios' densities gets far out, where it is known in closed form.
 
     Far out in the orthant of signs s, with Laplace noise of scales b on every statistic, the density of F + Z is that
@@ -113,16 +115,18 @@ def tail_epsilon(model: QueryModel, noise: LaplaceNoise) -> float:
     With noise along some directions only it is 0, which says nothing.
 
     >>> from distpriv.modelling.given import gaussian_model
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> model = gaussian_model(means={"a": [1], "b": [0]}, covariances={"a": [[2]], "b": [[1]]}, pairs=[("a", "b")])
     >>> tail_epsilon(model, LaplaceNoise.isotropic(1, 1.0))
     1.5
     """
-    if noise.axes.shape[1] < noise.dimension:
+    axes, scales = noise.laplace_axes, noise.laplace_scales
+    if axes.shape[1] < noise.dimension:
         return 0.0
     ratios = []
     for first, second in model.protected_pairs:
         one, other = model.distributions[first], model.distributions[second]
         shift = one.mean - other.mean
-        towards = noise.axes @ (np.where(noise.axes.T @ shift < 0, -1.0, 1.0) / noise.scales)
+        towards = axes @ (np.where(axes.T @ shift < 0, -1.0, 1.0) / scales)
         ratios.append(float(towards @ shift + towards @ (one.covariance - other.covariance) @ towards / 2))
     return max(ratios)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from distpriv.experiments.errors import Asked, error_points, tail_epsilon
-from distpriv.experiments.paper_noise import GROUP, VARIANTS, exact_models, paper_noise
+from distpriv.experiments.paper_noise import GROUP, VARIANTS, exact_model
 from distpriv.experiments.properties import INCOME, PROPERTIES, WORK_CLASS, Property, property_model
 from distpriv.experiments.result import Claim, ErrorPoint, Result, result
-from distpriv.experiments.setting import DELTA, Setting
-from distpriv.noise.laws import LaplaceNoise
+from distpriv.experiments.setting import Setting
+from distpriv.mechanisms.expected_value_laplace import expected_value_laplace_noise
 from distpriv.progress import Progress, silent
 
 __all__ = ["EPSILONS", "figure_2"]
@@ -65,8 +65,7 @@ def _claims(points: Sequence[ErrorPoint]) -> list[Claim]:
 
 
 def _tail(secret: Property) -> float:
-    law = paper_noise("ExpM (L)", exact_models(secret, secret.gap), epsilon=1.0, delta=DELTA).law()
-    assert isinstance(law, LaplaceNoise)
+    law = expected_value_laplace_noise(exact_model(secret, secret.gap), 1.0)
     return tail_epsilon(property_model(secret, secret.gap), law)
 
 

@@ -6,16 +6,17 @@ pair are on different sides, so their datasets are independent, as in the paper;
 no number depends on.
 """
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.experiments.paper_noise import Models
-from distpriv.experiments.properties import GAPS, Property, factors, property_model, reference_table
+from distpriv.experiments.paper_noise import fitted_model
+from distpriv.experiments.properties import GAPS, Property, factors, reference_table
 from distpriv.experiments.setting import AUXILIARY, RECORDS, TESTING, Setting
 from distpriv.framework.arrays import Floats, Rows, array_field
+from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sampling import distinct, in_blocks
 from distpriv.progress import Progress, silent
 
@@ -25,7 +26,7 @@ BLOCK = 5
 """Repetitions that share a stream of random numbers."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Repetitions:
     """Fitted moments for every repetition and share, and the attack's datasets, at the property's own Δp."""
 
@@ -35,16 +36,20 @@ class Repetitions:
     shadows: Floats = array_field()
     """By repetition, side of the pair, dataset and statistic."""
     tests: Floats = array_field()
-    record_sensitivities: Floats = array_field()
 
-    def models(self, secret: Property, gap: float) -> Models:
+    @cached_property
+    def _models(self) -> dict[float, tuple[QueryModel, ...]]:
+        return {}
+
+    def models(self, secret: Property, gap: float) -> tuple[QueryModel, ...]:
         """Return the models of all repetitions for one Δp."""
-        first, second = (self.shares.index(share) for share in secret.shares(gap))
-        return Models(
-            shifts=self.means[:, first] - self.means[:, second],
-            covariances=(self.covariances[:, first] + self.covariances[:, second]) / 2,
-            record_sensitivities=self.record_sensitivities,
-        )
+        if gap not in self._models:
+            first, second = (self.shares.index(share) for share in secret.shares(gap))
+            self._models[gap] = tuple(
+                fitted_model((means[first], means[second]), (covariances[first], covariances[second]), secret)
+                for means, covariances in zip(self.means, self.covariances, strict=True)
+            )
+        return self._models[gap]
 
 
 @frozen(kw_only=True)
@@ -101,7 +106,6 @@ def _run(secret: Property, setting: Setting, progress: Progress) -> Repetitions:
         covariances=covariances,
         shadows=shadows,
         tests=tests,
-        record_sensitivities=property_model(secret, secret.gap).record_sensitivities,
     )
 
 

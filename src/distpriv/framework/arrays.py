@@ -6,7 +6,7 @@ import numpy as np
 from attrs import cmp_using, field
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Rows", "array_field", "frozen_array"]
+__all__ = ["Floats", "Rows", "array_field", "completed", "frozen_array"]
 
 Floats = NDArray[np.float64]
 """Real numbers."""
@@ -24,6 +24,17 @@ def frozen_array(values: object) -> Floats:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def completed(axes: Floats) -> Floats:
+    """Return an orthonormal basis that begins with these orthonormal columns, to the last bit.
+
+    >>> completed(np.array([[0.6], [0.8]])).round(9).tolist()
+    [[0.6, -0.8], [0.8, 0.6]]
+    """
+    basis = np.linalg.qr(axes, mode="complete")[0]
+    basis[:, : axes.shape[1]] = axes
+    return np.asarray(basis)
 
 
 def array_field(*, optional: bool = False) -> Any:

@@ -6,7 +6,7 @@ from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.total_variation import total_variation_upper_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import NoiseLaw, NoNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -52,10 +52,9 @@ def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.
     """
     most = exact_delta(model, NoNoise(dimension=model.dimension), epsilon=0.0)
-    if isinstance(noise, LaplaceNoise | SumNoise):
-        most = min(most, total_variation_upper_bound(model, noise))
-    elif isinstance(noise, GaussianNoise):
+    if noise.is_gaussian:
         most = min(most, exact_delta(model, noise, epsilon=0.0))
-    smoothing = noise.gaussian if isinstance(noise, SumNoise) else noise
-    low, high = lattice_factors(model, smoothing) if isinstance(smoothing, GaussianNoise) else (1.0, 1.0)
+    elif noise.parts:
+        most = min(most, total_variation_upper_bound(model, noise))
+    low, high = lattice_factors(model, noise.gaussian)
     return min(1.0, high * most + high - low)

@@ -1,27 +1,26 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
-import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
-from attrs import evolve
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas, worst_pair
-from distpriv.guarantees.lattice_floor import Smoothing, covers_floor, smoothing
+from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 __all__ = [
+    "by_coupling",
     "certified",
-    "certified_laplace_theorem",
-    "certified_sum",
     "certified_unimodal",
     "gaussian_certificate",
     "lattice_factors",
@@ -35,8 +34,8 @@ LARGEST_SMOOTHING = 1e-3
 NEAR = 1e-3
 """A δ that misses its target by less than this share may miss it by the error of its computation alone."""
 
-WIDER = (1e-7, 1e-6, 1e-5, 1e-4)
-"""By which share variances are widened, in turn, to make room for that error."""
+ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
+"""By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
 
 EXACT_MOMENTS = ("exact moments", "given moments")
 
@@ -44,30 +43,76 @@ EXACT_MOMENTS = ("exact moments", "given moments")
 def certified(
     model: QueryModel,
     target: PrivacyTarget,
-    noise: GaussianNoise | NoNoise,
+    noise: GaussianNoise | NoNoise | LaplaceNoise | SumNoise,
     *,
     name: str,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
 ) -> AdditiveMechanism:
-    """Return the mechanism with Gaussian noise, or none, certified by the exact check on the model as it is.
+    """Return the mechanism with this noise, certified by what its law allows on the model as it is.
 
-    The check adds the error of its own computation to δ. Noise that misses the target by no more than that is widened
-    by a few parts in a million, so that it does not.
+    Gaussian noise, or none, by the exact check; with Laplace noise beside it by the bound of `upper_bound`; Laplace
+    noise alone by a theorem that assumes translations. The exact check adds the error of its own computation to δ:
+    Gaussian noise that misses the target by no more than that is widened by a few parts in a million, so that it does
+    not.
     """
-    certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-    if isinstance(noise, GaussianNoise) and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
-        for more in WIDER:
-            wider = evolve(noise, variances=noise.variances * (1 + more))
-            said = Assumption(
-                statement=f"variances are {more:g} of themselves wider than the theorem has them",
-                status="proved",
-                evidence="room for the error of computing δ",
-            )
-            found = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
-            if found.holds:
-                noise, certificate = wider, found
-                break
+    match noise:
+        case SumNoise():
+            certificate = sum_certificate(model, target, noise, theorem, assumptions)
+        case LaplaceNoise():
+            certificate = _translation_certificate(model, target, noise, theorem, assumptions)
+        case _:
+            certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
+            if noise.parts and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
+                noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
+    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+
+
+def _widened(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: GaussianNoise | NoNoise,
+    theorem: str,
+    assumptions: Sequence[Assumption],
+) -> tuple[GaussianNoise, Certificate] | None:
+    """Return the noise a few parts in a million wider, with its certificate; None if that is not enough."""
+    for more in ROOM_FOR_ERROR:
+        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
+        said = Assumption(
+            statement=f"variances are {more:g} of themselves wider than the theorem has them",
+            status="proved",
+            evidence="room for the error of computing δ",
+        )
+        certificate = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
+        if certificate.holds:
+            return wider, certificate
+    return None
+
+
+def by_coupling(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: NoiseLaw,
+    *,
+    name: str,
+    theorem: str,
+    delta: float,
+    trust: Trust,
+    assumptions: Sequence[Assumption],
+    contradicted: bool = False,
+    drawn: Drawn | None = None,
+) -> AdditiveMechanism:
+    """Return a mechanism whose proof is a coupling: it holds for any laws that can be coupled as assumed."""
+    certificate = Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=delta,
+        trust=trust,
+        theorem=theorem,
+        assumptions=tuple(assumptions),
+        contradicted=contradicted,
+        drawn=drawn,
+    )
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
@@ -82,41 +127,10 @@ def gaussian_certificate(
     lattice, smoothed = _lattice_assumption(model, noise)
     if lattice.status == "checked":
         found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
-        pair, delta = model.protected_pairs[int(found.argmax())], float(found.max())
+        worst = model.protected_pairs[int(found.argmax())], float(found.max())
     else:
-        pair, delta = worst_pair(model, noise, target.epsilon)
-    return Certificate(
-        target=target,
-        epsilon=target.epsilon,
-        delta=delta,
-        trust="gaussian" if lattice.status == "checked" and not _estimated(model) else "assumed",
-        theorem=theorem,
-        assumptions=(
-            *assumptions,
-            _gaussian_assumption(model),
-            Assumption(
-                statement="δ is exact for the covariances as they are",
-                status="checked",
-                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ = {delta:.3g} at "
-                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
-            ),
-            lattice,
-        ),
-    )
-
-
-def certified_sum(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: SumNoise,
-    *,
-    name: str,
-    theorem: str,
-    assumptions: Sequence[Assumption] = (),
-) -> AdditiveMechanism:
-    """Return the mechanism with Laplace and Gaussian noise, certified by the bound of `upper_bound` on the model."""
-    certificate = sum_certificate(model, target, noise, theorem, assumptions)
-    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
+        worst = worst_pair(model, noise, target.epsilon)
+    return _on_gaussian_laws(model, target, worst, lattice, theorem, assumptions, delta_is="exact")
 
 
 def sum_certificate(
@@ -132,26 +146,43 @@ def sum_certificate(
     lattice is smoothed.
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    checked = lattice.status == "checked"
-    factors = {
-        p: _smoothed_factor(p, target.epsilon, smoothed) if checked else (target.epsilon, 1.0)
-        for p in model.protected_pairs
-    }
-    pair, delta = worst_pair_upper_bound(model, noise, lambda p: (max(0.0, factors[p][0]), factors[p][1]))
-    delta = min(1.0, delta + max(-most * math.expm1(min(0.0, reduced)) for reduced, most in factors.values()))
+    pairs = model.protected_pairs
+    if lattice.status == "checked":
+        reduced, most = counted(pairs, smoothed, target.epsilon)
+    else:
+        reduced, most = np.full(len(pairs), target.epsilon), np.ones(len(pairs))
+    at = {p: (max(0.0, float(e)), float(b)) for p, e, b in zip(pairs, reduced, most, strict=True)}
+    pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
+    delta = min(1.0, delta + float((-most * np.expm1(np.minimum(0.0, reduced))).max()))
+    return _on_gaussian_laws(model, target, (pair, delta), lattice, theorem, assumptions, delta_is="a proven bound")
+
+
+def _on_gaussian_laws(
+    model: QueryModel,
+    target: PrivacyTarget,
+    worst: tuple[Pair, float],
+    lattice: Assumption,
+    theorem: str,
+    assumptions: Sequence[Assumption],
+    *,
+    delta_is: Literal["exact", "a proven bound"],
+) -> Certificate:
+    """Return the certificate of noise whose δ was computed for Gaussian laws with the covariances as they are."""
+    pair, delta = worst
+    relation = "=" if delta_is == "exact" else "≤"
     return Certificate(
         target=target,
         epsilon=target.epsilon,
         delta=delta,
-        trust="gaussian" if checked and not _estimated(model) else "assumed",
+        trust="gaussian" if lattice.status == "checked" and not _estimated(model) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
             _gaussian_assumption(model),
             Assumption(
-                statement="δ is a proven bound for the covariances as they are",
+                statement=f"δ is {delta_is} for the covariances as they are",
                 status="checked",
-                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ ≤ {delta:.3g} at "
+                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
                 f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
             ),
             lattice,
@@ -159,23 +190,24 @@ def sum_certificate(
     )
 
 
-def certified_laplace_theorem(
-    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, *, name: str, theorem: str
-) -> AdditiveMechanism:
-    """Return the mechanism with Laplace noise, certified by a theorem that assumes translations.
+def _translation_certificate(
+    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, assumptions: Sequence[Assumption]
+) -> Certificate:
+    """Return what Laplace noise is worth by a theorem that assumes translations, and promises δ = 0 for them.
 
-    The theorem promises δ = 0. Where the covariances of a pair differ the laws are no translations, and the certificate
-    has the δ that is proven for Gaussian laws with these covariances instead.
+    Where the covariances of a pair differ the laws are no translations, and the certificate has the δ that is proven
+    for Gaussian laws with these covariances instead.
     """
     least = delta_lower_bound(model, noise, epsilon=target.epsilon)
     most = delta_upper_bound(model, noise, epsilon=target.epsilon)
-    certificate = Certificate(
+    return Certificate(
         target=target,
         epsilon=target.epsilon,
         delta=most,
         trust="assumed",
         theorem=theorem,
         assumptions=(
+            *assumptions,
             Assumption(
                 statement="the laws of a protected pair are translations of each other, or Gaussian",
                 status="assumed",
@@ -185,7 +217,6 @@ def certified_laplace_theorem(
             _uncovered_assumption(noise),
         ),
     )
-    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def certified_unimodal(
@@ -236,23 +267,10 @@ def certified_unimodal(
 def _smoothed_deltas(
     model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float, smoothed: dict[str, Smoothing]
 ) -> Floats:
-    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair.
-
-    With p̃_i ≤ b p_i and p̃_j ≥ a p_j, ∫ (p̃_i − e^ε p̃_j)₊ ≤ ∫ (b p_i − e^ε a p_j)₊ = b H_{ε′}, e^{ε′} = e^ε a / b; and
-    below 0, H_{ε′} ≤ H_0 + 1 − e^{ε′}.
-    """
-    pairs = model.protected_pairs
-    most = np.array([smoothed[first].most for first, _ in pairs])
-    least = np.array([smoothed[second].least for _, second in pairs])
-    reduced = epsilon + np.log(least) - np.log(most)
-    deltas = pair_deltas(model, pairs, noise, np.maximum(0.0, reduced)) - np.expm1(np.minimum(0.0, reduced))
-    return np.asarray(np.minimum(1.0, most * deltas))
-
-
-def _smoothed_factor(pair: Pair, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[float, float]:
-    """Return ε′ and b."""
-    most, least = smoothed[pair[0]].most, smoothed[pair[1]].least
-    return epsilon + math.log(least) - math.log(most), most
+    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair."""
+    reduced, most = counted(model.protected_pairs, smoothed, epsilon)
+    deltas = pair_deltas(model, model.protected_pairs, noise, np.maximum(0.0, reduced))
+    return np.asarray(np.minimum(1.0, most * (deltas - np.expm1(np.minimum(0.0, reduced)))))
 
 
 def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:
@@ -260,8 +278,8 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
     lattice, smoothed = _lattice_assumption(model, noise)
     if lattice.status != "checked":
         return None
-    factors = [_smoothed_factor(pair, target.epsilon, smoothed) for pair in model.protected_pairs]
-    return min(reduced for reduced, _ in factors), target.delta / max(most for _, most in factors)
+    reduced, most = counted(model.protected_pairs, smoothed, target.epsilon)
+    return float(reduced.min()), target.delta / float(most.max())
 
 
 def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[float, float]:
@@ -272,14 +290,9 @@ def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[
 
 def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
-    law = (
-        GaussianNoise(axes=np.zeros((noise.dimension, 0)), variances=np.zeros(0))
-        if isinstance(noise, NoNoise)
-        else noise
-    )
-    if not covers_floor(model, law):
+    if not covers_floor(model, noise):
         return _uncovered_assumption(noise), {}
-    smoothed = {name: smoothing(model, of, law) for name, of in model.distributions.items()}
+    smoothed = {name: smoothing(model, of, noise) for name, of in model.distributions.items()}
     worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return (
@@ -302,15 +315,15 @@ def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tu
     )
 
 
-def _uncovered_assumption(noise: GaussianNoise | LaplaceNoise | NoNoise | UnimodalNoise) -> Assumption:
-    axes = 0 if isinstance(noise, NoNoise) else noise.axes.shape[1]
+def _uncovered_assumption(noise: Noise) -> Assumption:
+    axes = noise.axes.shape[1]
     attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
     if axes < noise.dimension:
         evidence = f"noise covers {axes} of {noise.dimension} directions: {attack}"
-    elif isinstance(noise, GaussianNoise):
+    elif noise.is_gaussian:
         evidence = f"the noise is finer than the lattice in some direction: {attack}"
     else:
-        kind = "Laplace" if isinstance(noise, LaplaceNoise) else "unimodal"
+        kind = "Laplace" if noise.parts else "unimodal"
         evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 

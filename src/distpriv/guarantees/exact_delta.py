@@ -8,18 +8,17 @@ import numpy as np
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw, NoNoise
 
 __all__ = [
     "exact_delta",
     "exact_epsilon",
     "gaussian_noise",
-    "pair_delta",
     "pair_deltas",
     "privacy_profile",
     "worst_pair",
@@ -117,15 +116,12 @@ def worst_pair(model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float
     return model.protected_pairs[worst], float(deltas[worst])
 
 
-def pair_delta(model: QueryModel, pair: Pair, noise: GaussianNoise | NoNoise, epsilon: float) -> float:
-    """Return an upper bound on H_ε of one ordered pair that exceeds it by no more than the error of computing it."""
-    return float(pair_deltas(model, [pair], noise, epsilon)[0])
-
-
 def pair_deltas(
     model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise, epsilon: float | Floats
 ) -> Floats:
-    """Return :func:`pair_delta` of many ordered pairs, each at the same ε or at its own.
+    """Return upper bounds on H_ε of ordered pairs that exceed it by no more than the error of computing it.
+
+    All are at the same ε, or each at its own.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -146,9 +142,8 @@ def _noisy_laws(
     laws = [[model.distributions[name] for name in pair] for pair in pairs]
     shifts = np.array([first.mean - second.mean for first, second in laws])
     covariances = np.array([[law.covariance for law in both] for both in laws])
-    if isinstance(noise, GaussianNoise):
-        axes = np.linalg.qr(noise.axes, mode="complete")[0]
-        axes[:, : noise.axes.shape[1]] = noise.axes
+    if len(noise.variances):
+        axes = completed(noise.axes)
         added = np.zeros(noise.dimension)
         added[: len(noise.variances)] = noise.variances
         # One pair at a time, by broadcasting, so that a pair's rounding does not depend on the others.
@@ -160,22 +155,21 @@ def _noisy_laws(
     return shifts, covariances[:, 0], covariances[:, 1]
 
 
-def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise | NoNoise:
+def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise:
     """Return Gaussian noise however it is given, or say that it is none."""
     require_model(model)
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, GaussianNoise | NoNoise):
-        if hasattr(noise, "covariance"):
-            raise InvalidInput(
-                f"the exact check is for Gaussian noise, and this is {type(noise).__name__}: use delta_upper_bound."
-            )
-        noise = _noise_of(noise)
-    if noise.dimension != model.dimension:
+    law = noise if isinstance(noise, Noise) else _noise_of(noise)
+    if not law.is_gaussian:
+        raise InvalidInput(
+            f"the exact check is for Gaussian noise, and this is {type(law).__name__}: use delta_upper_bound."
+        )
+    if law.dimension != model.dimension:
         raise InvalidModel(
             f"noise for {model.dimension} statistics has a {model.dimension} × {model.dimension} covariance, got shape "
-            f"{(noise.dimension, noise.dimension)}: make the mechanism with this model."
+            f"{(law.dimension, law.dimension)}: make the mechanism with this model."
         )
-    return noise
+    return law.gaussian
 
 
 def _noise_of(covariance: Any) -> GaussianNoise:

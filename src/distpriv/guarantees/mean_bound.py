@@ -54,10 +54,12 @@ def best_bet(values: Floats, counts: Rows, limit: float, *, draws: int, failure:
     of 0 as there will be are evidence enough.
     """
     gain = limit - values
+    # (1 + λc)^draws = 1/β.
     low = min(math.expm1(-math.log(failure) / draws) / limit * (1 + 1e-9), NEAR / (1 - limit))
     high = NEAR / (1 - limit)
     for _ in range(50):
         middle = (low + high) / 2
+        # The slope of Σ log(1 + λ (c − x)) in λ.
         if counts @ (gain / (1 + middle * gain)) > 0:
             low = middle
         else:

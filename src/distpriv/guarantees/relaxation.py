@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import real
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import LaplaceNoise, SumNoise, UnimodalNoise
 
 __all__ = ["relaxed", "relaxed_by_divergence"]
 
@@ -81,8 +81,7 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
         if isinstance(noise, UnimodalNoise):
             raise InvalidInput("unimodal noise has no sum with other noise: relax directional_laplace instead.")
         extra = LaplaceNoise.isotropic(noise.dimension, reach / loss)
-        parts = () if isinstance(noise, NoNoise) else noise.parts if isinstance(noise, SumNoise) else (noise,)
-        noise = SumNoise(parts=(*parts, extra)) if parts else extra
+        noise = SumNoise(parts=(*noise.parts, extra)) if noise.parts else extra
     return evolve(mechanism, name=f"relaxed {mechanism.name}", noise=noise, certificate=weaker)
 
 

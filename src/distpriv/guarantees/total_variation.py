@@ -18,15 +18,16 @@ from scipy.special import erfcx, ndtr
 from distpriv.guarantees.two_steps import TwoSteps, estimates
 from distpriv.guarantees.upper_bound import bound_by, coarsest_bounds
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, SumNoise
+from distpriv.noise.laws import Noise
 
 __all__ = ["normal_laplace_tail", "total_variation_upper_bound"]
 
 
-def total_variation_upper_bound(model: QueryModel, noise: LaplaceNoise | SumNoise) -> float:
+def total_variation_upper_bound(model: QueryModel, noise: Noise) -> float:
     """Return a proven upper bound on the total variation distance of the worst pair, f_θ taken as Gaussian.
 
     >>> from distpriv.modelling.given import gaussian_model
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1e-12]], pairs=[("a", "b")])
     >>> round(total_variation_upper_bound(model, LaplaceNoise.isotropic(1, 1.0)), 6) == round(1 - math.exp(-0.5), 6)
     True

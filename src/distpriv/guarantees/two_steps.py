@@ -14,10 +14,10 @@ from attrs import field, frozen
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.distances.gaussian_divergence_estimate import gaussian_hockey_stick_estimates
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats, array_field, completed
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import LaplaceNoise, SumNoise
+from distpriv.noise.laws import Noise
 
 __all__ = ["ROUNDING", "TwoSteps", "Way", "estimates"]
 
@@ -57,16 +57,18 @@ class TwoSteps:
     """ε₁, what carrying all of it costs."""
 
     @classmethod
-    def of(cls, model: QueryModel, pair: Pair, noise: LaplaceNoise | SumNoise) -> Self:
+    def of(cls, model: QueryModel, pair: Pair, noise: Noise) -> Self:
         """Return the steps from the pair's first scenario to its second."""
-        axes, scales, gaussian = _parts(noise)
+        wide = noise.laplace_scales > 0
+        axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
         orthonormal = len(axes) >= axes.shape[1] and np.abs(axes.T @ axes - np.eye(axes.shape[1])).max(initial=0) < 1e-9
-        frame = _frame(axes) if orthonormal else np.eye(len(axes))
+        frame = completed(axes) if orthonormal else np.eye(len(axes))
         within = np.eye(*axes.shape) if orthonormal else axes
         shift = model.mean_shift(pair)
         turned = frame.T @ shift
         turned = np.where(np.abs(turned) <= ROUNDING * (np.abs(frame).T @ np.abs(shift)), 0.0, turned)
         along = turned[: len(scales)] if orthonormal else np.linalg.pinv(axes) @ shift
+        gaussian = noise.gaussian.covariance
         first, second = (_turned(model.distributions[name].covariance + gaussian, frame) for name in pair)
         return cls(
             shift=turned,
@@ -163,20 +165,6 @@ def estimates(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
     means = np.array(weights) * (values.reshape(-1, len(nodes)) @ chances)
     owner = np.repeat(np.arange(len(ways)), [len(way.terms) for way in ways])
     return np.asarray(np.bincount(owner, means, minlength=len(ways)), dtype=np.float64)
-
-
-def _parts(noise: LaplaceNoise | SumNoise) -> tuple[Floats, Floats, Floats]:
-    """Return the axes and scales of all Laplace noise, and the covariance of all Gaussian noise."""
-    whole = noise if isinstance(noise, SumNoise) else SumNoise(parts=(noise,))
-    scales = whole.laplace_scales
-    return whole.laplace_axes[:, scales > 0], scales[scales > 0], whole.gaussian.covariance
-
-
-def _frame(axes: Floats) -> Floats:
-    """Return an orthonormal basis that begins with the axes."""
-    frame = np.linalg.qr(axes, mode="complete")[0]
-    frame[:, : axes.shape[1]] = axes
-    return np.asarray(frame)
 
 
 def _turned(matrix: Floats, frame: Floats) -> Floats:

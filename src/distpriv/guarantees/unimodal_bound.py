@@ -14,7 +14,7 @@ from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
 from distpriv.distances.unimodal import unimodal_delta_upper_bound
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["unimodal_pair_delta"]
 

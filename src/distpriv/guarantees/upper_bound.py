@@ -25,7 +25,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
 from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
+from distpriv.noise.laws import Noise, NoiseLaw, UnimodalNoise
 
 __all__ = ["bound_by", "coarsest_bounds", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
@@ -53,7 +53,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     0.11
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, LaplaceNoise | SumNoise | UnimodalNoise):
+    if not isinstance(noise, Noise) or noise.is_gaussian:
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
@@ -63,7 +63,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
 
 
 def worst_pair_upper_bound(
-    model: QueryModel, noise: LaplaceNoise | SumNoise, at: Callable[[Pair], tuple[float, float]]
+    model: QueryModel, noise: Noise, at: Callable[[Pair], tuple[float, float]]
 ) -> tuple[Pair, float]:
     """Return the ordered pair with the largest bound, and that bound.
 
@@ -88,12 +88,12 @@ def worst_pair_upper_bound(
     return worst, most
 
 
-def delta_lower_bound(model: QueryModel, noise: LaplaceNoise | UnimodalNoise, *, epsilon: float) -> float:
+def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> float:
     """Return a lower bound on δ with f_θ Gaussian: the exact δ of what the noise leaves bare.
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    bare = _complement(noise.axes[:, noise.scales > 0] if isinstance(noise, LaplaceNoise) else noise.axes)
+    bare = _complement(noise.axes[:, noise.widths > 0])
     if bare.shape[1] == 0:
         return 0.0
     found = []

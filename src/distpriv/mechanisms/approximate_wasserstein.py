@@ -10,11 +10,12 @@ from distpriv.distances.gaussian import analytic_radius, gaussian_delta
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import by_coupling, largest_over_points, law_assumption, require_points, unordered
-from distpriv.mechanisms.hypotheses import gaussian_radius, laplace_epsilon
+from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points, unordered
+from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 
 __all__ = ["approximate_wasserstein"]
 
@@ -66,9 +67,7 @@ def approximate_wasserstein(
 def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     epsilon = laplace_epsilon(target)
     radius = largest_over_points(model, partial(closeness_radius, delta=target.delta))
-    if radius == 0:
-        return NoNoise(dimension=model.dimension), target.delta
-    return LaplaceNoise.isotropic(model.dimension, radius / epsilon), target.delta
+    return everywhere(LaplaceNoise, model, radius / epsilon), target.delta
 
 
 def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
@@ -87,7 +86,5 @@ def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float
         for radius, share in zip(radii, shares, strict=True)
     ]
     best = int(np.argmin(deviations))
-    if deviations[best] == 0:
-        return NoNoise(dimension=model.dimension), float(shares[best])
-    spent = gaussian_delta(target.epsilon, radii[best] / deviations[best])
-    return GaussianNoise.isotropic(model.dimension, deviations[best]), float(shares[best] + spent)
+    spent = gaussian_delta(target.epsilon, radii[best] / deviations[best]) if deviations[best] else 0.0
+    return everywhere(GaussianNoise, model, deviations[best]), float(shares[best] + spent)

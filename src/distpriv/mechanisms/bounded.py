@@ -10,12 +10,13 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import by_coupling, has_points, law_assumption
-from distpriv.mechanisms.hypotheses import laplace_epsilon
+from distpriv.mechanisms.couplings import has_points, law_assumption
+from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.sensitivity import mean_sensitivity
-from distpriv.noise.laws import LaplaceNoise, NoNoise
+from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["bounded", "gaussian_l1_quantile_upper_bound"]
 
@@ -56,7 +57,6 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
         assumption = Assumption(
             statement="the statistics are Gaussian with the modelled means and covariances", status="assumed"
         )
-    noise = LaplaceNoise.isotropic(model.dimension, scale) if scale else NoNoise(dimension=model.dimension)
     beyond = Assumption(
         statement=f"statistics are within {reach:.4g} of their mean (L1) but for a chance of δ/2",
         status="checked" if trust != "assumed" else "assumed",
@@ -65,7 +65,7 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     return by_coupling(
         model,
         target,
-        noise,
+        everywhere(LaplaceNoise, model, scale),
         name="bounded",
         theorem="Theorem 3.3",
         delta=target.delta,

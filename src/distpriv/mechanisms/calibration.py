@@ -77,7 +77,11 @@ class Calibration:
 
     @property
     def each(self) -> float:
-        """The chance that the draws of one law mislead: one of several, of noise that is one of two to choose from."""
+        """The chance that is left for the draws of one law to show a mean below the limit that is not below it.
+
+        A plan may take the better of `CHOICES` coupled mechanisms, and each is misled if any of its laws is: by the
+        union bound these chances add up to `failure`.
+        """
         return self.failure / (CHOICES * self.laws)
 
     def shape_differences(self) -> list[Floats]:
@@ -143,7 +147,11 @@ class Calibration:
         )
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
-        """Return a bet for every law, and about the scale at which they will win."""
+        """Return a bet for every law, and about the scale at which they will win.
+
+        The best bets depend on the scale, and the least scale that passes on the bets: each is found from the other in
+        turn, on the pilot's draws, as if there were as many as will test.
+        """
         failure = self.each
         start = pilot_scale(pilot, curve, self.limit)
         bets: list[float] = []

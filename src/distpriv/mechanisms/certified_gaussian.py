@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
-from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.hypotheses import gaussian_radius, shared_eigenbasis
+from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
+from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
+from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
+from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.noise_search import Search
 from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
 from distpriv.mechanisms.smooth_floor import (
@@ -19,7 +22,6 @@ from distpriv.mechanisms.smooth_floor import (
     uncounted,
 )
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import mean_sensitivity, shift_basis
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.progress import Progress, silent
@@ -34,8 +36,8 @@ TINY = 1e-300
 LARGEST_SCALE = 1e9
 STARTS, MANY_STATISTICS = 2, 10
 """How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
-WIDER = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
-"""By which share the noise is widened, in turn, until the exact check passes; the first nearly always does."""
+UNTIL_CHECKED = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+"""By which share variances are widened, in turn, until the exact check passes: the search works with estimates."""
 
 
 def certified_gaussian(
@@ -86,10 +88,11 @@ def certified_gaussian(
 
 
 def _floors(model: QueryModel, target: PrivacyTarget, costs: Floats) -> list[SmoothFloor]:
-    """Return the model's floor, and one that smooths the lattice so well that it is not felt, if that is another.
+    """Return the lowest noise to search above: the model's floor, and a higher one where the lattice matters there.
 
-    An error of η takes up to 2η off ε, or adds as much to δ where ε is 0 already. What the lattice costs at the model's
-    floor is not counted where it is felt: there is more noise in the end, which costs less, and is settled then.
+    A smoothing error of η lowers the ε that is left by up to 2η, or δ where ε is 0. The higher floor has an η that is
+    too small to matter. At the model's own floor η may be larger, and is left out of the search: it falls as noise is
+    added, so it is measured, by `_settled`, at the noise that the search ends with.
     """
     plain = plain_floor(model)
     smooth = smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
@@ -133,9 +136,7 @@ def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Pr
 def _search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
     """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it."""
     pairs, units = model.protected_pairs, natural_units(model)
-    most = np.array([floor.smoothed[first].most for first, _ in pairs])
-    least = np.array([floor.smoothed[second].least for _, second in pairs])
-    reduced = target.epsilon + np.log(least) - np.log(most)
+    reduced, most = counted(pairs, floor.smoothed, target.epsilon)
     left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
     scale = np.outer(units, units)
     covariances = {name: law.covariance / scale for name, law in model.distributions.items()}
@@ -151,14 +152,13 @@ def _search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: Smoo
 
 
 def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:
-    """Return the noise of mechanisms that assume equal covariances: along the shifts, topped up, least; and in all."""
-    required = (mean_sensitivity(model, order=2) / radius) ** 2
-    variances, axes = shared_eigenbasis(model, "pooled", THEOREM)
-    basis = shift_basis(model)
-    topped = (axes * np.maximum(0.0, required - variances[0])) @ axes.T
+    """Return the covariances of noise by theorems that assume equal covariances; that on every statistic is last."""
+    along = directional_gaussian_noise(model, radius, "several").covariance
+    topped = eigenvector_noise(model, radius, "pooled").covariance
     least = least_noise(model, radius, "pooled", costs, floor=True).covariance - np.diag(model.floor**2)
-    alike = required if required > 0 else float(natural_units(model).max() ** 2)
-    return [required * basis @ basis.T, topped, least, alike * np.eye(model.dimension)]
+    alike = expected_value_gaussian_noise(model, radius)
+    some = alike if alike.parts else GaussianNoise.isotropic(model.dimension, float(natural_units(model).max()))
+    return [along, topped, least, some.covariance]
 
 
 def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
@@ -175,13 +175,12 @@ def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
 def _widened(model: QueryModel, target: PrivacyTarget, noise: GaussianNoise) -> AdditiveMechanism:
     """Return the mechanism, with noise wider by as little as the exact check on the model as it is asks for."""
     # Very strong noise along some axes may cost the floor its digits along the others: these get them back, and a hair.
-    axes = np.linalg.qr(noise.axes, mode="complete")[0]
-    axes[:, : noise.axes.shape[1]] = noise.axes
+    axes = completed(noise.axes)
     least = model.floor**2 @ axes**2
     variances = np.append(noise.variances, least[len(noise.variances) :])
-    hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in WIDER)
+    hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
     noise = next((law for law in hairs if covers_floor(model, law)), noise)
-    for more in WIDER:
+    for more in UNTIL_CHECKED:
         wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
         mechanism = certified(model, target, wider, name=NAME, theorem=THEOREM)
         if mechanism.certificate.holds:

@@ -7,13 +7,13 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, certified_sum, smoothed_target
+from distpriv.guarantees.certify import certified, smoothed_target
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.mechanisms.laplace_search import LaplaceSearch
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, SumNoise
 
 __all__ = ["certified_laplace"]
 
@@ -22,8 +22,8 @@ NAME, THEOREM = "certified_laplace", "the bound in two steps"
 ATTEMPTS = 4
 """How often the search is corrected."""
 
-WIDER = (1.001, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0, 4.0, 16.0)
-"""By which factors noise is widened, in turn, where all else misses the target."""
+UNTIL_PROVEN = (1.001, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0, 4.0, 16.0)
+"""By which factors noise is widened, in turn, until the bound is proven, where all corrected searches missed it."""
 
 
 def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
@@ -86,28 +86,16 @@ def _certified(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) 
         search = search.corrected(noise, target.delta / made.certificate.delta)
         if attempt == 0 and not set(search.pairs[:2]) <= set(before) and search.axes.size:
             point = search.best()
-    for factor in WIDER:
-        made = _with_certificate(model, target, _widened(noise, factor))
+    for factor in UNTIL_PROVEN:
+        made = _with_certificate(model, target, noise.widened(factor))
         if made.certificate.holds:
             break
     return made
 
 
 def _with_certificate(model: QueryModel, target: PrivacyTarget, noise: SumNoise) -> AdditiveMechanism:
-    if len(noise.parts) == 1:
-        said = [equal_means()]
-        return certified(model, target, noise.gaussian, name=NAME, theorem=THEOREM, assumptions=said)
-    return certified_sum(model, target, noise, name=NAME, theorem=THEOREM)
-
-
-def _widened(noise: SumNoise, factor: float) -> SumNoise:
-    wider = [
-        evolve(part, scales=part.scales * factor)
-        if isinstance(part, LaplaceNoise)
-        else evolve(part, variances=part.variances * factor**2)
-        for part in noise.parts
-    ]
-    return SumNoise(parts=tuple(wider))
+    law = noise if len(noise.parts) > 1 else noise.gaussian
+    return certified(model, target, law, name=NAME, theorem=THEOREM, assumptions=equal_means(model))
 
 
 def _smooth_floor(model: QueryModel, target: PrivacyTarget) -> Floats:

@@ -9,9 +9,9 @@ import numpy as np
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.couplings import by_coupling
 from distpriv.mechanisms.lengths import ROUGH, Lengths, length, pilot_scale, require_square, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel

@@ -8,9 +8,9 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.couplings import by_coupling
 from distpriv.mechanisms.lengths import ROUGH, Lengths, pilot_scale, require_square, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
@@ -70,7 +70,7 @@ def coupled_laplace(
     differences = plan.shape_differences()
     shape, _ = laplace_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
     curve = partial(laplace_deltas_upper_bound, target.epsilon)
-    scale = plan.scale(shape.axes / shape.scales, 1, curve, differences)
+    scale = plan.scale(shape.whitening, 1, curve, differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale.value > 0:
         require_square((scale.value * shape.scales) ** 2)

@@ -7,16 +7,11 @@ import numpy as np
 from distpriv.distances.wasserstein_inf import wasserstein_inf
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.secrets import Pair
-from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.drawn import Drawn
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.mechanisms.group_privacy import group_reach, sufficient_group
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import NoiseLaw
 
 __all__ = [
-    "by_coupling",
     "has_points",
     "largest_over_points",
     "law_assumption",
@@ -69,8 +64,7 @@ def proven_distance(model: QueryModel) -> tuple[float, Assumption] | None:
     swapped = sufficient_group(model)
     if swapped is None or np.isinf(model.record_sensitivities).any():
         return None
-    reach = swapped * float(model.record_sensitivities.sum())
-    return reach, Assumption(
+    return group_reach(model, swapped, order=1), Assumption(
         statement=f"datasets of a protected pair can be coupled to differ in {swapped} records",
         status="proved",
         evidence=f"each moves the statistics by at most {model.record_sensitivities.sum():.4g} (L1)",
@@ -87,31 +81,6 @@ def translation_distance(model: QueryModel, theorem: str) -> float:
                 "infinite: use bounded, or approximate_wasserstein on a sampled model."
             )
     return max(float(np.abs(model.mean_shift(pair)).sum()) for pair in model.protected_pairs)
-
-
-def by_coupling(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: NoiseLaw,
-    *,
-    name: str,
-    theorem: str,
-    delta: float,
-    trust: Trust,
-    assumptions: tuple[Assumption, ...],
-    drawn: Drawn | None = None,
-) -> AdditiveMechanism:
-    """Return a mechanism whose proof is a coupling: it holds for any laws that can be coupled as assumed."""
-    certificate = Certificate(
-        target=target,
-        epsilon=target.epsilon,
-        delta=delta,
-        trust=trust,
-        theorem=theorem,
-        assumptions=assumptions,
-        drawn=drawn,
-    )
-    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def require_points(model: QueryModel, theorem: str) -> None:

@@ -11,7 +11,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["directional_gaussian"]
+__all__ = ["directional_gaussian", "directional_gaussian_noise"]
+
+THEOREM = "Theorem 4.3 with Gaussian noise"
 
 
 def directional_gaussian(
@@ -35,11 +37,17 @@ def directional_gaussian(
     >>> mechanism.noise.variances.round(2)
     array([165.72])
     """
-    name, theorem = "directional_gaussian", "Theorem 4.3 with Gaussian noise"
-    deviation = mean_sensitivity(model, order=2) / gaussian_radius(target, radius)
+    noise = directional_gaussian_noise(model, gaussian_radius(target, radius), directions)
+    said = equal_means(model)
+    return certified(model, target, noise, name="directional_gaussian", theorem=THEOREM, assumptions=said)
+
+
+def directional_gaussian_noise(
+    model: QueryModel, radius: float, directions: Directions = "one"
+) -> GaussianNoise | NoNoise:
+    """Return N(0, (Δ_{E,2}/r)² BBᵀ)."""
+    deviation = mean_sensitivity(model, order=2) / radius
     if deviation == 0:
-        nothing = NoNoise(dimension=model.dimension)
-        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
-    axes = shift_axes(model, directions, theorem)
-    noise = GaussianNoise(axes=axes, variances=np.full(axes.shape[1], deviation**2))
-    return certified(model, target, noise, name=name, theorem=theorem)
+        return NoNoise(dimension=model.dimension)
+    axes = shift_axes(model, directions, THEOREM)
+    return GaussianNoise(axes=axes, variances=np.full(axes.shape[1], deviation**2))

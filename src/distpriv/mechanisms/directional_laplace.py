@@ -7,14 +7,16 @@ import numpy as np
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, certified_laplace_theorem
+from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
 from distpriv.noise.laws import LaplaceNoise, NoNoise
 
-__all__ = ["Directions", "directional_laplace", "shift_axes"]
+__all__ = ["Directions", "directional_laplace", "directional_laplace_noise", "shift_axes"]
+
+THEOREM = "Theorem 4.3"
 
 Directions = Literal["one", "several"]
 """Refuse shifts that are not parallel, or use a basis of their span."""
@@ -42,16 +44,21 @@ def directional_laplace(
     >>> dp.mechanisms.directional_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([10.])
     """
-    name, theorem = "directional_laplace", "Theorem 4.3"
-    epsilon = laplace_epsilon(target)
+    noise = directional_laplace_noise(model, laplace_epsilon(target), directions)
+    said = equal_means(model)
+    return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, assumptions=said)
+
+
+def directional_laplace_noise(
+    model: QueryModel, epsilon: float, directions: Directions = "one"
+) -> LaplaceNoise | NoNoise:
+    """Return Laplace noise of scale max ‖Bᵀd‖₁/ε along the columns of B, which for one direction is ‖d‖₂/ε."""
     shifts = mean_shifts(model)
     if not shifts.any():
-        nothing = NoNoise(dimension=model.dimension)
-        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
-    axes = shift_axes(model, directions, theorem)
+        return NoNoise(dimension=model.dimension)
+    axes = shift_axes(model, directions, THEOREM)
     scale = float(np.abs(shifts @ axes).sum(axis=1).max()) / epsilon
-    noise = LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale))
-    return certified_laplace_theorem(model, target, noise, name=name, theorem=theorem)
+    return LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale))
 
 
 def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -12,12 +13,13 @@ from distpriv.mechanisms.hypotheses import (
     gaussian_radius,
     pair_covariance,
 )
-from distpriv.mechanisms.no_noise import mahalanobis
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import common_direction, mean_shifts
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["directional_uncertainty"]
+__all__ = ["directional_uncertainty", "directional_uncertainty_noise"]
+
+THEOREM = "Theorem A.1"
 
 
 def directional_uncertainty(
@@ -44,18 +46,21 @@ def directional_uncertainty(
     >>> dp.mechanisms.directional_uncertainty(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
     array([2.6289])
     """
-    name, theorem = "directional_uncertainty", "Theorem A.1"
-    allowed = gaussian_radius(target, radius)
-    shifts = mean_shifts(model)
-    nothing = NoNoise(dimension=model.dimension)
-    if not shifts.any():
-        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
-    direction = common_direction(model, theorem)
+    noise = directional_uncertainty_noise(model, gaussian_radius(target, radius), covariance)
+    said = equal_means(model)
+    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, assumptions=said)
+
+
+def directional_uncertainty_noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
+    """Return noise along v of variance max(0, (α_ij/r)² − 1/(vᵀ Σ_ij⁻¹ v)), the largest over all pairs."""
+    if not mean_shifts(model).any():
+        return NoNoise(dimension=model.dimension)
+    direction = common_direction(model, THEOREM)
     missing = 0.0
     for pair in model.protected_pairs:
-        known = mahalanobis(direction, pair_covariance(model, pair, covariance, theorem))
+        known = mahalanobis(direction, pair_covariance(model, pair, covariance, THEOREM))
         along = float(model.mean_shift(pair) @ direction)
         with np.errstate(over="ignore"):  # noise that is no number is refused below
-            missing = max(missing, float(np.square(along / allowed)) - known**-2)
-    noise = GaussianNoise(axes=direction[:, np.newaxis], variances=np.array([missing])) if missing > 0 else nothing
-    return certified(model, target, noise, name=name, theorem=theorem)
+            missing = max(missing, float(np.square(along / radius)) - known**-2)
+    axes, variances = direction[:, np.newaxis], np.array([missing])
+    return GaussianNoise(axes=axes, variances=variances) if missing > 0 else NoNoise(dimension=model.dimension)

@@ -10,7 +10,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["eigenvector_gaussian"]
+__all__ = ["eigenvector_gaussian", "eigenvector_noise"]
+
+THEOREM = "Theorem 4.5"
 
 
 def eigenvector_gaussian(
@@ -40,9 +42,13 @@ def eigenvector_gaussian(
     >>> mechanism.noise.variances.round(2)
     array([18.52,  3.52])
     """
-    name, theorem = "eigenvector_gaussian", "Theorem 4.5"
-    required = (mean_sensitivity(model, order=2) / gaussian_radius(target, radius)) ** 2
-    variances, axes = shared_eigenbasis(model, covariance, theorem)
+    noise = eigenvector_noise(model, gaussian_radius(target, radius), covariance)
+    return certified(model, target, noise, name="eigenvector_gaussian", theorem=THEOREM)
+
+
+def eigenvector_noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
+    """Return noise of variance max(0, (Δ_{E,2}/r)² − v_kᵀ Σ_θ v_k) along each eigenvector, the largest over θ."""
+    required = (mean_sensitivity(model, order=2) / radius) ** 2
+    variances, axes = shared_eigenbasis(model, covariance, THEOREM)
     missing = np.maximum(0.0, required - variances).max(axis=0)
-    noise = GaussianNoise.along(axes, missing) if missing.any() else NoNoise(dimension=model.dimension)
-    return certified(model, target, noise, name=name, theorem=theorem)
+    return GaussianNoise.along(axes, missing) if missing.any() else NoNoise(dimension=model.dimension)

@@ -3,12 +3,12 @@
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.hypotheses import Radius, equal_means, gaussian_radius
+from distpriv.mechanisms.hypotheses import Radius, equal_means, everywhere, gaussian_radius
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["expected_value_gaussian"]
+__all__ = ["expected_value_gaussian", "expected_value_gaussian_noise"]
 
 
 def expected_value_gaussian(
@@ -34,10 +34,11 @@ def expected_value_gaussian(
     >>> dp.mechanisms.expected_value_gaussian(model, target, radius="classic").noise.variances.round(2)
     array([28.52, 28.52])
     """
-    name, theorem = "expected_value_gaussian", "Theorem 4.2"
-    deviation = mean_sensitivity(model, order=2) / gaussian_radius(target, radius)
-    if deviation == 0:
-        nothing = NoNoise(dimension=model.dimension)
-        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
-    noise = GaussianNoise.isotropic(model.dimension, deviation)
-    return certified(model, target, noise, name=name, theorem=theorem)
+    noise = expected_value_gaussian_noise(model, gaussian_radius(target, radius))
+    said = equal_means(model)
+    return certified(model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", assumptions=said)
+
+
+def expected_value_gaussian_noise(model: QueryModel, radius: float) -> GaussianNoise | NoNoise:
+    """Return N(0, (Δ_{E,2}/r)² I)."""
+    return everywhere(GaussianNoise, model, mean_sensitivity(model, order=2) / radius)

@@ -1,14 +1,14 @@
 """Theorem 4.1: Laplace noise on every statistic, scaled to the L1 distance of the means."""
 
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, certified_laplace_theorem
+from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
+from distpriv.mechanisms.hypotheses import equal_means, everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import LaplaceNoise, NoNoise
 
-__all__ = ["expected_value_laplace"]
+__all__ = ["expected_value_laplace", "expected_value_laplace_noise"]
 
 
 def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
@@ -29,11 +29,11 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     >>> dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([6., 6.])
     """
-    name, theorem = "expected_value_laplace", "Theorem 4.1"
-    scale = mean_sensitivity(model, order=1) / laplace_epsilon(target)
-    if scale == 0:
-        return certified(
-            model, target, NoNoise(dimension=model.dimension), name=name, theorem=theorem, assumptions=[equal_means()]
-        )
-    noise = LaplaceNoise.isotropic(model.dimension, scale)
-    return certified_laplace_theorem(model, target, noise, name=name, theorem=theorem)
+    noise = expected_value_laplace_noise(model, laplace_epsilon(target))
+    said = equal_means(model)
+    return certified(model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", assumptions=said)
+
+
+def expected_value_laplace_noise(model: QueryModel, epsilon: float) -> LaplaceNoise | NoNoise:
+    """Return Lap(Δ_{E,1}/ε) on every statistic."""
+    return everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / epsilon)

@@ -8,10 +8,14 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.secrets import ShareScenario
+from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import by_coupling
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
+from distpriv.noise.laws import NoiseLaw
 
-__all__ = ["Group", "group_assumptions", "group_size", "record_sensitivities", "sufficient_group"]
+__all__ = ["Group", "by_group", "group_reach", "group_size", "record_sensitivities", "sufficient_group"]
 
 Group = Literal["sufficient", "records"] | int
 """The records in which coupled datasets differ, all records (the paper's baseline), or so many."""
@@ -26,6 +30,15 @@ def record_sensitivities(model: QueryModel) -> Floats:
             "mean('age', bounds=(17, 90)), and rows."
         )
     return model.record_sensitivities
+
+
+def group_reach(model: QueryModel, size: int, order: Literal[1, 2]) -> float:
+    r"""Return how far so many records can move the statistics at most, in L1 or L2: :math:`k ‖s‖`."""
+    moves = record_sensitivities(model)
+    if order == 1:
+        return size * float(moves.sum())
+    largest = float(moves.max()) or 1.0
+    return size * largest * float(np.linalg.norm(moves / largest))
 
 
 def sufficient_group(model: QueryModel) -> int | None:
@@ -58,7 +71,25 @@ def group_size(model: QueryModel, group: Group) -> int:
     return whole("group", group, InvalidInput, at_least=1, cure="or 'sufficient', or 'records'")
 
 
-def group_assumptions(model: QueryModel, size: int) -> tuple[tuple[Assumption, ...], bool]:
+def by_group(
+    model: QueryModel, target: PrivacyTarget, noise: NoiseLaw, *, name: str, size: int, delta: float
+) -> AdditiveMechanism:
+    """Return the mechanism whose noise hides any so many records: the coupling is that they are all that differ."""
+    assumptions, contradicted = _assumptions(model, size)
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name=name,
+        theorem=f"group differential privacy of {size} records",
+        delta=delta,
+        trust="sampling" if assumptions[0].status == "proved" else "assumed",
+        assumptions=assumptions,
+        contradicted=contradicted,
+    )
+
+
+def _assumptions(model: QueryModel, size: int) -> tuple[tuple[Assumption, ...], bool]:
     """Return what group privacy of this size rests on, and whether the scenarios differ in more records than that."""
     enough = sufficient_group(model)
     covered = enough is not None and size >= enough

@@ -1,18 +1,15 @@
 """Group differential privacy with Gaussian noise: the baseline that protects everything."""
 
-import numpy as np
-
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.group_privacy import Group, group_assumptions, group_size, record_sensitivities
+from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["group_privacy_gaussian"]
+__all__ = ["group_gaussian_noise", "group_privacy_gaussian"]
 
 
 def group_privacy_gaussian(
@@ -40,23 +37,16 @@ def group_privacy_gaussian(
     25.746...
     """
     size = group_size(model, group)
-    sensitivities = record_sensitivities(model)
-    largest = float(sensitivities.max()) or 1.0
-    reach = size * largest * float(np.linalg.norm(sensitivities / largest))
-    deviation = reach / gaussian_radius(target, radius)
-    if reach > 0 and deviation**2 == 0:
+    noise = group_gaussian_noise(model, size, gaussian_radius(target, radius))
+    deviation = float(noise.widths[0])
+    spent = gaussian_delta(target.epsilon, group_reach(model, size, order=2) / deviation) if deviation else 0.0
+    return by_group(model, target, noise, name="group_privacy_gaussian", size=size, delta=spent)
+
+
+def group_gaussian_noise(model: QueryModel, size: int, radius: float) -> GaussianNoise:
+    """Return N(0, (k S₂/r)² I)."""
+    reach = group_reach(model, size, order=2)
+    noise = GaussianNoise.isotropic(model.dimension, reach / radius)
+    if reach > 0 and not noise.variances.any():
         raise InvalidModel(f"statistics that move by {reach:g} are too small to square: multiply them by a constant.")
-    assumptions, contradicted = group_assumptions(model, size)
-    certificate = Certificate(
-        target=target,
-        epsilon=target.epsilon,
-        delta=gaussian_delta(target.epsilon, reach / deviation) if deviation > 0 else 0.0,
-        trust="sampling" if assumptions[0].status == "proved" else "assumed",
-        theorem=f"group differential privacy of {size} records",
-        assumptions=assumptions,
-        contradicted=contradicted,
-    )
-    noise = GaussianNoise.isotropic(model.dimension, deviation)
-    return AdditiveMechanism(
-        name="group_privacy_gaussian", statistics=model.names, noise=noise, certificate=certificate
-    )
+    return noise

@@ -1,9 +1,8 @@
 """Group differential privacy with Laplace noise: the baseline that protects everything."""
 
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.group_privacy import Group, group_assumptions, group_size, record_sensitivities
+from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise
@@ -36,16 +35,5 @@ def group_privacy_laplace(
     array([10.])
     """
     size = group_size(model, group)
-    scale = size * float(record_sensitivities(model).sum()) / laplace_epsilon(target)
-    assumptions, contradicted = group_assumptions(model, size)
-    certificate = Certificate(
-        target=target,
-        epsilon=target.epsilon,
-        delta=0.0,
-        trust="sampling" if assumptions[0].status == "proved" else "assumed",
-        theorem=f"group differential privacy of {size} records",
-        assumptions=assumptions,
-        contradicted=contradicted,
-    )
-    noise = LaplaceNoise.isotropic(model.dimension, scale)
-    return AdditiveMechanism(name="group_privacy_laplace", statistics=model.names, noise=noise, certificate=certificate)
+    noise = LaplaceNoise.isotropic(model.dimension, group_reach(model, size, order=1) / laplace_epsilon(target))
+    return by_group(model, target, noise, name="group_privacy_laplace", size=size, delta=0.0)

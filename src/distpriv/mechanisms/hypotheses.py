@@ -1,6 +1,6 @@
 """The hypotheses that theorems share: radii, covariances of a pair, eigenvectors in common."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sensitivity import mean_shifts
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 __all__ = [
     "Covariance",
     "Radius",
     "equal_means",
+    "everywhere",
     "gaussian_radius",
     "laplace_epsilon",
     "pair_covariance",
@@ -30,6 +33,8 @@ Radius = Literal["analytic", "classic"]
 
 Covariance = Literal["shared", "pooled"]
 """Refuse covariances that differ inside a pair, or take their average and let the exact check judge."""
+
+Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
 
 SMALLEST_RADIUS = 1e-100
 """Noise for a smaller radius has a variance that is no number."""
@@ -66,8 +71,7 @@ def pair_covariance(model: QueryModel, pair: Pair, covariance: Covariance, theor
     """Return the covariance that a pair shares, or its average if pooling is asked for."""
     one_of("covariance", covariance, ("shared", "pooled"), InvalidInput)
     first, second = (model.distributions[name].covariance for name in pair)
-    ratio = variance_ratio(first, second)
-    if covariance == "shared" and ratio > 1 + SAME:
+    if covariance == "shared" and (ratio := variance_ratio(first, second)) > 1 + SAME:
         raise AssumptionViolated(
             f"{theorem} needs the covariances of a protected pair to be equal, and those of {pair[0]!r} and "
             f"{pair[1]!r} differ by a factor of {ratio:.3g}: use covariance='pooled' and mind the certificate."
@@ -86,7 +90,9 @@ def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -
     if covariance == "pooled":
         variances, axes = np.linalg.eigh(covariances.mean(axis=0))
         return variances[np.newaxis], axes
-    # A sum with unrelated weights has no eigenvalue in common that the matrices do not all have in common.
+    # Matrices that share an eigenbasis have it in common with every sum Σ w_θ Σ_θ. One sum is enough to find it if two
+    # of its eigenvalues are equal only where they are equal in every Σ_θ: so it is for all weights but special ones,
+    # and the fractional parts of √2, 2√2, … are not special.
     weights = 1 + np.modf(np.sqrt(2) * np.arange(1, len(covariances) + 1))[0]
     axes = np.linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1))[1]
     rotated = axes.T @ covariances @ axes
@@ -108,9 +114,14 @@ def require_target(target: object) -> None:
         )
 
 
-def equal_means() -> Assumption:
-    """Return what is said when there is nothing to hide in the means."""
-    return Assumption(
-        statement="no noise is needed for the means, which are the same in both scenarios of every pair",
-        status="checked",
-    )
+def equal_means(model: QueryModel) -> tuple[Assumption, ...]:
+    """Return what is said when there is nothing to hide in the means; nothing is said when there is."""
+    if mean_shifts(model).any():
+        return ()
+    same = "no noise is needed for the means, which are the same in both scenarios of every pair"
+    return (Assumption(statement=same, status="checked"),)
+
+
+def everywhere(law: type[Law], model: QueryModel, size: float) -> Law | NoNoise:
+    """Return noise of one size on every statistic: a deviation, or a Laplace scale; and none where that is 0."""
+    return law.isotropic(model.dimension, size) if size else NoNoise(dimension=model.dimension)

@@ -73,6 +73,7 @@ def least_majorant_of_one(weights: Floats, shift: Floats, covariance: Floats) ->
     moved, cost = shift / units, weights * units**2
     high = float(cost @ moved**2)
     low, high = np.log(high) - 70.0, np.log(high)
+    # The root λ of dᵀ(Σ + λQ⁻¹)⁻¹d = 1, bisected in its logarithm; dᵀQd is above it.
     while high - low > 1e-15 * max(1.0, abs(high)) and low < (middle := (low + high) / 2) < high:
         inside = moved @ _against(moved, covariance / np.outer(units, units), np.exp(middle) / cost) <= 1
         low, high = (low, middle) if inside else (middle, high)
@@ -116,7 +117,7 @@ def _centred(cost: Floats, matrices: Floats, found: Floats, sharpness: float) ->
     for _ in range(50):
         inverses = np.linalg.inv(found - matrices)
         inverses = (inverses + inverses.transpose(0, 2, 1)) / 2
-        gradient = sharpness * np.diag(cost) - inverses.sum(axis=0)
+        gradient = sharpness * np.diag(cost) - inverses.sum(axis=0)  # tQ − Σ_k (S − A_k)⁻¹
         direction, decrement = _newton(inverses, gradient, upper)
         if not decrement > 1e-10:
             break

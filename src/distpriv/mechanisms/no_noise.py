@@ -12,7 +12,7 @@ from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, 
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoNoise
 
-__all__ = ["mahalanobis", "no_noise"]
+__all__ = ["no_noise"]
 
 
 def no_noise(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
+from distpriv.distances.gaussian import mahalanobis
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
@@ -13,9 +14,7 @@ from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, Radius, equal_means, gaussian_radius, pair_covariance
 from distpriv.mechanisms.least_majorant import least_majorant, least_majorant_of_one
-from distpriv.mechanisms.no_noise import mahalanobis
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
@@ -26,8 +25,8 @@ THEOREM = "the least-trace theorem"
 THINNEST = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 0.0)
 """Axes with less than this share of the largest variance, in the statistics' units, are left out if they may be."""
 
-WIDER = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
-"""By which share variances are widened, in turn, until every shift is hidden."""
+UNTIL_HIDDEN = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+"""By which share variances are widened, in turn, until every shift is hidden in spite of rounding."""
 
 
 def optimal_gaussian(
@@ -67,7 +66,7 @@ def optimal_gaussian(
     costs = utility_weights(model, weights)
     allowed = gaussian_radius(target, radius)
     noise = least_noise(model, allowed, covariance, costs, floor=floor)
-    said = () if mean_shifts(model).any() or isinstance(noise, GaussianNoise) else (equal_means(),)
+    said = () if noise.parts else equal_means(model)
     return certified(model, target, noise, name="optimal_gaussian", theorem=THEOREM, assumptions=said)
 
 
@@ -128,7 +127,7 @@ class _Hidden:
 
     def covered(self, noise: GaussianNoise) -> GaussianNoise:
         """Return the noise, wider by as little as it takes to hide it all in spite of rounding."""
-        wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in WIDER]
+        wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in UNTIL_HIDDEN]
         return next((law for law in wider if self.by(law)), wider[-1])
 
     def thinned(self, covariance: Floats) -> GaussianNoise:

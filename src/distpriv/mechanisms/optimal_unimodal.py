@@ -56,7 +56,7 @@ def optimal_unimodal(
     nothing = NoNoise(dimension=model.dimension)
     shifts = mean_shifts(model)
     if not shifts.any():
-        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=[equal_means()])
+        return certified(model, target, nothing, name=name, theorem=theorem, assumptions=equal_means(model))
     direction = common_direction(model, theorem)
     along = np.abs(shifts @ direction)
     known = np.array(

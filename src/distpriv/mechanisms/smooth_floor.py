@@ -60,6 +60,7 @@ def smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor:
     for times in COARSER[1:]:
         if coarser[-1].error <= error:
             break
+        # S ⪰ t diag(h²) and S ⪰ t BBᵀ for every lattice's short basis B.
         above = np.array([times * np.diag(floor**2), *(times * tie for tie in ties)])
         coarser.append(measured(model, least_majorant(costs, above) if ties else above[0]))
     while error <= LARGEST_SMOOTHING:

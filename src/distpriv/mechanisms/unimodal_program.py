@@ -197,6 +197,7 @@ def _program(grid: _Grid, deviation: float, epsilon: float, delta: float) -> _Pr
     heights = decay / float(decay @ widths)
     scale = heights * widths
     lines = _lines(edges, shift, deviation)
+    # ∫ (p(y) − e^ε p(y + α)) dy over every cell of y, a row each, by the masses of the cells of |Z|, a column each.
     excess = _cell_masses(lines, edges, deviation)
     excess = scale * (excess - math.exp(epsilon) * _cell_masses(lines + shift, edges, deviation))
     excess[np.abs(excess) < 1e-14] = 0.0

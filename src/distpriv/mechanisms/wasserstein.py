@@ -6,9 +6,9 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.couplings import (
-    by_coupling,
     has_points,
     law_assumption,
     proven_distance,
@@ -16,9 +16,9 @@ from distpriv.mechanisms.couplings import (
     translation_distance,
     wasserstein_over_points,
 )
-from distpriv.mechanisms.hypotheses import laplace_epsilon
+from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import LaplaceNoise, NoNoise
+from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["wasserstein"]
 
@@ -69,7 +69,7 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         assumption = Assumption(
             statement="the statistics are Gaussian, and translations of each other", status="assumed"
         )
-    noise = LaplaceNoise.isotropic(model.dimension, reach / epsilon) if reach else NoNoise(dimension=model.dimension)
+    noise = everywhere(LaplaceNoise, model, reach / epsilon)
     return by_coupling(
         model, target, noise, name="wasserstein", theorem=theorem, delta=0.0, trust=trust, assumptions=(assumption,)
     )

@@ -28,7 +28,10 @@ class StratumPool:
     population: int
     size: int
     pilot_size: int
-    """How many rows a dataset of the pilot has; those of several scenarios are the first of these."""
+    """How many rows are drawn for each dataset of the pilot: as many as any pair of the predicate needs.
+
+    One pilot serves all these pairs: a pair that needs `size` rows takes the first `size` of every dataset.
+    """
 
     @property
     def datasets(self) -> int | None:

@@ -89,6 +89,7 @@ def half_width(scales: Floats, deviation: float = 0.0) -> float:
         return NORMAL_95 * deviation
     if len(scales) == 1 and deviation == 0:
         return float(-math.log(0.05) * scales.sum())
+    # Gil-Pelaez: Pr[|X| ≤ c] = (2/π) ∫ sin(tc)/t · E e^{itX} dt, and E e^{itX} = e^{−(σt)²/2} Π 1/(1 + (b_k t)²).
     total = float(scales.sum()) + deviation
     step = 2 * math.pi / (80 * total)
     times = (np.arange(20_000) + 0.5) * step

@@ -3,18 +3,20 @@ r"""Noise along one axis whose density is a symmetric staircase, as a linear pro
 import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
+from distpriv.noise.parts import Noise
 
 __all__ = ["UnimodalNoise"]
 
 
 @frozen(kw_only=True)
-class UnimodalNoise:
+class UnimodalNoise(Noise):
     """Z = Y v, v the one column of `axes`; |Y| has constant density between neighbouring edges, and Y is symmetric.
 
     `masses` says how likely |Y| is between two edges. As floating-point numbers they are fractions with a power of two
@@ -27,7 +29,11 @@ class UnimodalNoise:
     (2, array([0.125 , 0.0625]), 3.0551)
     >>> noise.covariance.round(2).tolist(), noise.half_widths
     ([[3.36, 4.48], [4.48, 5.97]], array([3.36, 4.48]))
+    >>> noise.widths, noise.widened(2.0).edges, noise.parts, noise.is_gaussian
+    (array([6.]), array([ 0.,  4., 12.]), (), False)
     """
+
+    kind = "unimodal"
 
     axes: Floats = array_field()
     """One column of length 1."""
@@ -41,9 +47,19 @@ class UnimodalNoise:
         _require_cells(self.edges, self.masses)
 
     @property
-    def dimension(self) -> int:
-        """How many statistics the noise is added to."""
-        return int(self.axes.shape[0])
+    def parts(self) -> tuple[()]:
+        """None: the noise is neither Gaussian nor Laplace."""
+        return ()
+
+    @property
+    def is_gaussian(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def widths(self) -> Floats:
+        """How far the noise reaches along its axis."""
+        return self.edges[-1:]
 
     @property
     def densities(self) -> Floats:
@@ -90,6 +106,10 @@ class UnimodalNoise:
         cells = rng.choice(len(self.masses), size=draws, p=self.masses)
         along = rng.uniform(self.edges[cells], self.edges[cells + 1]) * rng.choice([-1.0, 1.0], size=draws)
         return np.asarray(np.multiply.outer(along, self.axes[:, 0]))
+
+    def widened(self, factor: float) -> Self:
+        """Return the law of `factor` times the noise."""
+        return evolve(self, edges=self.edges * factor)
 
 
 def _require_axis(axes: Floats) -> None:

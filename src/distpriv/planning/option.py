@@ -12,7 +12,6 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.description import noise_to_dict
-from distpriv.noise.laws import GaussianNoise, NoNoise
 
 __all__ = ["Option", "Refusal", "Skipped", "option"]
 
@@ -54,7 +53,7 @@ class Option:
     @property
     def delta_is(self) -> Literal["exact", "bound"]:
         """Whether the certificate's δ is that of the Gaussian model to the last digits, or a proven bound."""
-        gaussian = isinstance(self.mechanism.noise, GaussianNoise | NoNoise)
+        gaussian = self.mechanism.noise.is_gaussian
         return "exact" if gaussian and self.mechanism.certificate.trust != "sampling" else "bound"
 
     def to_dict(self) -> dict[str, Any]:
