@@ -9,10 +9,9 @@ from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
-from distpriv.guarantees.certify import WIDER as MORE
+from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.mechanisms.hypotheses import equal_means
-from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.releasing.joint import WIDER
 from distpriv.workflow.recomputing import Claim
@@ -40,7 +39,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
             status="proved",
             evidence="room for the error of computing δ",
         )
-        for more in MORE
+        for more in ROOM_FOR_ERROR
     ]
     said += [
         Assumption(
@@ -52,8 +51,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
         for times in claim.times
         for earlier in range(others + 1)
     ]
-    if not mean_shifts(claim.model).any():
-        said.append(equal_means())
+    said += equal_means(claim.model)
     if claim.mechanism == "no_noise":
         bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
         said.append(bare.certificate.assumptions[0])

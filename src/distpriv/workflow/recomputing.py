@@ -15,12 +15,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import (
-    certified_laplace_theorem,
-    certified_unimodal,
-    gaussian_certificate,
-    sum_certificate,
-)
+from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate, sum_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
@@ -196,7 +191,7 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
         case SumNoise():
             return sum_certificate(model, within, noise, theorem)
         case LaplaceNoise():
-            return certified_laplace_theorem(model, within, noise, name=name, theorem=theorem).certificate
+            return certified(model, within, noise, name=name, theorem=theorem).certificate
         case UnimodalNoise():
             unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
             return unknown(name=name, theorem=theorem).certificate
