@@ -118,7 +118,7 @@ class BudgetSpent(NotCertified):
     >>> dp.earlier_releases(ledger, "clinic", model, total=dp.PrivacyTarget(epsilon=3, delta=0.05))
     Traceback (most recent call last):
     distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 2 and delta = 0.05 in total since
-    its first release: give these, or another id for other data.
+    it was first asked about: give these, or another id for other data.
     """
 
 

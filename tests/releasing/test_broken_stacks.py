@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,14 @@ import pytest
 from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, population, private
 
 import distpriv as dp
-from distpriv.errors import BudgetSpent, InvalidInput, LawsChanged, NotCertified, QuestionNotDeclared
+from distpriv.errors import (
+    BudgetSpent,
+    InvalidInput,
+    LawsChanged,
+    NotCertified,
+    PrivateTableRefused,
+    QuestionNotDeclared,
+)
 from distpriv.framework.queries import Statistic
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise
@@ -196,12 +204,60 @@ def test_declared_questions_are_answered_in_any_order_and_nothing_is_assumed_of_
         )
 
 
-def test_declared_noise_counts_before_it_is_used(table: pa.Table, ledger: dp.Ledger) -> None:
+def test_nothing_is_added_to_what_was_declared(table: pa.Table, ledger: dp.Ledger) -> None:
+    """An added question took back what the bundles of declared ones had promised."""
     plans = {name: plan_for(table, {name: dp.mean(name)}) for name in ("age", "mixed")}
     dp.declare(plans, ledger=ledger, dataset="d", total=TOTAL)
     model = dp.model(table, dp.Query(city=dp.count("city")), SECRET, records=RECORDS)
-    earlier = dp.earlier_releases(ledger, "d", model, total=TOTAL, adaptive="assumed")
-    assert len(earlier.past) == 2
+    with pytest.raises(QuestionNotDeclared, match="this is none of them"):
+        dp.earlier_releases(ledger, "d", model, total=TOTAL, adaptive="assumed")
+
+
+def test_a_first_release_is_immune_only_by_the_epsilon_that_adds_up(table: pa.Table, ledger: dp.Ledger) -> None:
+    """Laplace noise made for coupled draws was called immune: its ε for every dataset was nine times the total."""
+    loose, total = dp.PrivacyTarget(epsilon=2, delta=0.05), dp.PrivacyTarget(epsilon=4, delta=0.1)
+    model = dp.model(table, dp.Query(age=dp.mean("age")), SECRET, records=RECORDS)
+    plan = plan_with(model, "coupled_laplace", loose)
+    made = dp.release(plan, private(table), ledger=ledger, dataset="d", total=total, adaptive="immune")
+    assert made.questions == "immune"
+    assert made.joint is not None
+    assert (made.joint.delta, made.joint.holds) == (0, True)
+    spent = every_dataset_epsilon(made.mechanism.noise, model.record_sensitivities, 10)
+    assert spent <= total.epsilon
+    assert made.mechanism.noise.expected_rms > 2 * plan.mechanism.noise.expected_rms
+
+
+def test_an_answer_is_not_shown_again_with_other_bounds_than_its_rows_were_read_with(
+    table: pa.Table, ledger: dp.Ledger
+) -> None:
+    """A stored answer was shown as read between narrower bounds, with a smaller joint ε."""
+    target = dp.PrivacyTarget(epsilon=1)
+    wide, narrow = (
+        plan_for(table, {"age": dp.mean("age", bounds=bounds)}, target=target, mechanism="group_privacy_laplace")
+        for bounds in ((-1000, 1000), (-100, 200))
+    )
+    dp.release(wide, private(table), ledger=ledger, dataset="d")
+    with pytest.raises(NotCertified, match="was asked before with bounds"):
+        dp.release(narrow, private(table), ledger=ledger, dataset="d")
+
+
+def test_a_table_that_another_release_does_not_know_is_refused_though_it_was_looked_at_before(
+    table: pa.Table, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that came in between look and entry let another table pass under the same id."""
+    first, second = (plan_for(table, {"a": dp.mean(text)}) for text in ("age", "mixed"))
+    append, waiting = dp.Ledger.append, [first]
+
+    def interrupted(self: dp.Ledger, *given: Any) -> Any:
+        if waiting:
+            other = table.slice(1000, RECORDS)
+            dp.release(waiting.pop(), other, ledger=ledger, dataset="d", total=TOTAL, adaptive="assumed")
+        return append(self, *given)
+
+    monkeypatch.setattr(dp.Ledger, "append", interrupted)
+    with pytest.raises(PrivateTableRefused):
+        dp.release(second, private(table), ledger=ledger, dataset="d", total=TOTAL, adaptive="assumed")
+    assert [entry.position for entry in ledger.history("d").entries] == [1]
 
 
 def test_questions_are_declared_once_and_before_any_answer(table: pa.Table, ledger: dp.Ledger) -> None:

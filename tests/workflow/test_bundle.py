@@ -84,7 +84,7 @@ def test_a_second_release_is_certified_together_with_the_first_and_one_without_r
     assert len(bundle.document["evidence"]["joint"]["noises"]) == 2
     assert verify_bundle(folder / "two" / "release.json").holds
     greedy = write_policy(folder, ("epsilon = 2.0", "epsilon = 3.0"), ("mean(age", "mean(hours_per_week"))
-    with pytest.raises(BudgetSpent, match="since its first release"):
+    with pytest.raises(BudgetSpent, match="since it was first asked about"):
         release_policy(str(greedy), folder / "three")
     assert not (folder / "three").exists()
     assert releases(folder) == 2

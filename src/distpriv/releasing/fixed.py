@@ -81,6 +81,10 @@ class Fixed:
             certificate=self.certificate(),
         )
 
+    def stored_query(self, asked: Query) -> Query:
+        """Return the query as it was asked then."""
+        return _query_of(self.content, asked)
+
     def past(self, asked: Query | None) -> PastRelease:
         """Return it as something that another question is certified together with."""
         return PastRelease(
@@ -179,6 +183,8 @@ def _why_safe(
         if not others:
             return "first"
         return "immune" if hides_all and may_be_immune(own.past(None).noise) else "assumed"
+    if history.declaration is not None:
+        raise QuestionNotDeclared(_undeclared(history, others))
     if adaptive == "assumed" and others:
         return "assumed"
     if adaptive == "immune" or (others and hides_all):
@@ -192,10 +198,14 @@ def _why_safe(
 def _undeclared(history: History, others: tuple[Fixed, ...]) -> str:
     answered = sum(question.entry is not None for question in others)
     many = f"{answered} question{'' if answered == 1 else 's'}"
-    have = f"has answered {many} already" if answered else "has declared its questions"
+    if history.declaration is not None:
+        return (
+            f"all questions of dataset {history.dataset!r} were declared before the first answer, and this is none of "
+            "them: ask what was declared, since nothing can be added without taking back what was promised."
+        )
     return (
-        f"dataset {history.dataset!r} {have}, and this one was not declared before: declare all questions before the "
-        'first answer, or say adaptive = "assumed" if none depends on an answer.'
+        f"dataset {history.dataset!r} has answered {many} already, and this one was not declared before: declare all "
+        'questions before the first answer, or say adaptive = "assumed" if none depends on an answer.'
     )
 
 

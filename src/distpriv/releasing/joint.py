@@ -132,7 +132,7 @@ class Together:
         """
         if self.questions == "immune" and not may_be_immune(mechanism.noise):
             raise QuestionNotDeclared(self._may_depend(mechanism.name))
-        if not self.past and self._implied(mechanism.certificate, trust):
+        if not self.past and self.questions != "immune" and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         widest = None
         for certify in self._certifiers(model, mechanism, trust):

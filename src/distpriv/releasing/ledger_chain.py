@@ -131,12 +131,13 @@ class History:
         >>> history.check_total(dp.PrivacyTarget(epsilon=2, delta=0.001))
         Traceback (most recent call last):
         distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic-2026' to epsilon = 1 and delta = 0.001 in total
-        since its first release: give these, or another id for other data.
+        since it was first asked about: give these, or another id for other data.
         """
         if self.total is not None and self.total != total:
             raise BudgetSpent(
                 f"the ledger holds dataset {self.dataset!r} to epsilon = {self.total.epsilon:g} and delta = "
-                f"{self.total.delta:g} in total since its first release: give these, or another id for other data."
+                f"{self.total.delta:g} in total since it was first asked about: give these, or another id for other "
+                "data."
             )
 
 

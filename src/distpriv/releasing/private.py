@@ -116,6 +116,11 @@ def look_at(
     return answer
 
 
+def refused(model: QueryModel) -> PrivateTableRefused:
+    """Return the one refusal that there is of a table that was looked at."""
+    return PrivateTableRefused(_refusal(readings_of(model)))
+
+
 def _refusal(how: Readings) -> str:
     """Say everything that must be so, and not which of it is not."""
     columns = how.types.names

@@ -17,6 +17,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
+from distpriv.releasing.fingerprint import agree
 from distpriv.releasing.fixed import (
     Adaptive,
     Fixed,
@@ -29,8 +30,8 @@ from distpriv.releasing.fixed import (
 from distpriv.releasing.joint import Questions, Together
 from distpriv.releasing.laws import laws_to_dict
 from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
-from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, require_source
-from distpriv.releasing.queries import query_key, require_distinct
+from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, refused, require_source
+from distpriv.releasing.queries import definitions, query_key, query_to_dict, require_distinct
 
 __all__ = ["Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
 
@@ -239,6 +240,8 @@ def release(
             require_source(private_source)
             book.look(history, budget, key)
             seen = look_at(private_source, made.model, key=book.key, known=_fingerprint(history))
+        elif not _is_known(seen, history):
+            raise refused(made.model)
         answer = _drawn(made, seen)
         try:
             entry = book.append(history, budget, key, _content(plan, made, answer, seen))
@@ -344,6 +347,7 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
         NotCertified: it does not promise what the plan asks for.
     """
     assert plan.model.query is not None
+    _require_same_details(own, plan.model.query)
     mechanism = own.mechanism(plan.model.query)
     model = in_order_of(mechanism, plan.model)
     covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
@@ -368,6 +372,24 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
             )
     held = with_reading(evolve(mechanism, certificate=certificate), model)
     return _Made(mechanism=held, model=model, joint=joint, rest=rest)
+
+
+def _require_same_details(own: Fixed, asked: Query) -> None:
+    """Refuse a question that has an answer, or noise, with other bounds or another resolution than it is asked with."""
+    stored = _details(own.stored_query(asked))
+    for what, now in _details(asked).items():
+        for key in ("bounds", "resolution"):
+            then = stored[what].get(key)
+            if then != now.get(key):
+                raise NotCertified(
+                    f"{now['name']!r} was asked before with {key} = {then!r}, and its rows were read that way: ask "
+                    f"with the same again, not with {now.get(key)!r}."
+                )
+
+
+def _details(query: Query) -> dict[str, dict[str, Any]]:
+    """Return everything that is written down of each statistic, by what it computes."""
+    return {definitions(Query([named]))[0]: query_to_dict(Query([named]))[0] for named in query.statistics}
 
 
 def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
@@ -440,6 +462,12 @@ def _fingerprint(history: History) -> dict[str, str] | None:
     for entry in history.entries:
         found |= entry.content.get("fingerprint") or {}
     return found or None
+
+
+def _is_known(seen: PrivateAnswer, history: History) -> bool:
+    """Tell whether a table that was looked at is the one that releases which came in since then were made from."""
+    known = _fingerprint(history)
+    return known is None or (seen.fingerprint is not None and agree(seen.fingerprint, known))
 
 
 def _only(entry: Entry) -> History:
