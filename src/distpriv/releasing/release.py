@@ -33,7 +33,14 @@ from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, refused, require_source
 from distpriv.releasing.queries import definitions, query_key, query_to_dict, require_distinct
 
-__all__ = ["Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
+__all__ = ["DRAWN", "Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
+
+DRAWN = Assumption(
+    statement="the private rows are drawn as one of the scenarios says, from rows like those of the reference",
+    status="assumed",
+    evidence="nothing is looked up in the private table to tell",
+)
+"""What every release rests on, whatever its mechanism."""
 
 MOST_TRIES = 1000
 """How often a release is tried again because another one of the same dataset was written first."""
@@ -398,10 +405,11 @@ def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bo
 
 
 def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
-    """Return the mechanism with a certificate that says how rows are read, if it does not say so yet."""
-    read = reading_assumption(model)
-    said = [assumption for assumption in mechanism.certificate.assumptions if assumption.statement != read.statement]
-    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=(*said, read)))
+    """Return the mechanism with a certificate that says where rows come from and how they are read, once."""
+    last = (DRAWN, reading_assumption(model))
+    ours = {assumption.statement for assumption in last}
+    said = [assumption for assumption in mechanism.certificate.assumptions if assumption.statement not in ours]
+    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=(*said, *last)))
 
 
 def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Release:

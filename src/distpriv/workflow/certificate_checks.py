@@ -8,6 +8,7 @@ from attrs import evolve
 
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.releasing.release import DRAWN
 from distpriv.workflow.assumption_checks import about_questions, assumptions_problem, may_say, same_reading
 from distpriv.workflow.opened import Opened
 from distpriv.workflow.recomputing import JOINT, Claim, Recomputed, recomputed
@@ -31,8 +32,9 @@ def certificate(opened: Opened) -> Found:
         return False, "the moments are of other statistics than the release."
     if document["mechanism"] not in {candidate.name for candidate in CANDIDATES}:
         return False, f"there is no mechanism {document['mechanism']!r:.60}."
-    if not opened.own.assumptions or not same_reading(opened.own.assumptions[-1], opened.reading, opened.query):
-        return False, "the certificate does not say how rows are read, or says it otherwise than the bundle."
+    *_, drawn, read = (None, None, *opened.own.assumptions)
+    if drawn != DRAWN or read is None or not same_reading(read, opened.reading, opened.query):
+        return False, "the certificate does not say where rows come from and how they are read, as the bundle has it."
     beside = may_say(opened.claim, len(opened.noises) - 1, opened.policy.ledger.total)
     return _compared(opened.claim, document["certificate"], beside)
 

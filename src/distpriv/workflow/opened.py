@@ -98,7 +98,7 @@ class Opened:
 
     @cached_property
     def claim(self) -> Claim:
-        """What is promised about this release, but for how rows are read.
+        """What is promised about this release, but for where rows come from and how they are read.
 
         For a policy that asks again the noise may have been certified anew, as all releases together are.
         """
@@ -106,7 +106,7 @@ class Opened:
             mechanism=JOINT if self.own.theorem in (THEOREM, IMMUNE) else self.document["mechanism"],
             model=self.model,
             noises=(self.noise,),
-            written=evolve(self.own, assumptions=self.own.assumptions[:-1]),
+            written=evolve(self.own, assumptions=self.own.assumptions[:-2]),
             drawn=self.drawn("release"),
         )
 
