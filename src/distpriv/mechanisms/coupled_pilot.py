@@ -47,7 +47,7 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
     >>> {name: round(error, 1) for name, error in error_estimates(model, target, np.ones(1), 0).items()}
-    {'coupled_gaussian': 1.3, 'coupled_laplace': 1.1}
+    {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
     if not isinstance(rows, RowSimulator) or not moved_by_swapped_rows(rows.query) or target.delta == 0:

@@ -40,7 +40,7 @@ class Plan:
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
     (0.792, 0.656)
     >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
-    ('certified_gaussian', True, False)
+    ('wasserstein', True, False)
     >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
     no_noise was not tried: it is at trust 'assumed' at best on this model.
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
