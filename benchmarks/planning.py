@@ -14,7 +14,7 @@ import numpy as np
 import distpriv as dp
 from distpriv.cli.demo import paper_query
 from distpriv.framework.arrays import Floats
-from distpriv.mechanisms.least_majorant import least_majorant
+from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.running import attempt
 
