@@ -15,7 +15,7 @@ import distpriv as dp
 from distpriv.experiments.properties import paper_query
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Trust
-from distpriv.mechanisms.least_majorant import least_majorant
+from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.running import attempt
 

@@ -91,7 +91,7 @@ def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_
     )
     clean = model.samples("income = '>50K' @ 0.45", 500, seed=1)
     released = clean + mechanism.noise.simulate(500, seed=2)
-    direction = mechanism.noise.axes[:, 0]  # type: ignore[union-attr]
+    direction = mechanism.noise.axes[:, 0]
     decoded = [decode(row, direction, model.steps) for row in released]
     recovered = sum(
         found is not None and np.allclose(found, truth, atol=1e-6) for found, truth in zip(decoded, clean, strict=True)

@@ -337,9 +337,10 @@ def test_three_honest_releases_are_accepted(
     write_tables(tmp_path, adult)
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     hours = (age, 'hours = "mean(hours_per_week, resolution = 1)"\n')
+    assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     for number, edits in enumerate([[(age, "")], [(never, "")], [hours, (never, "")]]):
         with only(mechanism):
-            bundle = release_policy(str(write_policy(tmp_path, *edits, trust)), tmp_path / str(number))
+            bundle = release_policy(str(write_policy(tmp_path, *edits, trust, assumed)), tmp_path / str(number))
         verdict = verify_bundle(bundle.folder)
         assert verdict.holds, str(verdict)
 

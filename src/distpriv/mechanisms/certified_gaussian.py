@@ -13,7 +13,7 @@ from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.noise_search import Search
 from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
-from distpriv.mechanisms.smooth_floor import (
+from distpriv.mechanisms.search.smooth_floor import (
     SmoothFloor,
     measured,
     natural_units,

@@ -12,7 +12,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import smoothed_target
 from distpriv.guarantees.two_steps import TwoSteps, Way, estimates
-from distpriv.mechanisms.laplace_axes import laplace_axes, unit_scales
+from distpriv.mechanisms.search.laplace_axes import laplace_axes, unit_scales
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts, shift_basis
 from distpriv.modelling.utility import weighted_rms

@@ -13,7 +13,7 @@ from distpriv.guarantees.certify import certified
 from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, Radius, equal_means, gaussian_radius, pair_covariance
-from distpriv.mechanisms.least_majorant import least_majorant, least_majorant_of_one
+from distpriv.mechanisms.search.least_majorant import least_majorant, least_majorant_of_one
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoNoise

@@ -9,7 +9,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified, certified_unimodal
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, equal_means, pair_covariance, require_target
-from distpriv.mechanisms.unimodal_program import least_unimodal
+from distpriv.mechanisms.search.unimodal_program import least_unimodal
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.sensitivity import common_direction, mean_shifts
 from distpriv.noise.laws import NoNoise, UnimodalNoise

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
 from distpriv.framework.arrays import Floats
-from distpriv.mechanisms.least_majorant import least_majorant, least_majorant_of_one
+from distpriv.mechanisms.search.least_majorant import least_majorant, least_majorant_of_one
 
 seeds, sizes, counts = st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 20)
 

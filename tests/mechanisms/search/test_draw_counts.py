@@ -9,7 +9,7 @@ import pytest
 import distpriv as dp
 from distpriv.errors import InvalidModel
 from distpriv.mechanisms.calibration import Calibration, calibration
-from distpriv.mechanisms.draw_counts import MOST_ROUNDS
+from distpriv.mechanisms.search.draw_counts import MOST_ROUNDS
 from distpriv.progress import silent
 
 TABLE = pl.DataFrame({"x": np.arange(40_000) % 977, "s": np.arange(40_000) % 2 == 0})

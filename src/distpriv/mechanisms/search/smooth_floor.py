@@ -8,8 +8,8 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import Smoothing, smoothing
-from distpriv.mechanisms.least_majorant import least_majorant
 from distpriv.mechanisms.optimal_gaussian import noise_of
+from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.modelling.model import QueryModel
 
 __all__ = ["SmoothFloor", "measured", "natural_units", "plain_floor", "smooth_floor", "uncounted"]
