@@ -314,10 +314,11 @@ class InvalidSource(InvalidInput):
 class MissingValues(InvalidSource):
     """Nulls or NaN where numbers are needed.
 
-    Cure: fill them in, leave rows of the reference out for missing values in their columns with ``missing="drop"``, or
+    Cure: fill them in, leave out all rows of the reference that have any in any column with ``missing="drop"``, or
     provide for them in the expression, as in ``coalesce(occupation, '') = 'Sales'``. Rows of the private table are
     never left out: one without a value is read as the reference's median, or as not so. To release statistics of
-    complete rows, make a private table of these, if their number is public.
+    complete rows, make a private table of these, if their number is public. A column that nothing asks for and that
+    is mostly empty is best left out of the reference.
 
     >>> import distpriv as dp
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -325,7 +326,8 @@ class MissingValues(InvalidSource):
     >>> dp.model(dp.datasets.adult(complete=False), query, secret, records=100)
     Traceback (most recent call last):
     distpriv.errors.MissingValues: the pyarrow table has nulls or NaN in column 'occupation' (2,809 of 48,842 rows):
-    mend them, or leave those rows out with missing='drop', which leaves out none of the private table's.
+    mend them, or leave all rows out that have any in any column with missing='drop', which leaves out none of the
+    private table's.
     """
 
 

@@ -18,7 +18,7 @@ from tests.releasing.shared import RECORDS, SECRET, plan_with, population, priva
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidQuery, MissingValues
 from distpriv.framework.queries import Statistic
-from distpriv.releasing.private import look_at
+from distpriv.releasing.private import look_at, reading_assumption
 from distpriv.releasing.queries import query_key
 
 NULL_FOR_THE_RICH = "case when income = '>50K' then null else age end"
@@ -253,3 +253,173 @@ def test_a_comprehension_is_the_same_function_in_another_process(tmp_path: Path)
     ]
     assert ran[0] == ran[1]
     assert len(ran[0].strip()) == 64
+
+
+def numbered(rows: pa.Table, first: int) -> pa.Table:
+    return rows.append_column("id", pa.array(np.arange(first, first + rows.num_rows)))
+
+
+def nulled(rows: pa.Table, column: str) -> pa.Table:
+    return rows.set_column(rows.column_names.index(column), column, pa.nulls(rows.num_rows, pa.string()))
+
+
+RICH = "income = '>50K'"
+NEW_IDS: dict[str, tuple[Statistic, str]] = {
+    "a count": (dp.count(f"id >= 20000 and {RICH}"), "counts as not so in every row"),
+    "a count of what is always so": (dp.count(f"not (id >= 20000 and {RICH})"), "counts as so in every row"),
+    "a share": (dp.proportion(f"id >= 20000 and {RICH}"), "counts as not so in every row"),
+    "a mean with bounds": (
+        dp.mean(f"case when id >= 20000 and {RICH} then 1 else 0 end", bounds=(0, 1)),
+        "is held between 0 and 0",
+    ),
+    "a sum without": (dp.total(f"case when id >= 20000 and {RICH} then 1 else 0 end"), "is held between 0 and 0"),
+}
+
+
+@pytest.mark.parametrize("kind", NEW_IDS)
+def test_rows_that_the_reference_has_none_of_are_not_counted_without_noise(kind: str) -> None:
+    """No reference row had such an id, so the count was constant in the model and published without noise."""
+    statistic, said = NEW_IDS[kind]
+    table = numbered(census(), 0)
+    model = plan_of(table, {"n": statistic, "age": dp.mean("age")}, 50).model
+    secret, usual = numbered(census().slice(2000, 50), 20_000), table.slice(0, 50)
+    assert secret["income"].to_pylist().count(">50K") > 0
+    assert look_at(secret, model).values[0] == look_at(usual, model).values[0]
+    assert said in str(reading_assumption(model))
+
+
+def test_a_column_is_read_as_what_the_reference_has_of_it_before_anything_is_computed() -> None:
+    """The value was held and the columns were not: ids of the private table alone chose whose incomes were counted."""
+    table = numbered(census(), 0)
+    private = numbered(census().slice(2000, 50), 20_000)
+    chosen = f"case when id between 20000 and 20024 and {RICH} then 1 when id < 2000 then 1 else 0 end"
+    statistics = {"n": dp.total(chosen), "b": dp.count(f"{chosen} = 1"), "age": dp.mean("age")}
+    assert look_at(private, plan_of(table, statistics, 50).model).values[:2].tolist() == [0.0, 0.0]
+
+
+def test_nulls_that_the_reference_does_not_have_are_not_counted() -> None:
+    """`count(workclass IS NULL)` was constant in a reference without nulls, and published exactly."""
+    table = census()
+    asked_for = {"n": dp.count("workclass is null"), "m": dp.mean("coalesce(length(workclass), 99)")}
+    model = plan_of(table, asked_for, 50).model
+    rows = table.slice(2000, 50)
+    usual = max(set(table["workclass"].to_pylist()), key=table["workclass"].to_pylist().count)
+    assert look_at(nulled(rows, "workclass"), model).values.tolist() == [0.0, len(usual)]
+    holed = table.slice(0, 3900).append_column("note", pa.array(["x", None, "y"] * 1300))
+    seen = plan_of(holed, {"n": dp.count("note is null")}, 50).model
+    private = holed.slice(0, 50).set_column(holed.num_columns - 1, "note", pa.array([None] * 20 + ["z"] * 30))
+    assert look_at(private, seen).values.tolist() == [20.0]
+
+
+def test_text_that_the_reference_does_not_have_is_not_told_from_other_text() -> None:
+    """A name that only the private table has told whether its owner is rich."""
+    table = census().append_column("name", pa.array([f"n{k % 7}" for k in range(4000)]))
+    model = plan_of(table, {"n": dp.mean("length(name)"), "b": dp.count("name > 'n5' and age > 20")}, 50).model
+    rows = table.slice(2000, 50)
+    place = rows.column_names.index("name")
+    found = [
+        look_at(rows.set_column(place, "name", pa.array(names)), model).values.tolist()
+        for names in (["n0"] * 50, ["zoe"] * 50, [None] * 50)
+    ]
+    assert found[0] == found[1] == found[2] == [2.0, 0.0]
+
+
+def test_a_value_is_held_to_what_the_reference_shows_within_wider_bounds() -> None:
+    """Bounds of (0, 10⁶) let one private row of 10⁶ through, and noise was made for values of up to 90."""
+    table = census()
+    model = plan_of(table, {"age": dp.mean("age", bounds=(0, 10**6))}, 50).model
+    rows = table.slice(2000, 50)
+    ages = pa.array([10**6, *rows["age"].to_pylist()[1:]])
+    edited = rows.set_column(rows.column_names.index("age"), "age", ages)
+    assert look_at(edited, model).values[0] < 90
+    assert model.record_sensitivities.tolist() == [10**6 / 50]
+
+
+def test_no_other_statistic_chooses_the_rows_that_the_noise_is_made_from() -> None:
+    """Nulls in a column that a dummy count read left ages of 39 to 41 in the model: noise fell from 11.5 to 0.08."""
+    table = census()
+    noted = table.append_column(
+        "note", pa.array(["x" if 39 <= age <= 41 else None for age in table["age"].to_pylist()])
+    )
+    alone, beside = (
+        plan_of(noted, {"age": dp.mean("age"), **more}, 50, missing="drop").model
+        for more in ({}, {"n": dp.count("note = 'x'")})
+    )
+    for name, law in alone.distributions.items():
+        assert law.mean[0] == beside.distributions[name].mean[0]
+        assert law.covariance[0, 0] == beside.distributions[name].covariance[0, 0]
+
+
+def imports_its_own(rows: Mapping[str, Any]) -> float:
+    import tests.releasing.shared as helper
+
+    return float(helper.RECORDS)
+
+
+def imports_from_beside(rows: Mapping[str, Any]) -> float:
+    from .shared import RECORDS
+
+    return float(RECORDS)
+
+
+def imports_a_library(rows: Mapping[str, Any]) -> float:
+    import statistics
+
+    return float(statistics.mean(rows["age"]))
+
+
+look_up = getattr
+
+HIDING: dict[str, Callable[..., Any]] = {
+    "a module of its own": imports_its_own,
+    "a module beside it": imports_from_beside,
+    "eval": lambda rows: eval("RECORDS"),
+    "exec": lambda rows: exec("RECORDS"),
+    "globals": lambda rows: globals()["RECORDS"],
+    "locals": lambda rows: locals(),
+    "vars": lambda rows: vars(),
+    "getattr": lambda rows: getattr(rows, "age"),  # noqa: B009
+    "getattr under another name": lambda rows: look_up(rows, "age"),
+    "setattr": lambda rows: setattr(rows, "age", 1),  # noqa: B010
+    "__import__": lambda rows: __import__("tests.releasing.shared"),
+    "compile": lambda rows: compile("RECORDS", "", "eval"),
+    "sys.modules": lambda rows: sys.modules["tests.releasing.shared"],
+    "a function within": lambda rows: [eval("RECORDS") for _ in range(2)],
+}
+
+
+@pytest.mark.parametrize("kind", HIDING)
+def test_a_function_that_finds_things_by_their_names_needs_a_version(kind: str) -> None:
+    """Its key stayed the same when what it imported or evaluated had changed."""
+    with pytest.raises(InvalidQuery, match=r"give it a version, as in function\(…, version='1'\)"):
+        key_of(HIDING[kind])
+    assert key_of(HIDING[kind], version="1") != key_of(HIDING[kind], version="2")
+
+
+def test_a_function_that_imports_an_installed_library_needs_none() -> None:
+    assert key_of(imports_a_library) == key_of(imports_a_library)
+
+
+def test_arrays_with_other_fields_are_other_values() -> None:
+    """Fields of the same sizes under other names and types had the same key."""
+    fields = [[("a", "<i4"), ("b", "<i4")], [("b", "<i4"), ("a", "<i4")], [("a", "<f4"), ("b", "<i4")]]
+    keys = {key_of(captured(np.zeros(2, dtype=kind))) for kind in fields}  # type: ignore[arg-type]
+    assert len(keys) == len(fields)
+
+
+def test_a_set_of_its_own_kind_is_the_same_in_another_process(tmp_path: Path) -> None:
+    """Texts are in another order in the sets of another process."""
+    script = tmp_path / "keys.py"
+    script.write_text(
+        "import distpriv as dp\n"
+        "from distpriv.releasing.queries import query_key\n"
+        "class Names(frozenset):\n"
+        "    pass\n"
+        "NAMES = Names('abcdefghij')\n"
+        "print(query_key(dp.Query(a=dp.function(lambda rows: len(NAMES), columns=['age'])), 10))\n"
+    )
+    ran = {
+        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
+        for _ in range(3)
+    }
+    assert len(ran) == 1

@@ -32,6 +32,9 @@ class RowSelect:
     floating: frozenset[str] = field(default=frozenset())
     """The columns that can hold NaN."""
     drop_missing: bool = False
+    """Whether rows are left out that lack a value in any column of the table."""
+    table: tuple[str, ...] = ()
+    """All columns of the table: which rows are left out must not depend on what is asked."""
     key: str | None = None
     """A column that tells rows apart."""
 
@@ -47,6 +50,15 @@ class RowSelect:
         return {*self.columns, *([] if self.key is None else [self.key])}
 
     @property
+    def _used(self) -> set[str]:
+        return {column for e in (*self.numbers, *self.predicates) for column in e.columns} | self._raw
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that statistics read, in alphabetical order."""
+        return tuple(sorted({column for number in self.numbers for column in number.columns} | {*self.columns}))
+
+    @property
     def missing_tests(self) -> dict[str, str]:
         """What makes a row unusable, by what lacks a value: SQL that is never null.
 
@@ -57,17 +69,15 @@ class RowSelect:
 
     @property
     def column_tests(self) -> dict[str, str]:
-        """What makes a row incomplete, by its columns alone: such rows can be dropped."""
-        expressions = (*self.numbers, *self.predicates)
-        read = {column for expression in expressions for column in expression.columns} | self._raw
-        tests = {}
-        for name in sorted(read):
-            quoted = _quoted(name, self.dialect)
-            checks = [f"{quoted} IS NULL"] if name in self.required_columns else []
-            checks += [f"COALESCE(ISNAN({quoted}), FALSE)"] if name in self.floating else []
-            if checks:
-                tests[f"column {name!r}"] = " OR ".join(checks)
-        return tests
+        """What makes a row incomplete, by the columns that are read of it."""
+        required = self.required_columns
+        tests = {name: self._column_test(name, null=name in required) for name in sorted(self._used)}
+        return {f"column {name!r}": test for name, test in tests.items() if test}
+
+    def _column_test(self, name: str, *, null: bool) -> str:
+        quoted = _quoted(name, self.dialect)
+        checks = [f"{quoted} IS NULL"] if null else []
+        return " OR ".join([*checks, *([f"COALESCE(ISNAN({quoted}), FALSE)"] if name in self.floating else [])])
 
     @property
     def value_tests(self) -> dict[str, str]:
@@ -103,7 +113,7 @@ class RowSelect:
         puts rows in a random order, the same in every engine.
         """
         identity = row_number if self.key is None else _quoted(self.key, self.dialect)
-        read = {column for e in (*self.numbers, *self.predicates) for column in e.columns} | self._raw
+        read = self._used | ({*self.table} if self.drop_missing else set())
         kept = [_quoted(name, self.dialect) for name in sorted(read)]
         numbered = f"(SELECT {', '.join([*kept, f'{identity} AS {_ROW}'])} FROM {SOURCE}) AS rows_numbered"
         text = exp.DataType.build("text").sql(dialect=self.dialect)
@@ -152,10 +162,29 @@ class RowSelect:
         ]
         return f"SELECT {', '.join(['COUNT(*) AS n', *counted])} FROM {SOURCE}{self._where()}"
 
+    def raw(self) -> str:
+        """Return the columns that statistics read of every usable row, as they are: c0, c1, …"""
+        listed = [f"{_quoted(name, self.dialect)} AS c{k}" for k, name in enumerate(self.read_columns)]
+        return f"SELECT {', '.join(listed)} FROM {SOURCE}{self._where()}"
+
+    def ends(self, names: Sequence[str]) -> str:
+        """Return the least and the greatest value of columns and how many rows have none: low0, high0, nulls0, …"""
+        quoted = [_quoted(name, self.dialect) for name in names]
+        listed = [
+            f"MIN({c}) AS low{k}, MAX({c}) AS high{k}, COUNT(*) - COUNT({c}) AS nulls{k}" for k, c in enumerate(quoted)
+        ]
+        return f"SELECT {', '.join(listed)} FROM {SOURCE}{self._where()}"
+
+    def counts(self, name: str) -> str:
+        """Return every value of a column, v, and how many usable rows have it, n."""
+        column = _quoted(name, self.dialect)
+        return f"SELECT {column} AS v, COUNT(*) AS n FROM {SOURCE}{self._where()} GROUP BY {column}"
+
     def _where(self) -> str:
-        if not self.drop_missing or not self.column_tests:
+        if not self.drop_missing:
             return ""
-        return f" WHERE NOT ({' OR '.join(f'({test})' for test in self.column_tests.values())})"
+        tests = [self._column_test(name, null=True) for name in sorted({*self.table} | self._used)]
+        return f" WHERE NOT ({' OR '.join(f'({test})' for test in tests)})" if tests else ""
 
 
 def _quoted(name: str, dialect: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv.engines import spark
 from distpriv.engines.duckdb import DuckDBEngine
@@ -58,6 +58,11 @@ class TotalTable:
         kinds = dict(zip(expected.names, (row[1] for row in described), strict=True))
         typed = {name: _typed(connection, raw[name], kinds[name]) for name in expected.names}
         return cls(columns=pa.table({**every, **typed}), connection=connection)
+
+    def holding(self, columns: Mapping[str, pa.ChunkedArray]) -> "TotalTable":
+        """Return the same rows with other values in some columns."""
+        every = dict(zip(self.columns.column_names, self.columns.columns, strict=True))
+        return evolve(self, columns=pa.table({**every, **columns}))
 
     def values(self, expression: RowExpression) -> Floats:
         """Return the value of an expression, as a number, in every row; NaN where it has none.

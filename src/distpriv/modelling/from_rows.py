@@ -54,8 +54,9 @@ def model(
         records: how many records the private dataset has.
         method: "exact" or "sampling"; by default exact moments when every statistic is a mean of a row expression.
         replacement: whether the same reference row may be in a dataset twice.
-        missing: "refuse" nulls and NaN in used columns of the reference, or "drop" their rows; rows of the private
-            table are never dropped, and one without a value is read as the median of the reference's.
+        missing: "refuse" nulls and NaN in used columns of the reference, or "drop" every row of it that has a null or
+            NaN in any of its columns, used or not, so that no statistic chooses the rows that noise is made from. Rows
+            of the private table are never dropped, and one without a value is read as the median of the reference's.
         draws: how many datasets to sample per scenario, where sampling is used.
         seed: the same seed gives the same sampled numbers, on any number of processes.
         pool: how many rows of each stratum to hold in memory, chosen at random, where datasets have to be drawn; by

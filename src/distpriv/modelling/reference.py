@@ -25,13 +25,28 @@ from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
 from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["Missing", "ReferenceTable"]
+__all__ = ["ColumnSeen", "Missing", "ReferenceTable"]
 
 Missing = Literal["refuse", "drop"]
-"""What to do about rows of the reference with a null or NaN in a used column; the private table keeps all its rows."""
+"""What to do about rows of the reference with a null or NaN: refuse those in used columns, or drop those in any column.
+
+Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
+"""
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
+
+
+@frozen(kw_only=True, eq=False)
+class ColumnSeen:
+    """What the usable rows of a reference table have in one column."""
+
+    values: pa.ChunkedArray
+    """The least and the greatest value where values are in order; every value elsewhere."""
+    usual: pa.ChunkedArray
+    """One value: the lower median, or the most frequent one; none where no row has any."""
+    nulls: bool
+    ordered: bool
 
 
 @frozen(kw_only=True, slots=False, eq=False)
@@ -78,6 +93,7 @@ class ReferenceTable:
             columns=_columns_of_functions(query, engine),
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
+            table=tuple(engine.schema.names),
             key=pooling.key,
         )
         table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, pooling=pooling)
@@ -100,6 +116,30 @@ class ReferenceTable:
     def probe(self) -> RowPool:
         """A uniform sample of some thousand rows, the same for the same table."""
         return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
+
+    @cached_property
+    def columns_seen(self) -> Mapping[str, "ColumnSeen"]:
+        """What usable rows have in the columns that statistics read."""
+        names = self.select.read_columns
+        if not names:
+            return {}
+        sample = self.engine.sample(self.select.raw(), 10_000, PROBE_SEED)
+        ordered = [name for name in names if _is_ordered(self.engine.schema.field(name).type)]
+        ends = self.engine.select(self.select.ends(ordered)) if ordered else None
+        found = {}
+        for number, name in enumerate(names):
+            if ends is None or name not in ordered:
+                found[name] = _seen_values(self.engine.select(self.select.counts(name)))
+                continue
+            k = ordered.index(name)
+            low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
+            found[name] = ColumnSeen(
+                values=pa.chunked_array([*low.chunks, *high.chunks]),
+                usual=_lower_median(sample[f"c{number}"]),
+                nulls=bool(nulls[0].as_py()),
+                ordered=True,
+            )
+        return found
 
     @cached_property
     def pool(self) -> RowPool:
@@ -196,7 +236,7 @@ class ReferenceTable:
 
     def _refuse_no_rows(self) -> None:
         if self.probe.size == 0:
-            left = " left without missing values" if self.select.drop_missing else ""
+            left = " left without missing values in any of its columns" if self.select.drop_missing else ""
             raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
 
     def _pool(self, table: pa.Table) -> RowPool:
@@ -254,8 +294,8 @@ class ReferenceTable:
         columns = _counted({label: found[label] for label in self.select.column_tests}, counts["n"])
         if columns:
             raise MissingValues(
-                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave those rows out with "
-                "missing='drop', which leaves out none of the private table's."
+                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave all rows out that have "
+                "any in any column with missing='drop', which leaves out none of the private table's."
             )
         values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
         raise MissingValues(
@@ -348,6 +388,29 @@ def _refuse_wrong_key(key: str | None, engine: Engine) -> None:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not text and not pa.types.is_integer(kind):
         raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    """Tell whether a column is of numbers, dates or times, which are known by the least and the greatest."""
+    return _is_number(kind) or bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))
+
+
+def _lower_median(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    present = values.drop_null()
+    return present.take(pc.sort_indices(present)[(len(present) - 1) // 2 :][:1]) if len(present) else present
+
+
+def _seen_values(counts: pa.Table) -> ColumnSeen:
+    """Return the values of a column from how often each is there; of the most frequent the first by its text."""
+    present = counts.filter(pc.is_valid(counts["v"]))
+    times, texts = present["n"].to_pylist(), list(map(str, present["v"].to_pylist()))
+    usual = sorted(range(len(times)), key=lambda k: (-times[k], texts[k]))[:1]
+    return ColumnSeen(
+        values=present["v"],
+        usual=present["v"].take(pa.array(usual, pa.int64())),
+        nulls=present.num_rows < counts.num_rows,
+        ordered=False,
+    )
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -77,7 +77,7 @@ class RowSimulator:
 
         Args:
             source: a table for the shares, or tables by the name of their scenario.
-            missing: "refuse" or "drop" rows with nothing in a used column.
+            missing: "refuse" rows with nothing in a used column, or "drop" those with nothing in any column.
         """
         shares = dict.fromkeys(s.predicate for s in self.scenarios.values() if isinstance(s, ShareScenario))
         opened: dict[tuple[int, bool], ReferenceTable] = {}

@@ -4,6 +4,7 @@ Two functions with the same hash compute the same; where that cannot be told, th
 where things are in memory, so another process finds the same.
 """
 
+import builtins
 import copyreg
 import dataclasses
 import dis
@@ -101,6 +102,8 @@ class _Description:
         return described
 
     def _described(self, value: Any) -> Any:
+        if any(value is one for one in _BY_NAME):
+            raise _by_name(value.__name__)
         if callable(value) and (known := _library(value)):
             return known
         for kind, rule in _RULES.items():
@@ -119,7 +122,7 @@ class _Description:
 
     def _module(self, value: ModuleType) -> Any:
         version = _version(value.__name__)
-        if version is None:
+        if version is None or value.__name__.partition(".")[0] in _OF_EVERYTHING:
             raise _UnknownError(f"the module {value.__name__}")
         return ["module", value.__name__, version]
 
@@ -142,7 +145,8 @@ class _Description:
         array, kind = np.asarray(value), type(value).__name__
         if array.dtype.hasobject:
             return [kind, str(array.dtype), list(array.shape), *(self.of(item) for item in array.ravel().tolist())]
-        return [kind, array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+        fields = array.dtype.str if array.dtype.names is None else _fields(array.dtype)
+        return [kind, fields, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
 
     def _code(self, code: CodeType) -> Any:
         sizes = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
@@ -152,6 +156,8 @@ class _Description:
 
     def _function(self, function: FunctionType) -> Any:
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
+        if _version(str(function.__globals__.get("__name__"))) is None:  # libraries are known by their versions
+            _refuse_finding_by_name(function)
         looked_up = [self._global(function, name) for name in sorted(set(_looked_up(function.__code__)))]
         given = [self.of(function.__defaults__), self.of(function.__kwdefaults__), self.of(vars(function))]
         return ["function", self.of(function.__code__), cells, given, looked_up]
@@ -202,9 +208,15 @@ class _Description:
             reduced = None
         if not isinstance(reduced, tuple):
             raise _UnknownError(f"a {type(value).__module__}.{type(value).__qualname__}")
+        if isinstance(value, set | frozenset):  # whose items have another order in another process
+            reduced = tuple(_without_order(part) for part in reduced)
         return [self.of(list(part) if isinstance(part, Iterator) else part) for part in reduced]
 
 
+_BY_NAME = (eval, exec, globals, locals, vars, getattr, setattr, __import__, compile)
+"""What can reach anything by a text, so that code does not tell what is computed."""
+_OF_EVERYTHING = frozenset(["builtins", "importlib", "runpy", "sys"])
+"""Modules that lead to every other one."""
 _EMPTY = (object, ABC, Generic, Protocol)
 """Classes of Python that hold nothing."""
 _EXACTLY = (tuple, list, set, frozenset, dict, np.ndarray)
@@ -240,6 +252,46 @@ def _looked_up(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _looked_up(constant)
+
+
+def _refuse_finding_by_name(function: FunctionType) -> None:
+    """Refuse code that can come to use something that is not seen in it."""
+    for module in _imported(function.__code__):
+        if _version(module) is None or module.partition(".")[0] in _OF_EVERYTHING:
+            raise _UnknownError(f"the module {module}, which it imports")
+    for name in _looked_up(function.__code__):
+        if name not in function.__globals__ and any(getattr(builtins, name, None) is one for one in _BY_NAME):
+            raise _by_name(name)
+
+
+def _by_name(name: str) -> _UnknownError:
+    return _UnknownError(f"{name}, which finds things by their names")
+
+
+def _imported(code: CodeType) -> Iterator[str]:
+    """Return the modules that code imports when it runs; one that is named from where the code is begins with a dot."""
+    before = [None, None, *dis.get_instructions(code)]
+    for level, _, instruction in zip(before, before[1:], before[2:], strict=False):
+        if instruction is not None and instruction.opname == "IMPORT_NAME":
+            yield ("." if level is None or level.argval else "") + str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imported(constant)
+
+
+def _fields(kind: np.dtype[Any]) -> str:
+    """Return the names, types and places of the fields of a structured array."""
+    try:
+        return str(kind.descr)
+    except ValueError:  # fields that overlap or are out of order
+        return str(kind)
+
+
+def _without_order(part: Any) -> Any:
+    """Return the items that a set is made again from as a set."""
+    if isinstance(part, tuple) and len(part) == 1 and isinstance(part[0], list):
+        return (frozenset(part[0]),)
+    return part
 
 
 def _state(value: Any) -> list[tuple[str, Any]]:

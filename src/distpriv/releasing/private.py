@@ -167,13 +167,13 @@ def _has_gaps(column: pa.ChunkedArray) -> bool:
 def _statistics(how: Readings, table: TotalTable) -> Floats:
     """Evaluate every statistic on the rows as they are read; functions see them in random order."""
     order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
-    shuffled = {name: column.read(table.columns[name]).take(order) for name, column in how.columns.items()}
+    table = table.holding({name: column.read(table.columns[name]) for name, column in how.columns.items()})
     numbers, functions = iter(how.numbers), iter(how.functions)
     released: list[Floats] = []
     for _, statistic in how.query.statistics:
         if isinstance(statistic, FunctionOfRows):
             each = [next(functions) for _ in range(statistic.size)]
-            columns = {name: shuffled[name].to_numpy().copy() for name in statistic.columns}
+            columns = {name: table.columns[name].take(order).to_numpy().copy() for name in statistic.columns}
             released.append(_called(statistic, columns, each))
             continue
         row = next(numbers)

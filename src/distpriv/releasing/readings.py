@@ -3,7 +3,7 @@
 Everything here comes from the reference table, so it is public, and known before the private table is opened.
 """
 
-from collections import Counter
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from distpriv.engines.expressions import RowExpression
+from distpriv.engines.total import TotalTable
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
@@ -54,25 +55,49 @@ class RowReading:
         return np.clip(np.where(np.isfinite(values), values, self.otherwise), self.low, self.high)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False)
 class ColumnReading:
-    """How a column that functions see is read."""
+    """How a column is read before an expression or a function sees it: as something that the reference has in it."""
 
-    low: Any
-    """The least value, of a column of numbers."""
-    high: Any
-    otherwise: Any
-    """The median of the reference's numbers, or the most frequent of other values."""
+    low: pa.Scalar | None
+    """The least value, of a column of numbers, dates or times."""
+    high: pa.Scalar | None
+    known: pa.ChunkedArray | None
+    """All values, of any other column."""
+    otherwise: pa.Scalar
+    """The median of what is in order, or the most frequent of other values."""
+    nulls: bool
+    """Whether the reference has nulls, so that a null stays one."""
 
     def read(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a column without nulls and infinities, its numbers between the least and the greatest."""
-        if pa.types.is_floating(values.type):
-            values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
-        values = pc.fill_null(values, pa.scalar(self.otherwise, values.type))
-        if self.low is None:
-            return values
-        ends = [pa.scalar(end, values.type) for end in (self.low, self.high)]
-        return pc.max_element_wise(pc.min_element_wise(values, ends[1]), ends[0])
+        """Return a column of values between the least and the greatest, or among those that are known.
+
+        >>> def column(*values):
+        ...     return pa.chunked_array([pa.array(values)])
+        >>> ages = column(17, 90, 37)
+        >>> ages = ColumnReading(low=ages[0], high=ages[1], known=None, otherwise=ages[2], nulls=False)
+        >>> ages.read(column(None, 10**9, 40)).to_pylist()
+        [37, 90, 40]
+        >>> sexes = column("F", "M")
+        >>> sexes = ColumnReading(low=None, high=None, known=sexes, otherwise=sexes[0], nulls=True)
+        >>> sexes.read(column(None, "M", "unheard-of")).to_pylist()
+        [None, 'M', 'F']
+        """
+        values, none = _plain(values), pa.scalar(None, self.otherwise.type)
+        if self.known is not None:
+            found = pc.or_(_among(values, self.known), pc.is_null(values))
+            values = pc.if_else(found, values, self.otherwise)
+        else:
+            if pa.types.is_floating(values.type) and math.isfinite(self._reach()):
+                values = pc.if_else(pc.is_finite(values), values, none)
+            values = pc.if_else(pc.less(values, self.low), self.low, values)
+            values = pc.if_else(pc.greater(values, self.high), self.high, values)
+        return values if self.nulls else pc.fill_null(values, self.otherwise)
+
+    def _reach(self) -> float:
+        """Return how far a column of numbers goes; not a number where no row has one."""
+        ends = [end.as_py() for end in (self.low, self.high) if end is not None]
+        return max((math.nan if end is None else abs(end) for end in ends), default=math.nan)
 
 
 @frozen(kw_only=True)
@@ -98,7 +123,7 @@ class Readings:
     numbers: tuple[RowReading, ...]
     """Of the statistics that are SQL, in order."""
     columns: Mapping[str, ColumnReading]
-    """Of the columns that functions see."""
+    """Of the columns that the query needs."""
     functions: tuple[FunctionReading, ...]
     """Of the numbers that functions return, in order."""
     types: pa.Schema
@@ -117,15 +142,14 @@ def readings_of(model: QueryModel) -> Readings:
     if query is None or records is None or not isinstance(simulator, RowSimulator):
         raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
     tables = list({id(table): table for table in simulator.tables.values()}.values())
-    functions = tables[0].select.columns
-    needed = sorted({column for number in tables[0].numbers for column in number.columns} | set(functions))
+    types = pa.schema([(name, _type_of(name, tables)) for name in tables[0].select.read_columns])
     return Readings(
         query=query,
         records=records,
         numbers=_row_readings(query, tables),
-        columns={name: _column_reading(name, tables) for name in functions},
+        columns={name: _column_reading(name, types.field(name).type, tables) for name in types.names},
         functions=_function_readings(model, query),
-        types=pa.schema([(name, _type_of(name, tables)) for name in needed]),
+        types=types,
         secrets=tuple(
             sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
         ),
@@ -162,12 +186,15 @@ def reading_assumption(model: QueryModel) -> Assumption:
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     >>> reading_assumption(dp.model(dp.datasets.adult(), query, secret, records=100)).evidence
-    "age is held between 17 and 90, and counts as 37 where a row has none; sex = 'Female' counts as not so where a row
-    does not tell"
+    "columns are held to values that the reference has; age is held between 17 and 90, and counts as 37 where a row has
+    none; sex = 'Female' counts as not so where a row does not tell"
     """
     how = readings_of(model)
     words = reading_words(how.query, readings(model))
+    functions = {c for _, each in how.query.statistics if isinstance(each, FunctionOfRows) for c in each.columns}
     for name, column in how.columns.items():
+        if name not in functions:
+            continue
         held = "" if column.low is None else f"is held between {column.low} and {column.high}, and "
         words += f"; what functions see of {name} {held}counts as {column.otherwise} where a row has none"
     return Assumption(
@@ -181,9 +208,13 @@ READ = "every row of the private table is read as a value that the reference tab
 """What a certificate says of how rows are read."""
 
 
+HELD = "columns are held to values that the reference has"
+"""What is said of the columns that statistics read."""
+
+
 def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
-    """Say what `readings` returned for the statistics of a query."""
-    said = []
+    """Say what `readings` returned for the statistics of a query, and that columns are held too."""
+    said = [HELD]
     entries = iter(listed)
     for _, statistic in query.statistics:
         for _ in range(statistic.size):
@@ -193,6 +224,9 @@ def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
                     f"{entry['statistic']} is held between {entry['low']:.6g} and {entry['high']:.6g}, and is "
                     f"{entry['otherwise']:.6g} where its function has no number"
                 )
+            elif isinstance(statistic, RowMean) and statistic.predicate and entry["low"] == entry["high"]:
+                so = "so" if entry["high"] else "not so"
+                said.append(f"{statistic.expression} counts as {so} in every row, as in the reference")
             elif isinstance(statistic, RowMean) and statistic.predicate:
                 said.append(f"{statistic.expression} counts as not so where a row does not tell")
             else:
@@ -211,28 +245,43 @@ def _row_readings(query: Query, tables: Sequence[ReferenceTable]) -> tuple[RowRe
     for k, statistic in enumerate(statistics):
         predicate = isinstance(statistic, RowMean) and statistic.predicate
         values = np.concatenate([table.probe.numbers[k] for table in tables])
-        declared = statistic.bounds if isinstance(statistic, RowMean) else None
-        least, greatest = declared or (float(low[k]), float(high[k]))
-        otherwise = 0.0 if predicate else float(np.quantile(values, 0.5, method="lower"))
+        least, greatest = float(low[k]), float(high[k])
+        otherwise = least if predicate else float(np.quantile(values, 0.5, method="lower"))
         found.append(RowReading(expression=tables[0].numbers[k], low=least, high=greatest, otherwise=otherwise))
     return tuple(found)
 
 
-def _column_reading(name: str, tables: Sequence[ReferenceTable]) -> ColumnReading:
-    seen = [value for table in tables for value in table.probe.columns[name].tolist()]
-    if not _is_number(_type_of(name, tables)):
-        counts = Counter(seen)
-        return ColumnReading(low=None, high=None, otherwise=min(counts, key=lambda value: (-counts[value], str(value))))
-    ends = []
-    for table in tables:
-        column = f"c{table.select.columns.index(name)}"
-        query = f"SELECT MIN({column}) AS low, MAX({column}) AS high FROM ({table.select.rows()}) AS rows_read"
-        ends.append(table.engine.select(query).to_pylist()[0])
+def _column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable]) -> ColumnReading:
+    """Return how a column is read, from what it is in all tables; in the types that private values are read as."""
+    seen = [column for table in tables for known, column in table.columns_seen.items() if known.lower() == name.lower()]
+    values = pa.chunked_array([part for column in seen for part in _as_read(column.values, kind).chunks])
+    usual = pa.chunked_array([part for column in seen for part in _as_read(column.usual, kind).chunks])
+    ordered = all(column.ordered for column in seen)
+    ends = pc.min_max(values) if ordered else None
     return ColumnReading(
-        low=min(end["low"] for end in ends),
-        high=max(end["high"] for end in ends),
-        otherwise=sorted(seen)[(len(seen) - 1) // 2],
+        low=None if ends is None else ends["min"],
+        high=None if ends is None else ends["max"],
+        known=None if ordered else values,
+        otherwise=usual[0] if len(usual) else pa.scalar(None, usual.type),
+        nulls=any(column.nulls for column in seen),
     )
+
+
+def _as_read(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return _plain(TotalTable.of({"c": values}, pa.schema({"c": kind}), len(values)).columns["c"])
+
+
+def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def _among(values: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Tell which values are known, also of types that Arrow does not compare."""
+    try:
+        return pc.is_in(values, known)
+    except pa.ArrowNotImplementedError:
+        texts = set(map(repr, known.to_pylist()))
+        return pa.chunked_array([pa.array([repr(value) in texts for value in values.to_pylist()], pa.bool_())])
 
 
 def _function_readings(model: QueryModel, query: Query) -> tuple[FunctionReading, ...]:

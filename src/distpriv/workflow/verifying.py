@@ -61,6 +61,10 @@ from distpriv.workflow.verdicts import (
 __all__ = ["Check", "NotChecked", "Verdict", "verify_bundle"]
 
 
+TRUTHS = ((0, 1, 0), (0, 0, 0), (1, 1, 1))
+"""Between what a row can be held that something is so of or not, and as what it counts if it does not tell."""
+
+
 def verify_bundle(path: str | os.PathLike[str], *, ledger: str | LedgerBook | None = None) -> Verdict:
     """Recompute everything that a release.json and the files beside it say, and compare.
 
@@ -167,13 +171,15 @@ def _reading_problem(opened: Opened) -> str | None:
         reading, opened.model.record_sensitivities.tolist(), opened.query.statistics, strict=True
     ):
         low, high, moved = row["low"], row["high"], getattr(statistic, "record_sensitivity", None)
-        if isinstance(statistic, RowMean) and statistic.predicate and (low, high, row["otherwise"]) != (0, 1, 0):
+        if isinstance(statistic, RowMean) and statistic.predicate and (low, high, row["otherwise"]) not in TRUTHS:
             return f"rows of {name!r} are read as something else than true and false"
         if low is None or high is None or moved is None:
             continue
         if not low <= row["otherwise"] <= high:
             return f"a row of {name!r} without a value counts as one that no row can have"
-        if not low <= high or not math.isclose(moved(opened.policy.records, low, high), reach, rel_tol=NEAR):
+        least, greatest = getattr(statistic, "bounds", None) or (low, high)
+        moves = moved(opened.policy.records, least, greatest)
+        if not least <= low <= high <= greatest or not math.isclose(moves, reach, rel_tol=NEAR):
             return f"rows of {name!r} are read between other ends than the moments have"
     return None
 
