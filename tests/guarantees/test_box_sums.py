@@ -12,7 +12,7 @@ from distpriv.guarantees.box_sums import mean_upper_bound
 @given(st.lists(st.floats(0.01, 50), min_size=0, max_size=3), st.integers(1, 100))
 def test_the_sum_is_never_below_the_mean(rates: list[float], evaluations: int) -> None:
     def falling(e: Floats) -> Floats:
-        return np.exp(-(e @ np.array(rates)))
+        return np.asarray(np.exp(-(e @ np.array(rates))))
 
     truth = math.prod(1 / (1 + rate) for rate in rates)
     bound = mean_upper_bound(falling, len(rates), evaluations=evaluations)
@@ -26,11 +26,11 @@ def test_on_one_axis_little_is_missed(rate: float) -> None:
 
 
 def test_a_bound_that_is_low_enough_is_not_lowered_further() -> None:
-    calls = []
+    calls: list[Floats] = []
 
     def falling(e: Floats) -> Floats:
         calls.extend(e)
-        return np.exp(-e[:, 0])
+        return np.asarray(np.exp(-e[:, 0]))
 
     assert mean_upper_bound(falling, 1, evaluations=200, enough=0.8) <= 0.8
     assert len(calls) < 10

@@ -10,7 +10,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.mechanisms.coupled_pilot import DRAWS, close_error_estimate, error_estimates
-from distpriv.mechanisms.draw_counts import SHAPE_DRAWS
+from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import DRAWN, Candidate
 from distpriv.planning.earlier import Settlement
