@@ -380,7 +380,7 @@ HIDING: dict[str, Callable[..., Any]] = {
     "vars": lambda rows: vars(),
     "getattr": lambda rows: getattr(rows, "age"),  # noqa: B009
     "getattr under another name": lambda rows: look_up(rows, "age"),
-    "setattr": lambda rows: setattr(rows, "age", 1),  # noqa: B010
+    "setattr": lambda rows: setattr(rows, "age", 1),
     "__import__": lambda rows: __import__("tests.releasing.shared"),
     "compile": lambda rows: compile("RECORDS", "", "eval"),
     "sys.modules": lambda rows: sys.modules["tests.releasing.shared"],

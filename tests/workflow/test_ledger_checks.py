@@ -8,11 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
-from tests.workflow.forging import forged, make_bundles
+from tests.workflow.forging import AGE, NEVER, forged, make_bundles
+from tests.workflow.small import only, write_policy, write_tables
+from tests.workflow.test_declared import ONE, TWO
 
 from distpriv.errors import LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.ledger import History, Ledger
+from distpriv.workflow.assumption_checks import ADAPTIVE, DECLARED
+from distpriv.workflow.releasing import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 
@@ -141,3 +145,96 @@ def test_a_bundle_that_names_no_ledger_is_none(released: tuple[Path, History], t
 
     verdict = verify_bundle(forged(released[0], tmp_path / "untold", forget), ledger=Book(released[1]))
     assert [check.name for check in verdict.checks if not check.passed] == ["format"]
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
+    """One of two declared questions that was answered; the other was not."""
+    folder = tmp_path_factory.mktemp("declared")
+    write_tables(folder, adult)
+    with only("certified_gaussian"):
+        return release_policy(str(write_policy(folder, (ONE, TWO))), folder / "out", only="families").folder
+
+
+def ledger_of(bundle: Path) -> str:
+    return f"sqlite:///{bundle.parent / 'ledger.db'}"
+
+
+def relabelled(document: dict[str, Any]) -> None:
+    """Say that questions were declared which were assumed to be independent."""
+    document["questions"] = "declared"
+    told = document["joint_certificate"]["assumptions"]
+    place = next(k for k, one in enumerate(told) if one["statement"] == ADAPTIVE)
+    number = len(document["evidence"]["joint"]["noises"])
+    told[place] = {
+        "statement": DECLARED,
+        "status": "checked",
+        "evidence": f"{number} questions, declared in the ledger before any was answered",
+    }
+
+
+def another_question(document: dict[str, Any]) -> None:
+    asked = document["evidence"]["joint"]["asked"][0]
+    asked[next(iter(asked))] = "mean(fnlwgt, resolution = 1)"
+
+
+def milder_moments(document: dict[str, Any]) -> None:
+    laws = list(document["evidence"]["joint"]["model"]["scenarios"].values())
+    laws[1]["mean"][0] = laws[0]["mean"][0]
+
+
+def another_reference(document: dict[str, Any]) -> None:
+    document["evidence"]["reference"] = {name: "0" * 64 for name in document["evidence"]["reference"]}
+
+
+@pytest.mark.parametrize("change", [relabelled, another_question, milder_moments, another_reference])
+def test_what_a_bundle_says_of_other_questions_is_held_against_the_ledger(
+    released: tuple[Path, History], tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    verdict = verify_bundle(forged(released[0], tmp_path / "forged", change), ledger=ledger_of(released[0]))
+    assert "ledger" in [check.name for check in verdict.checks if not check.passed], str(verdict)
+
+
+def test_a_declared_question_speaks_of_all_that_were_declared(declared: Path, tmp_path: Path) -> None:
+    honest = verify_bundle(declared, ledger=ledger_of(declared))
+    assert honest.holds, str(honest)
+
+    def forget(document: dict[str, Any]) -> None:
+        document["questions"] = "first"
+        document["evidence"]["joint"] = None
+
+    verdict = verify_bundle(forged(declared, tmp_path / "first", forget))
+    assert "questions" in [check.name for check in verdict.checks if not check.passed]
+
+    def wider(document: dict[str, Any]) -> None:
+        noise = document["evidence"]["joint"]["noises"][0]
+        noise["variances"] = [100 * variance for variance in noise["variances"]]
+
+    verdict = verify_bundle(forged(declared, tmp_path / "wider", wider), ledger=ledger_of(declared))
+    assert "ledger" in [check.name for check in verdict.checks if not check.passed]
+
+
+def test_the_same_question_under_a_weaker_target_is_certified_and_verified_anew(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        release_policy(str(write_policy(tmp_path)), tmp_path / "one")
+        weaker = release_policy(str(write_policy(tmp_path, ("epsilon = 1.0", "epsilon = 1.2"))), tmp_path / "two")
+    assert weaker.release.repeated
+    verdict = verify_bundle(weaker.folder, ledger=ledger_of(weaker.folder))
+    assert verdict.holds, str(verdict)
+
+
+@pytest.mark.slow
+def test_gaussian_and_laplace_releases_that_draws_certify_together_are_verified(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    write_tables(tmp_path, adult)
+    sampling = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
+    for mechanism, left_out in (("coupled_gaussian", AGE), ("coupled_laplace", NEVER)):
+        with only(mechanism):
+            made = release_policy(str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / mechanism)
+    verdict = verify_bundle(made.folder)
+    assert verdict.holds, str(verdict)

@@ -359,9 +359,11 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
     model = in_order_of(mechanism, plan.model)
     covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
     certificate, joint = own.certificate(), own.joint_certificate()
-    if not (covered and _within(certificate, plan.target, plan.trust)):
+    promised = covered and _within(certificate, plan.target, plan.trust)
+    if not promised or certificate.target != plan.target:
         alone = Together(past=(), total=plan.target, seed=rest.seed, questions="first")
-        certificate = alone.certified(model, mechanism, plan.trust)
+        anew = alone.certified(model, mechanism, plan.trust)
+        certificate = anew if anew.holds_at(plan.trust) or not promised else certificate
     same = rest.questions == "declared" if own.declared else own.position == len(history.entries)
     if covered and same and _within(joint, rest.total, plan.trust):
         rest = evolve(rest, place=own.place)

@@ -15,6 +15,7 @@ import io
 import json
 import os
 import platform
+import reprlib
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +37,7 @@ from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.spreadsheets import as_text, has_separators
 from distpriv.workflow.statistics import statistic_text
-from distpriv.workflow.strict_json import conforming, strict_json
+from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 
 __all__ = [
     "FORMAT",
@@ -57,6 +58,9 @@ __all__ = [
 RELEASE_FILE = "release.json"
 
 EARLIER = ("distpriv release 1",)
+
+LONGEST_NAME = 200
+"""Of a bundle's folder, in bytes: what is written beside it has a longer name."""
 """Formats of earlier versions, which promised less."""
 
 
@@ -82,6 +86,10 @@ class BundleFolder:
     def prepared(cls, out: str | os.PathLike[str]) -> Self:
         """Refuse a folder that holds something, and find out whether it can be written, before anything is released."""
         target = Path(os.path.abspath(os.path.expanduser(out)))
+        if "\0" in str(out) or len(target.name.encode()) > LONGEST_NAME:
+            raise InvalidInput(
+                f"{reprlib.repr(str(out))} is no name for a folder: give a shorter one, of plain letters, as --out."
+            )
         if target.is_dir() and any(target.iterdir()):
             raise InvalidInput(
                 f"the folder {str(out)!r} is not empty: a bundle needs a new one, so give another --out."
@@ -226,7 +234,10 @@ def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a file holds that says to be a release.json, whatever its keys are."""
     file = Path(path)
     try:
-        content = (file / RELEASE_FILE if file.is_dir() else file).read_bytes()
+        found = file / RELEASE_FILE if file.is_dir() else file
+        if found.exists() and not (found.is_file() and found.stat().st_size <= LONGEST):
+            raise InvalidInput(f"{str(path)!r} is no plain file of at most {LONGEST:,} bytes: give a release.json.")
+        content = found.read_bytes()
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         raise InvalidInput(f"{str(path)!r} cannot be read ({reason}): give a release.json.") from failure

@@ -180,7 +180,7 @@ def _main_key(table: ProtectTable) -> str:
 
 def _share(file: PolicyText, path: KeyPath, table: ProtectTable) -> Share:
     assert table.share is not None
-    if not table.share.strip():
+    if not table.share.strip() or not table.share.isprintable():
         raise file.refusal((*path, "share"), "a share needs a condition in SQL: write it as in \"income = '>50K'\".")
     given = [key for key in ("values", "between", "within") if getattr(table, key) is not None]
     if given not in (["values"], ["between", "within"]):

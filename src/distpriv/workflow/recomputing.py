@@ -129,7 +129,7 @@ def recomputed(claim: Claim) -> Recomputed:
     if enough is not None:
         if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=room or ROUNDING):
             raise InvalidInput(f"the noise is not {factor:.4g} times as wide as the noise that was found to be enough.")
-        return _exactly(_on_lattice(claim, (enough,)))
+        return _exactly(_on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,)))
     if not claim.times:
         return _exactly(_on_lattice(claim, claim.noises))
     found = _on_lattice(claim, (widened(claim.noise, 1 / factor),))

@@ -76,7 +76,10 @@ def parse_statistic(text: str) -> Statistic:
         _refuse(text, "is no statistic", "write one such as mean(age) or count(sex = 'Female')")
     name = called.group(1)
     form = _form(name, text)
-    expression, *rest = _arguments(text, called.end())
+    try:
+        expression, *rest = _arguments(text, called.end())
+    except RecursionError:
+        _refuse(text, "is nested too deeply", "write it with fewer brackets")
     if not expression.strip():
         _refuse(text, "has nothing to compute", f"write it as in {form.example}")
     stated = _OPTION.fullmatch(expression)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from distpriv.errors import InvalidInput
 from distpriv.workflow.schema_words import Schema
 
-__all__ = ["conforming", "strict_json"]
+__all__ = ["LONGEST", "conforming", "strict_json"]
 
 LONGEST = 256 * 2**20
 """More bytes than any bundle's file has."""

@@ -266,6 +266,8 @@ def _questions(opened: Opened) -> Found:
     """Check how the joint certificate is said to be safe against questions that depend on answers."""
     document, joint = opened.document, opened.together
     said, several = document["questions"], document["evidence"]["joint"] is not None
+    if opened.policy.declares and (said == "first" or (said == "declared" and not _asks_all(opened))):
+        return False, "the policy declares other questions than the bundle speaks of."
     statements = () if joint is None else tuple(assumption.statement for assumption in joint.assumptions)
     added_up = joint is not None and (not several or joint.theorem == IMMUNE)
     fits = {
@@ -282,6 +284,17 @@ def _questions(opened: Opened) -> Found:
         "assumed": "it is assumed, and said, that questions do not depend on earlier answers.",
         "immune": "what the noise costs adds up whatever is asked.",
     }[said]
+
+
+def _asks_all(opened: Opened) -> bool:
+    """Tell whether a bundle speaks of exactly the questions that its policy declares."""
+    joint = opened.document["evidence"]["joint"]
+    told = [sorted((asked or {}).values()) for asked in (joint or {}).get("asked", [])]
+    declared = [
+        sorted(statistic_text(statistic) for _, statistic in question.query.statistics)
+        for question in opened.policy.questions
+    ]
+    return sorted(told) == sorted(declared)
 
 
 def _files(opened: Opened) -> Found:
