@@ -350,13 +350,13 @@ def test_no_other_statistic_chooses_the_rows_that_the_noise_is_made_from() -> No
         assert law.covariance[0, 0] == beside.distributions[name].covariance[0, 0]
 
 
-def imports_its_own(rows: Mapping[str, Any]) -> float:
+def imports_its_own(_: Mapping[str, Any]) -> float:
     import tests.releasing.shared as helper
 
     return float(helper.RECORDS)
 
 
-def imports_from_beside(rows: Mapping[str, Any]) -> float:
+def imports_from_beside(_: Mapping[str, Any]) -> float:
     from .shared import RECORDS
 
     return float(RECORDS)
@@ -373,18 +373,18 @@ look_up = getattr
 HIDING: dict[str, Callable[..., Any]] = {
     "a module of its own": imports_its_own,
     "a module beside it": imports_from_beside,
-    "eval": lambda rows: eval("RECORDS"),
-    "exec": lambda rows: exec("RECORDS"),
-    "globals": lambda rows: globals()["RECORDS"],
-    "locals": lambda rows: locals(),
-    "vars": lambda rows: vars(),
+    "eval": lambda _: eval("RECORDS"),
+    "exec": lambda _: exec("RECORDS"),
+    "globals": lambda _: globals()["RECORDS"],
+    "locals": lambda _: locals(),
+    "vars": lambda _: vars(),
     "getattr": lambda rows: getattr(rows, "age"),  # noqa: B009
     "getattr under another name": lambda rows: look_up(rows, "age"),
     "setattr": lambda rows: setattr(rows, "age", 1),
-    "__import__": lambda rows: __import__("tests.releasing.shared"),
-    "compile": lambda rows: compile("RECORDS", "", "eval"),
-    "sys.modules": lambda rows: sys.modules["tests.releasing.shared"],
-    "a function within": lambda rows: [eval("RECORDS") for _ in range(2)],
+    "__import__": lambda _: __import__("tests.releasing.shared"),
+    "compile": lambda _: compile("RECORDS", "", "eval"),
+    "sys.modules": lambda _: sys.modules["tests.releasing.shared"],
+    "a function within": lambda _: [eval("RECORDS") for _ in range(2)],
 }
 
 

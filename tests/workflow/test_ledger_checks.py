@@ -184,7 +184,7 @@ def milder_moments(document: dict[str, Any]) -> None:
 
 
 def another_reference(document: dict[str, Any]) -> None:
-    document["evidence"]["reference"] = {name: "0" * 64 for name in document["evidence"]["reference"]}
+    document["evidence"]["reference"] = dict.fromkeys(document["evidence"]["reference"], "0" * 64)
 
 
 @pytest.mark.parametrize("change", [relabelled, another_question, milder_moments, another_reference])

@@ -283,7 +283,7 @@ def _for_adult() -> Iterator[tuple[str, str, str]]:
     yield "text column", with_statistic("mean(sex)"), "line 10, release.statistics.age: 'sex' is of type string"
     yield "number as a condition", with_statistic("count(age)"), "not true or false: write a comparison"
     nulls = changed(('"adult.parquet"', '"nulls.csv"'), ("mean(age)", "mean(age + 1)"))
-    yield "nulls in the reference", nulls, 'leave those rows out with missing = "drop" in [model]'
+    yield "nulls in the reference", nulls, 'in any column with missing = "drop" in [model]'
     yield "no SQL", with_statistic("mean(age +)"), "is not one SQL expression"
     yield "subquery", with_statistic("mean((SELECT 1))"), "subquery"
     yield "forbidden function", with_statistic("mean(getenv('HOME'))"), "calls getenv"

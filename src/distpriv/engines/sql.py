@@ -163,12 +163,12 @@ class RowSelect:
         return f"SELECT {', '.join(['COUNT(*) AS n', *counted])} FROM {SOURCE}{self._where()}"
 
     def raw(self) -> str:
-        """Return the columns that statistics read of every usable row, as they are: c0, c1, …"""
+        """Return the columns that statistics read of every usable row, as they are, by the names c0, c1 and so on."""
         listed = [f"{_quoted(name, self.dialect)} AS c{k}" for k, name in enumerate(self.read_columns)]
         return f"SELECT {', '.join(listed)} FROM {SOURCE}{self._where()}"
 
     def ends(self, names: Sequence[str]) -> str:
-        """Return the least and the greatest value of columns and how many rows have none: low0, high0, nulls0, …"""
+        """Return the least and the greatest value of columns and how many rows lack one: low0, high0, nulls0."""
         quoted = [_quoted(name, self.dialect) for name in names]
         listed = [
             f"MIN({c}) AS low{k}, MAX({c}) AS high{k}, COUNT(*) - COUNT({c}) AS nulls{k}" for k, c in enumerate(quoted)

@@ -210,6 +210,8 @@ class _Description:
             raise _UnknownError(f"a {type(value).__module__}.{type(value).__qualname__}")
         if isinstance(value, set | frozenset):  # whose items have another order in another process
             reduced = tuple(_without_order(part) for part in reduced)
+        if reduced[0] is getattr:  # an attribute of what follows, which is described
+            reduced = ("attribute", *reduced[1:])
         return [self.of(list(part) if isinstance(part, Iterator) else part) for part in reduced]
 
 

@@ -32,6 +32,7 @@ from distpriv.releasing.laws import laws_to_dict
 from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, refused, require_source
 from distpriv.releasing.queries import definitions, query_key, query_to_dict, require_distinct
+from distpriv.releasing.readings import READ
 
 __all__ = ["DRAWN", "Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
 
@@ -365,7 +366,9 @@ def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made
         anew = alone.certified(model, mechanism, plan.trust)
         certificate = anew if anew.holds_at(plan.trust) or not promised else certificate
     same = rest.questions == "declared" if own.declared else own.position == len(history.entries)
-    if covered and same and _within(joint, rest.total, plan.trust):
+    if not rest.past and rest.questions != "immune" and _within(certificate, rest.total, plan.trust):
+        joint = evolve(certificate, assumptions=_of_mechanism(certificate))
+    elif covered and same and _within(joint, rest.total, plan.trust):
         rest = evolve(rest, place=own.place)
     else:
         joint = rest.certified(model, mechanism, plan.trust)
@@ -408,10 +411,14 @@ def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bo
 
 def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
     """Return the mechanism with a certificate that says where rows come from and how they are read, once."""
-    last = (DRAWN, reading_assumption(model))
-    ours = {assumption.statement for assumption in last}
-    said = [assumption for assumption in mechanism.certificate.assumptions if assumption.statement not in ours]
-    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=(*said, *last)))
+    said = (*_of_mechanism(mechanism.certificate), DRAWN, reading_assumption(model))
+    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=said))
+
+
+def _of_mechanism(certificate: Certificate) -> tuple[Assumption, ...]:
+    """Return what a certificate rests on but for where rows come from and how they are read."""
+    ours = (DRAWN.statement, READ)
+    return tuple(assumption for assumption in certificate.assumptions if assumption.statement not in ours)
 
 
 def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Release:
