@@ -273,5 +273,5 @@ REFUSED: dict[str, str] = {
     'income = ">50K"': "single quotes",
     "`age`": "one SQL expression|no column|in it",
     "[age]": "in it|calls",
-    "(" * 3000 + "age" + ")" * 3000: "one SQL expression",
+    "(" * 3000 + "age" + ")" * 3000: "too many parts within parts",
 }

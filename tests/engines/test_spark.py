@@ -108,7 +108,7 @@ def test_a_stratum_of_one_row_has_no_variance(spark: "SparkSession") -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, None, 3.0, 4.0], r"has nulls or NaN in column 'x' \(1 of 4 rows\): mend them, or leave those rows out"),
+        ([1.0, None, 3.0, 4.0], r"has nulls or NaN in column 'x' \(1 of 4 rows\): mend them, or leave all rows out"),
         pytest.param([1.0, float("nan"), 3.0, 4.0], r"in column 'x' \(1 of 4 rows\)", marks=pytest.mark.slow),
         pytest.param([1.0, float("inf"), 3.0, 4.0], "that are infinite, or so large", marks=pytest.mark.slow),
         pytest.param([1.0, 1e200, 3.0, 4.0], "that are infinite, or so large", marks=pytest.mark.slow),

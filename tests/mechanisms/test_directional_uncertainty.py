@@ -30,4 +30,5 @@ def test_directional_uncertainty_does_not_care_for_units(seed: int, size: int, t
     before = M.directional_uncertainty(model, target).noise.covariance
     after = M.directional_uncertainty(transformed(model, matrix), target).noise.covariance
     expected = matrix @ before @ matrix.T
-    np.testing.assert_allclose(after, expected, atol=1e-6 * np.abs(expected).max(initial=1e-300))
+    # Noise that misses its target only by the error of computing δ is made wider, by at most one part in ten thousand.
+    np.testing.assert_allclose(after, expected, rtol=2e-4, atol=1e-6 * np.abs(expected).max(initial=1e-300))

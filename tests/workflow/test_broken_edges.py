@@ -327,7 +327,6 @@ def _broken(folder: Path, adult: pa.Table) -> dict[str, str]:
         database.execute("CREATE TABLE hiv_status AS SELECT 'positive-4711' AS hiv_status")
         database.execute(f"CREATE VIEW hiv_view AS SELECT * FROM '{folder}/types.parquet'")
     return {
-        "a column of another type": "types.parquet",
         "no Parquet file": "broken.parquet",
         "a CSV file with ragged rows": "ragged.csv",
         "no such table": "duckdb:rows.db?table=persons",

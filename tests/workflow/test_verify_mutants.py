@@ -24,6 +24,10 @@ HARMLESS = {
         "ledger",
         "another time that is one: only the ledger knows which it was, and verify --ledger compares them",
     ),
+    r"ledger\.(id|number|head): .*": (
+        "ledger",
+        "where the ledger has it: only the ledger knows, and verify --ledger compares them",
+    ),
     r"evidence\.model\.record_sensitivities\.\*: times .*": (
         "moments",
         "what one row of the reference can do; here no certificate rests on it, and where one does it is recomputed",

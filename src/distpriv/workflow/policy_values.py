@@ -21,6 +21,7 @@ from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable, 
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.sources import ledger_url, same_source, source
 from distpriv.workflow.statistics import parse_statistic
+from distpriv.workflow.strict_json import is_no_character
 from distpriv.workflow.toml_places import KeyPath
 from distpriv.workflow.withheld import WITHHELD
 
@@ -180,7 +181,7 @@ def _main_key(table: ProtectTable) -> str:
 
 def _share(file: PolicyText, path: KeyPath, table: ProtectTable) -> Share:
     assert table.share is not None
-    if not table.share.strip() or not table.share.isprintable():
+    if not table.share.strip() or any(map(is_no_character, table.share)):
         raise file.refusal((*path, "share"), "a share needs a condition in SQL: write it as in \"income = '>50K'\".")
     given = [key for key in ("values", "between", "within") if getattr(table, key) is not None]
     if given not in (["values"], ["between", "within"]):
@@ -210,6 +211,9 @@ def _scenarios(file: PolicyText, path: KeyPath, table: ProtectTable, folder: Pat
     for name, text in table.scenarios.items():
         with file.at((*path, "scenarios", name)):
             found[name] = source(text, folder)
+    for name in found:
+        if any(map(is_no_character, name)):
+            raise file.refusal((*path, "scenarios"), f"{name!r} is no name for a scenario: write it in letters.")
     for number, pair in enumerate(table.pairs or ()):
         with file.at((*path, "pairs", number)):
             checked_pairs([pair], found)

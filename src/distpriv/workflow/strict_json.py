@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from distpriv.errors import InvalidInput
 from distpriv.workflow.schema_words import Schema
 
-__all__ = ["LONGEST", "conforming", "strict_json"]
+__all__ = ["LONGEST", "conforming", "is_no_character", "strict_json"]
 
 LONGEST = 256 * 2**20
 """More bytes than any bundle's file has."""
@@ -85,14 +85,15 @@ def _unreadable(document: Any) -> str | None:
         value, depth = waiting.pop()
         if depth > DEEPEST:
             return f"is nested more than {DEEPEST} levels deep"
-        if isinstance(value, str) and any(_is_none(character) for character in value):
+        if isinstance(value, str) and any(is_no_character(character) for character in value):
             return f"has text with a character that is none, in {value[:40]!a}"
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
         waiting.extend((part, depth + 1) for part in inside)
     return None
 
 
-def _is_none(character: str) -> bool:
+def is_no_character(character: str) -> bool:
+    """Tell whether a character is none that people read or write: a control character, or half of a surrogate pair."""
     return character not in _SPACES and unicodedata.category(character) in _UNREADABLE
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.errors import InvalidExpression
+from distpriv.workflow.strict_json import is_no_character
 
 __all__ = ["Column", "Survey", "Value", "survey"]
 
@@ -90,7 +91,7 @@ def survey(source: Any) -> Survey:
 
 
 def _columns(engine: Engine, rows: int) -> Iterator[Column]:
-    for column in list(engine.schema)[:MOST_COLUMNS]:
+    for column in [each for each in engine.schema if not any(map(is_no_character, each.name))][:MOST_COLUMNS]:
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
             yield from _number(engine, column)
         elif pa.types.is_boolean(column.type) or _is_text(column.type):
