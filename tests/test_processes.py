@@ -24,7 +24,7 @@ rows = {f"x{k}": rng.normal(0, 1, 4000) for k in range(10)}
 table = pa.table({"rich": np.arange(4000) % 2 == 0, **rows})
 query = dp.Query(**{name: dp.mean(name) for name in rows})
 model = dp.model(table, query, dp.Share("rich", between=(0.3, 0.7), within=0.4), records=60)
-dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.01), processes=3)
+dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.01), processes=3, all=True)
 """
 
 DRAWING = """

@@ -133,7 +133,7 @@ class LawsChanged(NotCertified):
     >>> query, target = dp.Query(hours=dp.mean("hours_per_week")), dp.PrivacyTarget(epsilon=2, delta=0.05)
     >>> model = dp.model(rows.slice(0, 1000), query, secret, records=20)
     >>> plan = dp.plan(model, target, processes=1)
-    >>> ledger = dp.Ledger.create("sqlite:///changed.db")
+    >>> ledger = dp.Ledger.create("sqlite:///laws.db")
     >>> release = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic")
     >>> refreshed = dp.model(rows.slice(0, 2000), dp.Query(age=dp.mean("age")), secret, records=20)
     >>> dp.earlier_releases(ledger, "clinic", refreshed, total=target)
