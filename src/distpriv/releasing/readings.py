@@ -214,6 +214,8 @@ HELD = "columns are held to values that the reference has"
 
 def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
     """Say what `readings` returned for the statistics of a query, and that columns are held too."""
+    if len(listed) != query.dimension:
+        raise InvalidModel(f"rows are read for {len(listed)} numbers, and the query has {query.dimension}.")
     said = [HELD]
     entries = iter(listed)
     for _, statistic in query.statistics:

@@ -114,7 +114,15 @@ def _checked(name: str, check: Callable[[Opened], Found], opened: Opened) -> Che
             passed, found = check(opened)
     except DistprivError as refusal:
         passed, found = False, f"the {name} cannot be recomputed: {refusal}"
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as failure:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RuntimeError,
+        StopIteration,
+    ) as failure:
         passed, found = False, f"the {name} cannot be recomputed: {failure!r} in what the bundle holds."
     return Check(name=name, passed=passed, found=" ".join(found.split()))
 
