@@ -215,7 +215,7 @@ HELD = "columns are held to values that the reference has"
 def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
     """Say what `readings` returned for the statistics of a query, and that columns are held too."""
     if len(listed) != query.dimension:
-        raise InvalidModel(f"rows must be read for all {query.dimension} numbers of the query: {len(listed)} are listed.")
+        raise InvalidModel(f"rows must be read for all {query.dimension} numbers of a query: {len(listed)} are listed.")
     said = [HELD]
     entries = iter(listed)
     for _, statistic in query.statistics:
