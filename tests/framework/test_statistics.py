@@ -32,7 +32,7 @@ def test_means_totals_and_variances_are_numpys(rows: np.ndarray) -> None:
 def test_values_differ_by_multiples_of_the_step(a: np.ndarray, b: np.ndarray, resolution: float) -> None:
     size = min(len(a), len(b))
     for statistic in (dp.mean("x"), dp.total("x"), dp.variance("x"), dp.quantile("x", 0.0), dp.quantile("x", 1.0)):
-        step = statistic.step(size, resolution)
+        (step,) = statistic.steps(size, [resolution])
         gap = float(statistic.evaluate(a[:size] * resolution) - statistic.evaluate(b[:size] * resolution)) / step
         assert gap == pytest.approx(round(gap), abs=1e-6)
 

@@ -27,7 +27,7 @@ def test_records_move_statistics_by_their_range_declared_or_found() -> None:
 def test_no_record_moves_a_statistic_by_more() -> None:
     rng = np.random.default_rng(1)
     for statistic in (dp.mean("x"), dp.total("x"), dp.variance("x"), dp.quantile("x", 0.3)):
-        bound = statistic.record_sensitivity(6, 0.0, 1.0)
+        (bound,) = statistic.record_sensitivities(6, [(0.0, 1.0)])
         rows = rng.choice([0.0, 1.0], size=(20_000, 6))
         other = rows.copy()
         other[:, 0] = rng.choice([0.0, 1.0], size=20_000)

@@ -77,8 +77,8 @@ def test_the_step_is_the_one_on_which_most_datasets_lie(odd: float, records: int
 
 
 def test_the_variance_of_an_odd_number_of_whole_numbers_has_twice_the_step() -> None:
-    assert dp.variance("x").step(5, 1.0) == pytest.approx(2 / 20)
-    assert dp.variance("x").step(4, 1.0) == pytest.approx(1 / 12)
+    assert dp.variance("x").steps(5, [1.0]) == pytest.approx([2 / 20])
+    assert dp.variance("x").steps(4, [1.0]) == pytest.approx([1 / 12])
 
 
 def test_a_declared_resolution_counts_where_it_is_coarser_than_the_rows() -> None:

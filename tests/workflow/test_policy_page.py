@@ -9,9 +9,9 @@ from tests.workflow.shared import policy_from
 from tests.workflow.wrong_policies import with_protect
 
 import distpriv as dp
+from distpriv.framework.notation import parse_statistic
 from distpriv.workflow.policy import read_policy
 from distpriv.workflow.policy_shape import PolicyShape
-from distpriv.workflow.statistics import parse_statistic, statistic_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
 EXAMPLE, BLOCKS, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -52,7 +52,7 @@ def test_every_key_is_on_the_page_in_its_table() -> None:
 def test_every_statistic_of_the_page_is_one() -> None:
     shown = re.findall(r"^\| `((?:mean|total|count|proportion|variance|quantile)\(.*?\))` \|", PAGE, flags=re.MULTILINE)
     assert len(shown) == 6
-    assert [statistic_text(parse_statistic(text)) for text in shown] == shown
+    assert [parse_statistic(text).text for text in shown] == shown
 
 
 def test_every_default_on_the_page_is_the_default() -> None:

@@ -3,13 +3,12 @@
 import atexit
 from functools import cache
 
-import numpy as np
 from attrs import frozen
 
 from distpriv.datasets import adult
 from distpriv.experiments.setting import RECORDS
 from distpriv.framework.arrays import Floats
-from distpriv.framework.queries import Query, RowMean, count, mean
+from distpriv.framework.queries import Query, count, mean
 from distpriv.framework.secrets import Share
 from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.from_rows import model
@@ -97,6 +96,4 @@ def moments_at(secret: Property, share: float) -> tuple[Floats, Floats]:
 
 def factors() -> Floats:
     """Return what every statistic is of a mean over the rows."""
-    return np.array(
-        [s.factor(RECORDS) for _, s in paper_query().statistics if isinstance(s, RowMean)], dtype=np.float64
-    )
+    return paper_query().factors(RECORDS)

@@ -1,17 +1,33 @@
 """What is released: statistics of the rows, gathered into one query F with values in R^m."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
+import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from distpriv.errors import InvalidQuery
-from distpriv.framework.domains import items, whole
-from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Statistic, Variance
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import items
+from distpriv.framework.statistics import (
+    FunctionOfRows,
+    Quantile,
+    RowMean,
+    RowValue,
+    Statistic,
+    Variance,
+    count,
+    function,
+    mean,
+    proportion,
+    quantile,
+    total,
+    variance,
+)
 
 __all__ = [
     "FunctionOfRows",
+    "Number",
     "Quantile",
     "Query",
     "RowMean",
@@ -26,144 +42,16 @@ __all__ = [
     "variance",
 ]
 
-
-def mean(expression: str, *, resolution: float | None = None, bounds: tuple[float, float] | None = None) -> RowMean:
-    """Return the mean of a row expression.
-
-    Args:
-        expression: SQL text over the columns, such as ``"age"`` or ``"capital_gain - capital_loss"``.
-        resolution: the least amount by which two rows can differ (1 for whole numbers); found on the reference
-            table when not given.
-        bounds: the least and the greatest value a row can have, for mechanisms that need them.
-
-    >>> import distpriv as dp
-    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    >>> dp.model(dp.datasets.adult(), query, secret, records=100).distributions["income = '>50K' @ 0.45"].mean.round(2)
-    array([40.01])
-    """
-    return RowMean(expression=expression, resolution=resolution, bounds=bounds)
+T = TypeVar("T")
 
 
-def total(expression: str, *, resolution: float | None = None, bounds: tuple[float, float] | None = None) -> RowMean:
-    """Return the sum of a row expression over the records.
+@frozen(kw_only=True)
+class Number:
+    """One released number: its name, the statistic that it is of, and which of its numbers it is."""
 
-    Args:
-        expression: SQL text over the columns, such as ``"hours_per_week"``.
-        resolution: the least amount by which two rows can differ, as for `mean`.
-        bounds: the least and the greatest value a row can have, as for `mean`.
-
-    >>> import distpriv as dp
-    >>> query, secret = dp.Query(hours=dp.total("hours_per_week")), dp.Share("sex = 'Female'", values=(0.4, 0.6))
-    >>> dp.model(dp.datasets.adult(), query, secret, records=10).distributions["sex = 'Female' @ 0.4"].mean.round(1)
-    array([404.9])
-    """
-    return RowMean(expression=expression, summed=True, resolution=resolution, bounds=bounds)
-
-
-def count(predicate: str) -> RowMean:
-    """Return the number of records for which a predicate holds.
-
-    Args:
-        predicate: SQL text over the columns that is true or false.
-
-    >>> import distpriv as dp
-    >>> query = dp.Query(never_married=dp.count("marital_status = 'Never-married'"))
-    >>> model = dp.model(dp.datasets.adult(), query, dp.Share("income = '>50K'", values=(0.4, 0.5)), records=50)
-    >>> model.distributions["income = '>50K' @ 0.4"].mean.round(2), model.steps
-    (array([13.51]), array([1.]))
-    """
-    return RowMean(expression=predicate, predicate=True, summed=True, resolution=1, bounds=(0, 1))
-
-
-def proportion(predicate: str) -> RowMean:
-    """Return the share of records for which a predicate holds.
-
-    Args:
-        predicate: SQL text over the columns that is true or false.
-
-    >>> import distpriv as dp
-    >>> query = dp.Query(women=dp.proportion("sex = 'Female'"))
-    >>> model = dp.model(dp.datasets.adult(), query, dp.Share("income = '>50K'", values=(0.4, 0.5)), records=50)
-    >>> model.distributions["income = '>50K' @ 0.4"].mean.round(4), model.steps
-    (array([0.2893]), array([0.02]))
-    """
-    return RowMean(expression=predicate, predicate=True, resolution=1, bounds=(0, 1))
-
-
-def variance(expression: str, *, resolution: float | None = None) -> Variance:
-    """Return the sample variance of a row expression (divisor n − 1); its law is sampled.
-
-    Args:
-        expression: SQL text over the columns, such as ``"age"``.
-        resolution: the least amount by which two rows can differ, as for `mean`.
-
-    >>> import distpriv as dp
-    >>> import numpy as np
-    >>> float(dp.variance("age").evaluate(np.array([1.0, 2.0, 3.0])))
-    1.0
-    """
-    return Variance(expression=expression, resolution=resolution)
-
-
-def quantile(expression: str, level: float, *, resolution: float | None = None) -> Quantile:
-    """Return a quantile of a row expression, interpolated linearly between neighbouring rows; its law is sampled.
-
-    Args:
-        expression: SQL text over the columns, such as ``"hours_per_week"``.
-        level: between 0 and 1; the median is 0.5.
-        resolution: the least amount by which two rows can differ, as for `mean`.
-
-    >>> import distpriv as dp
-    >>> import numpy as np
-    >>> float(dp.quantile("hours_per_week", 0.5).evaluate(np.array([30.0, 40.0, 50.0])))
-    40.0
-    """
-    return Quantile(expression=expression, level=level, resolution=resolution)
-
-
-def function(
-    callable: Callable[[Mapping[str, NDArray[Any]]], Any],  # noqa: A002 - the name the public surface gives it
-    columns: Iterable[str],
-    *,
-    size: int | None = None,
-    resolution: float | None = None,
-    version: str | None = None,
-) -> FunctionOfRows:
-    """Return any function of the rows, such as a median of ratios or a trained model's coefficients.
-
-    Args:
-        callable: gets ``{column: array}`` for one dataset, rows in random order, and returns a number or,
-            with `size`, that many numbers. It runs in other processes; a lambda will do.
-        columns: the columns it reads.
-        size: how many numbers it returns; they are named ``key_1 … key_k`` after the query's key.
-        resolution: the spacing of its values, if they are on a lattice; found on sampled values when not given.
-        version: what a ledger knows the function by, together with its name; give another one whenever the function
-            changes. By default it is known by its code and all that the code works with: captured values, defaults,
-            functions that it calls, versions of libraries.
-
-    Raises:
-        InvalidQuery: there is nothing to call, or no column to read.
-
-    >>> import distpriv as dp
-    >>> ends = dp.function(lambda rows: [rows["age"].min(), rows["age"].max()], columns=["age"], size=2)
-    >>> dp.Query(age=ends).names
-    ('age_1', 'age_2')
-    """
-    if not hasattr(callable, "__call__"):  # noqa: B004 - the builtin is shadowed by the parameter
-        raise InvalidQuery(f"function() needs something to call, got {callable!r}: pass a Python function.")
-    if not (names := items(columns)) or not all(isinstance(name, str) for name in names):
-        raise InvalidQuery(f"function() needs the names of its columns, got {columns!r}: write columns=['age'].")
-    wanted = 1 if size is None else whole("size", size, InvalidQuery, at_least=1, cure="count the numbers returned")
-    if version is not None and (not isinstance(version, str) or not version.strip()):
-        raise InvalidQuery(f"the version of a function is text, got {version!r}: write version='1'.")
-    return FunctionOfRows(
-        callable=callable,
-        columns=names,
-        size=wanted,
-        named_by_number=size is not None,
-        resolution=resolution,
-        version=version,
-    )
+    name: str
+    statistic: Statistic
+    place: int
 
 
 @frozen(init=False)
@@ -215,10 +103,15 @@ class Query:
     @property
     def names(self) -> tuple[str, ...]:
         """The name of every released number, in order."""
+        return tuple(number.name for number in self.numbers)
+
+    @property
+    def numbers(self) -> tuple["Number", ...]:
+        """Every released number, in order."""
         return tuple(
-            f"{name}_{number + 1}" if isinstance(statistic, FunctionOfRows) and statistic.named_by_number else name
-            for name, statistic in self.statistics
-            for number in range(statistic.size)
+            Number(name=name, statistic=statistic, place=place)
+            for key, statistic in self.statistics
+            for place, name in enumerate(statistic.names(key))
         )
 
     @property
@@ -229,4 +122,39 @@ class Query:
     @property
     def has_exact_moments(self) -> bool:
         """Whether every statistic is a mean of a row expression, up to a factor."""
-        return all(isinstance(statistic, RowMean) for _, statistic in self.statistics)
+        return all(statistic.is_mean for _, statistic in self.statistics)
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether some statistic reads columns in Python, rather than values that SQL has for the rows."""
+        return any(statistic.columns for _, statistic in self.statistics)
+
+    @property
+    def row_values(self) -> tuple[tuple[str, RowValue], ...]:
+        """What SQL evaluates in every row, each with the name of its statistic."""
+        return tuple((name, row) for name, statistic in self.statistics for row in statistic.row_values)
+
+    def factors(self, records: int) -> Floats:
+        """Return what every number is of the mean of its row value, in a query that has exact moments."""
+        return np.array([factor for _, s in self.statistics for factor in s.factors(records) or ()], dtype=np.float64)
+
+    def by_rows(self, values: Iterable[T]) -> list[tuple[Statistic, list[T]]]:
+        """Return every statistic with its own of what there is for each row value.
+
+        >>> import distpriv as dp
+        >>> query = dp.Query(ends=dp.function(max, columns=["age"]), age=dp.mean("age"), hours=dp.total("hours"))
+        >>> [(statistic.size, own) for statistic, own in query.by_rows(["v0", "v1"])]
+        [(1, []), (1, ['v0']), (1, ['v1'])]
+        """
+        each = iter(values)
+        return [(statistic, [next(each) for _ in statistic.row_values]) for _, statistic in self.statistics]
+
+    def in_order_of(self, names: Sequence[str]) -> "Query":
+        """Return the same statistics in the order in which their numbers are named."""
+        place = {name: number for number, name in enumerate(names)}
+        query = Query(sorted(self.statistics, key=lambda named: place.get(named[1].names(named[0])[0], 0)))
+        if query.names != tuple(names):
+            raise InvalidQuery(
+                f"{', '.join(names)} are not the numbers of the query: name each once, those of a statistic together."
+            )
+        return query

@@ -159,8 +159,7 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     Means are taken in the units of the released statistic; other queries by standard deviations of what they read.
     """
     if query.has_exact_moments:
-        factors = [statistic.factor(records) / records for _, statistic in query.statistics]  # type: ignore[union-attr]
-        return np.asarray(pool.numbers.T * factors)
+        return np.asarray(pool.numbers.T * (query.factors(records) / records))
     text = unpaired_column(query, pool)
     if text is not None:
         raise InvalidModel(

@@ -10,8 +10,9 @@ from attrs import evolve, frozen
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import one_of, whole, yes_or_no
-from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
+from distpriv.framework.queries import Query
 from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
+from distpriv.framework.statistics import RowValue
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
@@ -82,7 +83,7 @@ def model(
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
     one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
     if method == "exact" and not query.has_exact_moments:
-        odd = next(name for name, statistic in query.statistics if not isinstance(statistic, RowMean))
+        odd = next(name for name, statistic in query.statistics if not statistic.is_mean)
         raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
     replacement = yes_or_no("replacement", replacement, InvalidModel)
@@ -222,7 +223,7 @@ def _exact_distributions(
         if not replacement:
             for (stratum, size), label in zip(strata, ("satisfied", "not satisfied"), strict=False):
                 refuse_too_few_rows(scenario, label, size, stratum.rows)
-        mean, covariance = dataset_moments(strata, _factors(query, scenario.records), replacement=replacement)
+        mean, covariance = dataset_moments(strata, query.factors(scenario.records), replacement=replacement)
         distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
     return distributions
 
@@ -235,22 +236,16 @@ def _strata(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> l
     return [(moments[True], scenario.positives), (moments[False], scenario.records - scenario.positives)]
 
 
-def _factors(query: Query, records: int) -> Floats:
-    return np.array([s.factor(records) for _, s in query.statistics if isinstance(s, RowMean)], dtype=np.float64)
-
-
 def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, QueryDistribution], records: int) -> Floats:
     """Return the spacing of every released number: the coarser of what is declared and what the rows or values show."""
+    found = [
+        max([row.resolution or 0.0, *(look.resolutions[place] for look in looks)])
+        for place, (_, row) in enumerate(query.row_values)
+    ]
     steps: list[float] = []
-    number = 0
-    for _, statistic in query.statistics:
-        if isinstance(statistic, FunctionOfRows):
-            columns = range(len(steps), len(steps) + statistic.size)
-            steps += [max(statistic.resolution or 0.0, _step_of_values(distributions, column)) for column in columns]
-            continue
-        found = max((look.resolutions[number] for look in looks), default=0.0)
-        steps.append(statistic.step(records, max(statistic.resolution or 0.0, found)))
-        number += 1
+    for statistic, resolutions in query.by_rows(found):
+        numbers = range(len(steps), len(steps) + statistic.size)
+        steps += statistic.steps(records, resolutions or [_step_of_values(distributions, number) for number in numbers])
     return np.array(steps)
 
 
@@ -274,12 +269,11 @@ class _Look:
     @cached_property
     def resolutions(self) -> list[float]:
         """The spacing of the rows in every number that SQL evaluates; 0 for one that is continuous."""
-        statistics = [s for _, s in self.query.statistics if not isinstance(s, FunctionOfRows)]
-        return [self._resolution(number, statistic) for number, statistic in enumerate(statistics)]
+        return [self._resolution(number, row) for number, (_, row) in enumerate(self.query.row_values)]
 
-    def _resolution(self, number: int, statistic: RowMean | Variance | Quantile) -> float:
+    def _resolution(self, number: int, row: RowValue) -> float:
         """Return the spacing of the rows; if the probe shows no variation at all, the widest it could be."""
-        if isinstance(statistic, RowMean) and statistic.predicate:
+        if row.predicate:
             return 1.0
         strata = [self.table.probe.numbers[number][rows] for rows in self.strata()]
         if any(len(values) and np.ptp(values) > 0 for values in strata):
@@ -325,14 +319,13 @@ def _with_lattices(
     query: Query, looks: list[_Look], distributions: Mapping[str, QueryDistribution], records: int
 ) -> dict[str, QueryDistribution]:
     """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
-    statistics = [statistic for _, statistic in query.statistics if isinstance(statistic, RowMean)]
     lattices: dict[str, Floats] = {}
     for look in looks:
-        units = np.array(
-            [s.step(records, unit or s.resolution or 0.0) for s, unit in zip(statistics, look.resolutions, strict=True)]
-        )
+        declared = [row.resolution or 0.0 for _, row in query.row_values]
+        found = [unit or least for unit, least in zip(look.resolutions, declared, strict=True)]
+        units = np.concatenate([statistic.steps(records, own) for statistic, own in query.by_rows(found)])
         coarse = units > 0
-        moves = look.table.probe.numbers.T * (_factors(query, records) / records)
+        moves = look.table.probe.numbers.T * (query.factors(records) / records)
         strata = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in look.strata()]
         basis = joint_lattice([rows.astype(np.int64) for rows in strata], look.sizes, int(coarse.sum()))
         embedded = np.zeros((len(units), basis.shape[1]))
@@ -345,19 +338,13 @@ def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], re
     """Return how much one record can move each statistic, between declared bounds or those of the reference rows."""
     extremes = [table.extremes() for table in {id(table): table for table in tables.values()}.values()]
     low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
-    sensitivities: list[float] = []
-    number = 0
-    for name, statistic in query.statistics:
-        if isinstance(statistic, FunctionOfRows):
-            sensitivities += [np.inf] * statistic.size
-            continue
-        declared = statistic.bounds if isinstance(statistic, RowMean) else None
-        bounds = declared or (float(low[number]), float(high[number]))
-        if bounds[0] > low[number] or bounds[1] < high[number]:
+    ends = []
+    for (name, row), least, greatest in zip(query.row_values, low.tolist(), high.tolist(), strict=True):
+        bounds = row.bounds or (least, greatest)
+        if bounds[0] > least or bounds[1] < greatest:
             raise InvalidQuery(
                 f"statistic {name!r} declares bounds ({bounds[0]:g}, {bounds[1]:g}), and the reference table has values"
-                f" from {low[number]:g} to {high[number]:g}: widen them, or clip it with greatest and least."
+                f" from {least:g} to {greatest:g}: widen them, or clip it with greatest and least."
             )
-        sensitivities.append(statistic.record_sensitivity(records, *bounds))
-        number += 1
-    return np.array(sensitivities)
+        ends.append(bounds)
+    return np.concatenate([statistic.record_sensitivities(records, own) for statistic, own in query.by_rows(ends)])

@@ -20,7 +20,7 @@ from distpriv.engines.sql import STRATUM, RowSelect
 from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, one_of
-from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.framework.queries import Query
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
 from distpriv.modelling.row_pool import RowPool
@@ -79,9 +79,8 @@ class ReferenceTable:
         one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
-            parse_expression(statistic.expression, engine.schema.names, where=f"statistic {name!r}")
-            for name, statistic in query.statistics
-            if not isinstance(statistic, FunctionOfRows)
+            parse_expression(row.expression, engine.schema.names, where=f"statistic {name!r}")
+            for name, row in query.row_values
         )
         parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
         pooling = pooling or Pooling()
@@ -253,17 +252,13 @@ class ReferenceTable:
         )
 
     def _sql_names(self) -> list[str]:
-        return [name for name, statistic in self.query.statistics if not isinstance(statistic, FunctionOfRows)]
+        return [name for name, _ in self.query.row_values]
 
     def _refuse_wrong_types(self) -> None:
         """Check that numbers are numbers and predicates true or false, by asking the engine for their types."""
         if not self.numbers and not self.predicates:
             return
-        wants_predicate = [
-            getattr(statistic, "predicate", False)
-            for _, statistic in self.query.statistics
-            if not isinstance(statistic, FunctionOfRows)
-        ] + [True] * len(self.predicates)
+        wants_predicate = [row.predicate for _, row in self.query.row_values] + [True] * len(self.predicates)
         places = [f"statistic {name!r}" for name in self._sql_names()] + ["the secret"] * len(self.predicates)
         for kind, predicate, place, expression in zip(
             self._types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
@@ -363,12 +358,7 @@ def _counted(rows: Mapping[str, int], of: int) -> str:
 def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
     """Return the columns that functions read, each as the table spells it."""
     known = set(engine.schema.names)
-    wanted = [
-        (name, column)
-        for name, statistic in query.statistics
-        if isinstance(statistic, FunctionOfRows)
-        for column in statistic.columns
-    ]
+    wanted = [(name, column) for name, statistic in query.statistics for column in statistic.columns]
     for name, column in wanted:
         if column not in known:
             raise InvalidQuery(

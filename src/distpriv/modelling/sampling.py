@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import cpu_count
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.framework.queries import Query, Statistic
 from distpriv.modelling.row_pool import RowPool
 from distpriv.processes import tied
 from distpriv.progress import Progress, silent
@@ -99,12 +99,13 @@ def _unused(rng: np.random.Generator, population: int, picks: Rows, repeated: ND
 def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     """Evaluate the query on datasets given by the positions of their rows, one dataset a row."""
     released = []
-    numbers = iter(pool.numbers)
-    for name, statistic in query.statistics:
-        if isinstance(statistic, FunctionOfRows):
-            released.append(np.stack([_call(name, statistic, pool, dataset) for dataset in rows]))
+    for (name, _), (statistic, numbers) in zip(query.statistics, query.by_rows(pool.numbers), strict=True):
+        if statistic.columns:
+            read = [*numbers, *(pool.columns[column] for column in statistic.columns)]
+            found = np.stack([_call(name, statistic, [values[dataset] for values in read]) for dataset in rows])
         else:
-            released.append(statistic.evaluate(next(numbers).take(rows))[:, np.newaxis])
+            found = statistic.evaluate(*(values.take(rows) for values in numbers))
+        released.append(found.reshape(len(rows), statistic.size))
     return np.concatenate(released, axis=1)
 
 
@@ -159,7 +160,7 @@ def block_size(query: Query, records: int) -> int:
 
 def reads_order(query: Query) -> bool:
     """Tell whether some statistic may depend on the order of the rows."""
-    return any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics)
+    return query.has_functions
 
 
 def in_blocks(
@@ -232,14 +233,13 @@ def _sample_block(
     return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
 
 
-def _call(name: str, statistic: FunctionOfRows, pool: RowPool, dataset: Rows) -> Floats:
+def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> Floats:
     """Call the user's function on one dataset and check what it returns."""
-    columns = {column: pool.columns[column][dataset] for column in statistic.columns}
     try:
-        value = np.asarray(statistic.callable(columns), dtype=np.float64)
+        value = statistic.evaluate(*dataset)
     except Exception as failure:
         raise InvalidQuery(
-            f"the function of statistic {name!r} failed on a dataset of {len(dataset)} rows with "
+            f"the function of statistic {name!r} failed on a dataset of {len(dataset[0])} rows with "
             f"{type(failure).__name__}: {failure}; it must return {_wanted(statistic)} for every dataset."
         ) from failure
     if value.size != statistic.size or not np.isfinite(value).all():
@@ -250,5 +250,5 @@ def _call(name: str, statistic: FunctionOfRows, pool: RowPool, dataset: Rows) ->
     return value.reshape(statistic.size)
 
 
-def _wanted(statistic: FunctionOfRows) -> str:
+def _wanted(statistic: Statistic) -> str:
     return "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"

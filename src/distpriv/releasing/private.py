@@ -7,7 +7,7 @@ only what the query needs, so that a refusal answers no question.
 import os
 import secrets
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from glob import glob as matching_files
 from glob import has_magic
@@ -25,17 +25,10 @@ from distpriv.engines.engine import SOURCE, Engine
 from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
 from distpriv.errors import InvalidSource, PrivateTableRefused
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.queries import FunctionOfRows
+from distpriv.framework.queries import Statistic
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.fingerprint import agree, fingerprint
-from distpriv.releasing.readings import (
-    FunctionReading,
-    Readings,
-    reading_assumption,
-    reading_words,
-    readings,
-    readings_of,
-)
+from distpriv.releasing.readings import Held, Readings, reading_assumption, reading_words, readings, readings_of
 
 __all__ = ["PrivateAnswer", "look_at", "reading_assumption", "reading_words", "readings", "require_source"]
 
@@ -168,30 +161,28 @@ def _statistics(how: Readings, table: TotalTable) -> Floats:
     """Evaluate every statistic on the rows as they are read; functions see them in random order."""
     order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
     table = table.holding({name: column.read(table.columns[name]) for name, column in how.columns.items()})
-    numbers, functions = iter(how.numbers), iter(how.functions)
     released: list[Floats] = []
-    for _, statistic in how.query.statistics:
-        if isinstance(statistic, FunctionOfRows):
-            each = [next(functions) for _ in range(statistic.size)]
-            columns = {name: table.columns[name].take(order).to_numpy().copy() for name in statistic.columns}
-            released.append(_called(statistic, columns, each))
+    for (key, _), (statistic, rows) in zip(how.query.statistics, how.query.by_rows(how.rows), strict=True):
+        values = [held.read(table.values(expression)) for expression, held in rows]
+        if statistic.columns:
+            columns = [table.columns[name].take(order).to_numpy().copy() for name in statistic.columns]
+            each = [how.functions[name] for name in statistic.names(key)]
+            released.append(_called(statistic, [*(value[order] for value in values), *columns], each))
             continue
-        row = next(numbers)
-        value = statistic.evaluate(row.read(table.values(row.expression)))
-        usual = statistic.evaluate(np.full(how.records, row.otherwise))
-        released.append(np.atleast_1d(value if _usable(value) else usual))
+        found = statistic.evaluate(*values)
+        usual = statistic.evaluate(*(np.full(how.records, held.otherwise) for _, held in rows))
+        released.append((found if _usable(found) else usual).reshape(statistic.size))
     return np.concatenate(released)
 
 
-def _called(statistic: FunctionOfRows, columns: Mapping[str, Any], each: list[FunctionReading]) -> Floats:
+def _called(statistic: Statistic, values: Sequence[Any], each: Sequence[Held]) -> Floats:
     """Call the user's function; what it returns is held to what it returned in the model."""
-    low, high, otherwise = np.array([[read.low, read.high, read.otherwise] for read in each]).T
     try:
         with np.errstate(all="ignore"):
-            value = np.asarray(statistic.callable(columns), dtype=np.float64).reshape(statistic.size)
+            found = statistic.evaluate(*values).reshape(statistic.size)
     except (Exception, SystemExit):  # whether a function fails on these rows must not be told
-        return np.asarray(otherwise)
-    return np.clip(np.where(np.isfinite(value), value, otherwise), low, high)
+        found = np.full(statistic.size, np.nan)
+    return np.concatenate([held.read(found[place : place + 1]) for place, held in enumerate(each)])
 
 
 def _usable(value: Floats) -> bool:

@@ -3,15 +3,14 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-from distpriv.errors import InvalidInput, InvalidQuery
-from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Statistic, Variance
-from distpriv.releasing.function_keys import function_hash
+from distpriv.errors import InvalidQuery
+from distpriv.framework.notation import statistic_from_dict
+from distpriv.framework.queries import Query, Statistic
 
 __all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict", "require_distinct"]
 
@@ -23,7 +22,7 @@ def query_to_dict(query: Query) -> list[dict[str, Any]]:
     >>> query_to_dict(dp.Query(age=dp.mean("age")))[0]["expression"]
     'age'
     """
-    return [{"name": name, **_statistic_to_dict(name, statistic)} for name, statistic in query.statistics]
+    return [{"name": name, **_to_dict(name, statistic)} for name, statistic in query.statistics]
 
 
 def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
@@ -32,7 +31,7 @@ def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
     Raises:
         InvalidQuery: a statistic is a Python function, which no ledger holds.
     """
-    return Query([(str(value["name"]), _statistic_from_dict(value)) for value in values])
+    return Query([(str(value["name"]), statistic_from_dict(value)) for value in values])
 
 
 def definitions(query: Query) -> tuple[str, ...]:
@@ -72,10 +71,13 @@ def require_distinct(query: Query) -> None:
 
 def _defining(name: str, statistic: Statistic) -> dict[str, Any]:
     """Return what a statistic computes; bounds and resolutions say how much is known of it, not what it is."""
-    described = _statistic_to_dict(name, statistic)
-    if not isinstance(statistic, FunctionOfRows):
-        described["expression"] = _canonical(statistic.expression)
+    described = _to_dict(name, statistic)
+    described |= {key: _canonical(described[key]) for key in statistic.form.texts}
     return {key: value for key, value in described.items() if key not in ("bounds", "resolution")}
+
+
+def _to_dict(name: str, statistic: Statistic) -> dict[str, Any]:
+    return statistic.to_dict(f"statistic {name!r}")
 
 
 def _canonical(expression: str) -> str:
@@ -87,65 +89,3 @@ def _canonical(expression: str) -> str:
         column.set("this", column.name.lower())
         column.set("quoted", True)
     return tree.sql(dialect="duckdb", comments=False)
-
-
-def _statistic_to_dict(name: str, statistic: Statistic) -> dict[str, Any]:
-    if isinstance(statistic, FunctionOfRows):
-        return {
-            "kind": "function",
-            "function": _called(statistic.callable),
-            **(
-                {"code": function_hash(statistic.callable, f"statistic {name!r}")}
-                if statistic.version is None
-                else {"version": statistic.version}
-            ),
-            "columns": list(statistic.columns),
-            "size": statistic.size,
-        }
-    described: dict[str, Any] = {"kind": _kind(statistic), "expression": statistic.expression}
-    if isinstance(statistic, Quantile):
-        described["level"] = statistic.level
-    described["resolution"] = statistic.resolution
-    if isinstance(statistic, RowMean):
-        described["bounds"] = None if statistic.bounds is None else list(statistic.bounds)
-    return described
-
-
-def _called(function: Any) -> str:
-    """Return the qualified name of a function, or of what a partial or an object calls."""
-    if isinstance(function, partial):
-        return _called(function.func)
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def _kind(statistic: RowMean | Variance | Quantile) -> str:
-    if isinstance(statistic, RowMean):
-        names = {(False, False): "mean", (False, True): "total", (True, False): "proportion", (True, True): "count"}
-        return names[statistic.predicate, statistic.summed]
-    return "variance" if isinstance(statistic, Variance) else "quantile"
-
-
-def _statistic_from_dict(value: dict[str, Any]) -> Statistic:
-    kind, expression, resolution = value.get("kind"), value.get("expression"), value.get("resolution")
-    bounds = value.get("bounds")
-    match kind:
-        case "mean" | "total" | "proportion" | "count":
-            return RowMean(
-                expression=expression,
-                predicate=kind in ("proportion", "count"),
-                summed=kind in ("total", "count"),
-                resolution=resolution,
-                bounds=None if bounds is None else tuple(bounds),
-            )
-        case "variance":
-            return Variance(expression=expression, resolution=resolution)
-        case "quantile":
-            return Quantile(expression=expression, level=value.get("level"), resolution=resolution)
-        case "function":
-            raise InvalidQuery(
-                f"statistic {value.get('name')!r} is a Python function, which cannot be written down: releases of "
-                "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
-            )
-    raise InvalidInput(
-        f"there is no kind of statistic called {kind!r}: it is mean, total, count, proportion, variance or quantile."
-    )

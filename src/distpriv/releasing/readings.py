@@ -16,7 +16,7 @@ from distpriv.engines.expressions import RowExpression
 from distpriv.engines.total import TotalTable
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.framework.queries import FunctionOfRows, Query, RowMean
+from distpriv.framework.queries import Number, Query
 from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
@@ -24,9 +24,8 @@ from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
     "ColumnReading",
-    "FunctionReading",
+    "Held",
     "Readings",
-    "RowReading",
     "reading_assumption",
     "reading_words",
     "readings",
@@ -35,21 +34,18 @@ __all__ = [
 
 
 @frozen(kw_only=True)
-class RowReading:
-    """How the value that a row has for a statistic is read."""
+class Held:
+    """Between what a number is held: the value of a row, or what a function returns."""
 
-    expression: RowExpression
     low: float
     high: float
     otherwise: float
-    """What a row counts as that has no finite value; a value of some reference row, so that it is on their lattice."""
+    """What counts where there is no finite number; of rows a value of the reference, so that it is on their lattice."""
 
     def read(self, values: Floats) -> Floats:
         """Return finite numbers between the least and the greatest, whatever is given.
 
-        >>> from distpriv.engines.expressions import parse_expression
-        >>> age = parse_expression("age", ["age"], where="")
-        >>> RowReading(expression=age, low=17, high=90, otherwise=37).read(np.array([np.nan, 1e9, 40.0, -np.inf]))
+        >>> Held(low=17, high=90, otherwise=37).read(np.array([np.nan, 1e9, 40.0, -np.inf]))
         array([37., 90., 40., 37.])
         """
         return np.clip(np.where(np.isfinite(values), values, self.otherwise), self.low, self.high)
@@ -101,31 +97,17 @@ class ColumnReading:
 
 
 @frozen(kw_only=True)
-class FunctionReading:
-    """How a number that a function returns is read.
-
-    It is held to the range of the values that it had in the model, and as much again on either side: rows that the
-    reference does not have could make a function return anything, and noise hides only what the model has shown.
-    """
-
-    low: float
-    high: float
-    otherwise: float
-    """The median, for a function that fails or returns something else than finite numbers."""
-
-
-@frozen(kw_only=True)
 class Readings:
     """How every row is read, for all statistics of a model."""
 
     query: Query
     records: int
-    numbers: tuple[RowReading, ...]
-    """Of the statistics that are SQL, in order."""
+    rows: tuple[tuple[RowExpression, Held], ...]
+    """Of what SQL evaluates in every row, in order."""
     columns: Mapping[str, ColumnReading]
     """Of the columns that the query needs."""
-    functions: tuple[FunctionReading, ...]
-    """Of the numbers that functions return, in order."""
+    functions: Mapping[str, Held]
+    """Of the numbers that functions return, by their names."""
     types: pa.Schema
     """The columns that the query needs, with the types of the reference table."""
     secrets: tuple[str, ...]
@@ -146,9 +128,9 @@ def readings_of(model: QueryModel) -> Readings:
     return Readings(
         query=query,
         records=records,
-        numbers=_row_readings(query, tables),
+        rows=_held_rows(query, tables),
         columns={name: _column_reading(name, types.field(name).type, tables) for name in types.names},
-        functions=_function_readings(model, query),
+        functions=_held_functions(model, query),
         types=types,
         secrets=tuple(
             sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
@@ -167,16 +149,13 @@ def readings(model: QueryModel) -> list[dict[str, Any]]:
     [{'statistic': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}]
     """
     how = readings_of(model)
-    numbers, functions = iter(how.numbers), iter(how.functions)
-    each = [
-        next(functions) if isinstance(statistic, FunctionOfRows) else next(numbers)
-        for _, statistic in how.query.statistics
-        for _ in range(statistic.size)
-    ]
-    return [
-        {"statistic": name, "low": read.low, "high": read.high, "otherwise": read.otherwise}
-        for name, read in zip(how.query.names, each, strict=True)
-    ]
+    listed = []
+    for (key, _), (statistic, rows) in zip(how.query.statistics, how.query.by_rows(how.rows), strict=True):
+        held = {row: read for row, (_, read) in zip(statistic.row_values, rows, strict=True)}
+        for place, name in enumerate(statistic.names(key)):
+            read = how.functions.get(name) or held[statistic.row_of(place)]
+            listed.append({"statistic": name, "low": read.low, "high": read.high, "otherwise": read.otherwise})
+    return listed
 
 
 def reading_assumption(model: QueryModel) -> Assumption:
@@ -191,17 +170,13 @@ def reading_assumption(model: QueryModel) -> Assumption:
     """
     how = readings_of(model)
     words = reading_words(how.query, readings(model))
-    functions = {c for _, each in how.query.statistics if isinstance(each, FunctionOfRows) for c in each.columns}
+    functions = {column for _, statistic in how.query.statistics for column in statistic.columns}
     for name, column in how.columns.items():
         if name not in functions:
             continue
         held = "" if column.low is None else f"is held between {column.low} and {column.high}, and "
         words += f"; what functions see of {name} {held}counts as {column.otherwise} where a row has none"
-    return Assumption(
-        statement=READ,
-        status="proved",
-        evidence=words,
-    )
+    return Assumption(statement=READ, status="proved", evidence=words)
 
 
 READ = "every row of the private table is read as a value that the reference table or the query allows"
@@ -216,40 +191,34 @@ def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
     """Say what `readings` returned for the statistics of a query, and that columns are held too."""
     if len(listed) != query.dimension:
         raise InvalidModel(f"rows must be read for all {query.dimension} numbers of a query: {len(listed)} are listed.")
-    said = [HELD]
-    entries = iter(listed)
-    for _, statistic in query.statistics:
-        for _ in range(statistic.size):
-            entry = next(entries)
-            if isinstance(statistic, FunctionOfRows):
-                said.append(
-                    f"{entry['statistic']} is held between {entry['low']:.6g} and {entry['high']:.6g}, and is "
-                    f"{entry['otherwise']:.6g} where its function has no number"
-                )
-            elif isinstance(statistic, RowMean) and statistic.predicate and entry["low"] == entry["high"]:
-                so = "so" if entry["high"] else "not so"
-                said.append(f"{statistic.expression} counts as {so} in every row, as in the reference")
-            elif isinstance(statistic, RowMean) and statistic.predicate:
-                said.append(f"{statistic.expression} counts as not so where a row does not tell")
-            else:
-                said.append(
-                    f"{statistic.expression} is held between {entry['low']:.10g} and {entry['high']:.10g}, and counts "
-                    f"as {entry['otherwise']:.10g} where a row has none"
-                )
-    return "; ".join(dict.fromkeys(said))
+    said = [_words(number, entry) for number, entry in zip(query.numbers, listed, strict=True)]
+    return "; ".join(dict.fromkeys([HELD, *said]))
 
 
-def _row_readings(query: Query, tables: Sequence[ReferenceTable]) -> tuple[RowReading, ...]:
+def _words(number: Number, entry: Mapping[str, Any]) -> str:
+    low, high, otherwise = entry["low"], entry["high"], entry["otherwise"]
+    if number.statistic.columns:
+        ends = f"held between {low:.6g} and {high:.6g}"
+        return f"{entry['statistic']} is {ends}, and is {otherwise:.6g} where its function has no number"
+    row = number.statistic.row_of(number.place)
+    if not row.predicate:
+        ends = f"held between {low:.10g} and {high:.10g}"
+        return f"{row.expression} is {ends}, and counts as {otherwise:.10g} where a row has none"
+    if low == high:
+        return f"{row.expression} counts as {'so' if high else 'not so'} in every row, as in the reference"
+    return f"{row.expression} counts as not so where a row does not tell"
+
+
+def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[RowExpression, Held], ...]:
+    """Return between what every row value is held: what it is in the reference, and the median where there is none."""
     ends = [table.extremes() for table in tables]
     low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
-    statistics = [statistic for _, statistic in query.statistics if not isinstance(statistic, FunctionOfRows)]
     found = []
-    for k, statistic in enumerate(statistics):
-        predicate = isinstance(statistic, RowMean) and statistic.predicate
+    for k, (_, row) in enumerate(query.row_values):
         values = np.concatenate([table.probe.numbers[k] for table in tables])
-        least, greatest = float(low[k]), float(high[k])
-        otherwise = least if predicate else float(np.quantile(values, 0.5, method="lower"))
-        found.append(RowReading(expression=tables[0].numbers[k], low=least, high=greatest, otherwise=otherwise))
+        otherwise = low[k] if row.predicate else np.quantile(values, 0.5, method="lower")
+        held = Held(low=float(low[k]), high=float(high[k]), otherwise=float(otherwise))
+        found.append((tables[0].numbers[k], held))
     return tuple(found)
 
 
@@ -286,20 +255,21 @@ def _among(values: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array([repr(value) in texts for value in values.to_pylist()], pa.bool_())])
 
 
-def _function_readings(model: QueryModel, query: Query) -> tuple[FunctionReading, ...]:
+def _held_functions(model: QueryModel, query: Query) -> dict[str, Held]:
+    """Return between what every number of a function is held: its values in the model, and as much again beside them.
+
+    Rows that the reference does not have could make a function return anything, and noise hides only what the model has
+    shown. Where it fails or returns something else than a finite number, its median counts.
+    """
     points = [law.points for law in model.distributions.values() if law.points is not None]
-    places = np.flatnonzero(
-        [isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics for _ in range(statistic.size)]
-    )
-    values = [np.concatenate([each[:, place] for each in points]) for place in places]
-    return tuple(
-        FunctionReading(
-            low=float(each.min() - np.ptp(each)),
-            high=float(each.max() + np.ptp(each)),
-            otherwise=float(np.quantile(each, 0.5, method="lower")),
-        )
-        for each in values
-    )
+    found = {}
+    for place, number in enumerate(query.numbers):
+        if number.statistic.columns:
+            values = np.concatenate([each[:, place] for each in points])
+            low, high, reach = values.min(), values.max(), np.ptp(values)
+            otherwise = np.quantile(values, 0.5, method="lower")
+            found[number.name] = Held(low=float(low - reach), high=float(high + reach), otherwise=float(otherwise))
+    return found
 
 
 def _type_of(name: str, tables: Sequence[ReferenceTable]) -> pa.DataType:

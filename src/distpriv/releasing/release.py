@@ -315,9 +315,7 @@ def in_order_of(mechanism: AdditiveMechanism, model: QueryModel) -> QueryModel:
         return model
     if model.query is None or set(mechanism.statistics) != set(model.names):
         raise InvalidInput("the mechanism is of other statistics than the model: plan the same policy again.")
-    place = {name: number for number, name in enumerate(mechanism.statistics)}
-    in_order = sorted(model.query.statistics, key=lambda named: place[Query([named]).names[0]])
-    return remodelled(model, Query(in_order))
+    return remodelled(model, model.query.in_order_of(mechanism.statistics))
 
 
 def opened(ledger: str | Ledger) -> Ledger:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from distpriv import mechanisms
-from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
@@ -81,7 +81,7 @@ def about_questions(questions: str, number: int) -> list[Assumption]:
 
 def same_reading(written: Assumption, told: Assumption, query: Query) -> bool:
     """Tell whether a certificate says of the reading of rows what the bundle does; of functions it says more."""
-    if any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics):
+    if query.has_functions:
         return evolve(written, evidence="") == evolve(told, evidence="")
     return written == told
 

@@ -17,7 +17,6 @@ from distpriv.report.board import BoardFacts, ShownStatistic
 from distpriv.report.protection import Protection
 from distpriv.workflow.display import display_text
 from distpriv.workflow.planning import PlannedPolicy
-from distpriv.workflow.statistics import statistic_text
 
 __all__ = ["board_facts"]
 
@@ -53,12 +52,12 @@ def board_facts(
 
 
 def _statistics(planned: PlannedPolicy, release: Release, document: Mapping[str, Any]) -> list[ShownStatistic]:
-    asked = dict(planned.policy.query().statistics)
+    asked = {number.name: number.statistic for number in planned.policy.query().numbers}
     widths = dict(zip(release.mechanism.statistics, release.mechanism.noise.half_widths.tolist(), strict=True))
     return [
         ShownStatistic(
             name=name,
-            what=statistic_text(asked[name]),
+            what=asked[name].text,
             shown=display_text(document["display"][name], widths[name]),
             low=display_text(float(low), widths[name]),
             high=display_text(float(high), widths[name]),

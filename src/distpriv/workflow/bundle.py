@@ -26,7 +26,7 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
-from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.framework.queries import Query
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
@@ -36,7 +36,6 @@ from distpriv.workflow.folders import partial_folder, write_file, write_whole
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.spreadsheets import as_text, has_separators
-from distpriv.workflow.statistics import statistic_text
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 
 __all__ = [
@@ -169,9 +168,9 @@ def evidence(
 
 def _asked(query: Query) -> dict[str, str] | None:
     """Return what a release asked, or nothing where it is Python code."""
-    if any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics):
+    if query.has_functions:
         return None
-    return {name: statistic_text(statistic) for name, statistic in query.statistics}
+    return {name: statistic.text for name, statistic in query.statistics}
 
 
 def release_json(

@@ -5,7 +5,7 @@ Rounding and clipping look at the released number alone, so that they take nothi
 
 from collections.abc import Mapping
 
-from distpriv.framework.queries import Query, RowMean
+from distpriv.framework.queries import Query
 
 __all__ = ["display_text", "display_values"]
 
@@ -18,8 +18,8 @@ def display_values(values: Mapping[str, float], query: Query, records: int) -> d
     >>> display_values({"women": -3.2, "share": 1.1, "age": 40.25}, query, 100)
     {'women': 0, 'share': 1.0, 'age': 40.25}
     """
-    kinds = dict(zip(query.names, (s for _, s in query.statistics for _ in range(s.size)), strict=True))
-    return {name: _displayed(value, kinds[name], records) for name, value in values.items()}
+    kinds = {number.name: number.statistic for number in query.numbers}
+    return {name: kinds[name].displayed(value, records) for name, value in values.items()}
 
 
 def display_text(value: float, half_width: float) -> str:
@@ -32,9 +32,3 @@ def display_text(value: float, half_width: float) -> str:
         return f"{value:,}"
     decimals = next((k for k in range(13) if half_width >= 10.0 ** (1 - k)), 12) if half_width > 0 else 6
     return f"{value:,.{decimals}f}"
-
-
-def _displayed(value: float, statistic: object, records: int) -> float:
-    if not (isinstance(statistic, RowMean) and statistic.predicate):
-        return value
-    return round(min(max(value, 0.0), records)) if statistic.summed else min(max(value, 0.0), 1.0)

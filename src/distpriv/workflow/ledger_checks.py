@@ -9,7 +9,6 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.queries import query_from_dict
 from distpriv.releasing.release import Release
 from distpriv.workflow.bundled_policy import policy_in_release
-from distpriv.workflow.statistics import statistic_text
 
 __all__ = ["LedgerBook", "ledger_problem"]
 
@@ -102,7 +101,7 @@ def _others(document: Mapping[str, Any], history: LedgerHistory) -> Iterator[str
 
 
 def _texts(content: Mapping[str, Any]) -> list[str]:
-    return [statistic_text(statistic) for _, statistic in query_from_dict(content["query"]).statistics]
+    return [statistic.text for _, statistic in query_from_dict(content["query"]).statistics]
 
 
 def _laws(

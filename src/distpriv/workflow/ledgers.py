@@ -12,7 +12,6 @@ from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
 from distpriv.releasing.ledger_places import shown_url
 from distpriv.releasing.queries import query_from_dict
 from distpriv.workflow.policy import Policy, read_policy
-from distpriv.workflow.statistics import statistic_text
 
 __all__ = [
     "LedgerListing",
@@ -196,7 +195,7 @@ def _listable(entry: Entry) -> Iterator[None]:
 def _statistics(content: Mapping[str, Any]) -> dict[str, str]:
     """Return what was asked for, by name; a Python function only says that it is one."""
     try:
-        return {name: statistic_text(statistic) for name, statistic in query_from_dict(content["query"]).statistics}
+        return {name: statistic.text for name, statistic in query_from_dict(content["query"]).statistics}
     except InvalidQuery:
         return {str(s["name"]): str(s.get("expression", s.get("function"))) for s in content["query"]}
 

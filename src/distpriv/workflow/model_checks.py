@@ -12,7 +12,7 @@ import numpy as np
 
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.framework.arrays import Floats
-from distpriv.framework.queries import Quantile, Query, RowMean, Statistic, Variance
+from distpriv.framework.queries import Number, Query
 from distpriv.framework.secrets import Pair, ShareScenario, protect
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
@@ -65,40 +65,39 @@ def _against_policy(policy: Policy, model: QueryModel) -> Iterator[str]:
         yield "the moments are of another number of draws than the policy's"
 
 
-def moments_problem(model: QueryModel, statistics: Sequence[Statistic | None]) -> str | None:
-    """Return why moments cannot be those of statistics, if they cannot; of some it may not be known what they are."""
-    return next(_of_statistics(model, statistics), None)
+def moments_problem(model: QueryModel, query: Query) -> str | None:
+    """Return why moments cannot be those of a query, if they cannot."""
+    return next(_of_statistics(model, query), None)
 
 
-def _of_statistics(model: QueryModel, statistics: Sequence[Statistic | None]) -> Iterator[str]:
+def _of_statistics(model: QueryModel, query: Query) -> Iterator[str]:
     records = model.provenance.records or 1
-    for number, (name, statistic) in enumerate(zip(model.names, statistics, strict=True)):
-        if isinstance(statistic, RowMean | Variance | Quantile):
-            yield from _steps(model, number, name, statistic, records)
-        if isinstance(statistic, RowMean):
-            yield from _moves(model, number, name, statistic, records)
+    for place, number in enumerate(query.numbers):
+        if not number.statistic.columns:
+            yield from _steps(model, place, number, records)
+        if number.statistic.is_mean:
+            yield from _moves(model, place, number, records)
     exact = model.provenance.method == "exact moments"
     if any((law.lattice is not None) != exact for law in model.distributions.values()):
         yield "a scenario's lattice is missing, or there where moments are sampled"
     if exact:
         yield from _lattices(model)
         yield from _off_line(model)
-    sql = all(isinstance(statistic, RowMean | Variance | Quantile) for statistic in statistics)
-    if sql and not np.isfinite(model.record_sensitivities).all():
+    if not query.has_functions and not np.isfinite(model.record_sensitivities).all():
         yield "nothing is said of how much one record can move a statistic"
 
 
-def _steps(
-    model: QueryModel, number: int, name: str, statistic: RowMean | Variance | Quantile, records: int
-) -> Iterator[str]:
+def _steps(model: QueryModel, place: int, number: Number, records: int) -> Iterator[str]:
     """Say where a step is smaller than the definition has it, or is not what the lattices are made of."""
-    counted = isinstance(statistic, RowMean) and statistic.predicate
-    least = statistic.step(records, 1.0 if counted else statistic.resolution or 0.0)
-    step = float(model.steps[number])
+    statistic, name = number.statistic, number.name
+    counted = statistic.is_mean and statistic.row_of(number.place).predicate
+    resolutions = [1.0 if row.predicate else row.resolution or 0.0 for row in statistic.row_values]
+    least = statistic.steps(records, resolutions)[number.place]
+    step = float(model.steps[place])
     if step < least * (1 - SAME) or (counted and step > least * (1 + SAME)):
         yield f"{name!r} comes in steps of {least:g} by its definition, and {step:g} is written"
         return
-    rows = [law.lattice[number] for law in model.distributions.values() if law.lattice is not None]
+    rows = [law.lattice[place] for law in model.distributions.values() if law.lattice is not None]
     fits = [_in_steps(row, step) for row in rows] if step > 0 else []
     # A step that is declared may be coarser than that of the rows, which all scenarios of one predicate share.
     alike = [fit or (not counted and _several(row, rows)) for row, fit in zip(rows, fits, strict=False)]
@@ -136,17 +135,18 @@ def _in_steps(row: Floats, step: float) -> bool:
     return bool((whole & (np.abs(times) < 2.0**53)).all())
 
 
-def _moves(model: QueryModel, number: int, name: str, statistic: RowMean, records: int) -> Iterator[str]:
-    """Say where a statistic moves or varies more than its records can make it."""
-    reach = float(model.record_sensitivities[number])
-    if statistic.predicate and reach not in (0.0, statistic.record_sensitivity(records, 0.0, 1.0)):
+def _moves(model: QueryModel, place: int, number: Number, records: int) -> Iterator[str]:
+    """Say where a mean moves or varies more than its records can make it."""
+    statistic, name, row = number.statistic, number.name, number.statistic.row_of(number.place)
+    reach = float(model.record_sensitivities[place])
+    bounds = [each.bounds or (0.0, 1.0) for each in statistic.row_values]
+    declared = statistic.record_sensitivities(records, bounds)[number.place]
+    if row.predicate and reach not in (0.0, declared):
         yield f"one record moves {name!r} by the step of a count, and {reach:g} is written"
-    if statistic.bounds is not None:
-        declared = statistic.record_sensitivity(records, *statistic.bounds)
-        if not math.isclose(reach, declared, rel_tol=SAME):
-            yield f"the bounds of {name!r} let one record move it by {declared:g}, and {reach:g} is written"
-    means = {scenario: float(law.mean[number]) for scenario, law in model.distributions.items()}
-    spread = {scenario: float(law.covariance[number, number]) for scenario, law in model.distributions.items()}
+    if row.bounds is not None and not math.isclose(reach, declared, rel_tol=SAME):
+        yield f"the bounds of {name!r} let one record move it by {declared:g}, and {reach:g} is written"
+    means = {scenario: float(law.mean[place]) for scenario, law in model.distributions.items()}
+    spread = {scenario: float(law.covariance[place, place]) for scenario, law in model.distributions.items()}
     if any(variance > records * reach**2 / 4 * (1 + 0.1 * _sampled(model) + NEAR) for variance in spread.values()):
         yield f"{name!r} varies more than {records} records that move it by {reach:g} can make it"
     for first, second in model.protected_pairs:

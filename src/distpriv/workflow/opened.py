@@ -85,8 +85,7 @@ class Opened:
     @cached_property
     def query(self) -> Query:
         """The policy's statistics, in the order of the moments."""
-        asked = dict(self.policy.query().statistics)
-        return Query([(name, asked[name]) for name in self.model.names])
+        return self.policy.query().in_order_of(self.model.names)
 
     def drawn(self, key: str) -> Drawn | None:
         """The draws that the certificate of the release, or the joint one, rests on; none where it rests on moments."""

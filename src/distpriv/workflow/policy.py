@@ -33,7 +33,6 @@ from distpriv.workflow.policy_values import (
     trust,
     weights,
 )
-from distpriv.workflow.statistics import statistic_text
 from distpriv.workflow.targets import target, total
 from distpriv.workflow.toml_places import KeyPath
 
@@ -190,7 +189,7 @@ class Policy:
             {
                 **({} if question.name is None else {"name": question.name}),
                 "records": self.records,
-                "statistics": {name: statistic_text(statistic) for name, statistic in question.query.statistics},
+                "statistics": {name: statistic.text for name, statistic in question.query.statistics},
             }
             for question in self.questions
         ]

@@ -9,7 +9,8 @@ from attrs import asdict, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
-from distpriv.framework.queries import Query, Statistic, Variance
+from distpriv.framework.notation import parse_statistic
+from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import Method
@@ -20,7 +21,6 @@ from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable, ReleaseTable
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.sources import ledger_url, same_source, source
-from distpriv.workflow.statistics import parse_statistic
 from distpriv.workflow.strict_json import is_no_character
 from distpriv.workflow.toml_places import KeyPath
 from distpriv.workflow.withheld import WITHHELD
@@ -144,8 +144,9 @@ def _statistic(file: PolicyText, path: KeyPath, name: str, text: str, count: int
         )
     with file.at(path):
         statistic = parse_statistic(text)
-    if isinstance(statistic, Variance) and count < 2:
-        raise file.refusal(path, f"a variance needs at least 2 records, got {count}: release a mean instead.")
+    if count < (least := statistic.least_records):
+        what = f"a {statistic.form.word} needs at least {least} records"
+        raise file.refusal(path, f"{what}, got {count}: release a mean instead.")
     return statistic
 
 

@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from distpriv.errors import DistprivError
-from distpriv.framework.queries import Query, RowMean, Statistic
+from distpriv.framework.notation import parse_statistic
+from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import ShareScenario
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -39,7 +40,6 @@ from distpriv.workflow.model_checks import (
 )
 from distpriv.workflow.opened import Opened
 from distpriv.workflow.release_schema import RELEASE, SHARED
-from distpriv.workflow.statistics import parse_statistic, statistic_text
 from distpriv.workflow.strict_json import conforming
 from distpriv.workflow.verdicts import (
     ALONE,
@@ -167,7 +167,7 @@ def _model(opened: Opened) -> Found:
 
 
 def _texts(opened: Opened) -> dict[str, str]:
-    return {name: statistic_text(statistic) for name, statistic in opened.query.statistics}
+    return {name: statistic.text for name, statistic in opened.query.statistics}
 
 
 def _reading_problem(opened: Opened) -> str | None:
@@ -175,18 +175,20 @@ def _reading_problem(opened: Opened) -> str | None:
     reading = opened.document["evidence"]["reading"]
     if [row["statistic"] for row in reading] != list(opened.model.names):
         return "the reading of rows is that of other statistics"
-    for row, reach, (name, statistic) in zip(
-        reading, opened.model.record_sensitivities.tolist(), opened.query.statistics, strict=True
-    ):
-        low, high, moved = row["low"], row["high"], getattr(statistic, "record_sensitivity", None)
-        if isinstance(statistic, RowMean) and statistic.predicate and (low, high, row["otherwise"]) not in TRUTHS:
+    numbers, reaches = opened.query.numbers, opened.model.record_sensitivities.tolist()
+    values = [number.statistic.row_of(number.place) for number in numbers]
+    ends = {value: value.bounds or (row["low"], row["high"]) for row, value in zip(reading, values, strict=True)}
+    for row, value, reach, number in zip(reading, values, reaches, numbers, strict=True):
+        low, high, name = row["low"], row["high"], number.name
+        if value.predicate and (low, high, row["otherwise"]) not in TRUTHS:
             return f"rows of {name!r} are read as something else than true and false"
-        if low is None or high is None or moved is None:
+        if low is None or high is None:
             continue
         if not low <= row["otherwise"] <= high:
             return f"a row of {name!r} without a value counts as one that no row can have"
-        least, greatest = getattr(statistic, "bounds", None) or (low, high)
-        moves = moved(opened.policy.records, least, greatest)
+        least, greatest = value.bounds or (low, high)
+        bounds = [(least, greatest) if each == value else ends[each] for each in number.statistic.row_values]
+        moves = number.statistic.record_sensitivities(opened.policy.records, bounds)[number.place]
         if not least <= low <= high <= greatest or not math.isclose(moves, reach, rel_tol=NEAR):
             return f"rows of {name!r} are read between other ends than the moments have"
     return None
@@ -205,7 +207,7 @@ def _reference_problem(opened: Opened) -> str | None:
 
 
 def _moments(opened: Opened) -> Found:
-    problem = moments_problem(opened.model, [statistic for _, statistic in opened.query.statistics])
+    problem = moments_problem(opened.model, opened.query)
     problem = problem or lower_bound_problem(opened.model, opened.noise, opened.own, opened.query)
     drawn = opened.drawn("release")
     if problem is None and drawn is not None:
@@ -226,20 +228,18 @@ def _joint_moments_problem(opened: Opened, whole: QueryModel, written: Certifica
         if texts is None:  # a function, of which nothing can be said
             return None if whole.provenance.method == "sampling" else "it is not said what an earlier release asked"
         statistics = [(f"{number}. {name}", parse_statistic(text)) for name, text in texts.items()]
-        if [statistic_text(statistic) for _, statistic in statistics] != list(texts.values()):
+        if [statistic.text for _, statistic in statistics] != list(texts.values()):
             return "an earlier question is not as a release writes what it means"
-        if len(statistics) != noise.dimension:
+        if Query(statistics).dimension != noise.dimension:
             return "it is not said of every number what was asked"
         asked += statistics
-    if whole.names != tuple(name for name, _ in asked):
-        return "the joint moments are of other statistics than were asked"
     query = Query(asked)
+    if whole.names != query.names:
+        return "the joint moments are of other statistics than were asked"
     if (whole.provenance.method == "exact moments") != query.has_exact_moments:
         return f"what was asked does not have moments by {whole.provenance.method!r}"
     noise = stacked(opened.noises)
-    return moments_problem(whole, [statistic for _, statistic in asked]) or lower_bound_problem(
-        whole, noise, written, query
-    )
+    return moments_problem(whole, query) or lower_bound_problem(whole, noise, written, query)
 
 
 def _attacker(opened: Opened) -> Found:
@@ -299,8 +299,7 @@ def _asks_all(opened: Opened) -> bool:
     joint = opened.document["evidence"]["joint"]
     told = [sorted((asked or {}).values()) for asked in (joint or {}).get("asked", [])]
     declared = [
-        sorted(statistic_text(statistic) for _, statistic in question.query.statistics)
-        for question in opened.policy.questions
+        sorted(statistic.text for _, statistic in question.query.statistics) for question in opened.policy.questions
     ]
     return sorted(told) == sorted(declared)
 

@@ -7,7 +7,6 @@ from attrs import frozen
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import whole
-from distpriv.framework.queries import FunctionOfRows
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.modelling.differences import moved_by_swapped_rows
@@ -55,8 +54,7 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
         if many < least:
             raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
         return many, False
-    functions = any(isinstance(statistic, FunctionOfRows) for _, statistic in model.query.statistics)
-    datasets = MOST_CALLS if functions else MOST_ROWS // (model.provenance.records or 1)
+    datasets = MOST_CALLS if model.query.has_functions else MOST_ROWS // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)
     return min(many, affordable), affordable < many
 

@@ -1,54 +1,23 @@
 """Statistics as text: ``mean(age, resolution = 1)`` in a policy is ``mean("age", resolution=1)`` in Python.
 
 The first argument is SQL up to the first comma outside quotes and parentheses. What is in it is not judged here: the
-expression is held against the allow-list and the table's columns when it meets a table.
+expression is held against the allow-list and the table's columns when it meets a table. A ledger holds the same word
+and the same arguments by their names.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from attrs import frozen
-
-from distpriv.errors import InvalidQuery
+from distpriv.errors import InvalidInput, InvalidQuery
 from distpriv.framework.domains import did_you_mean
-from distpriv.framework.queries import (
-    FunctionOfRows,
-    Quantile,
-    RowMean,
-    Statistic,
-    Variance,
-    count,
-    mean,
-    proportion,
-    quantile,
-    total,
-    variance,
-)
+from distpriv.framework.statistics import FORMS, Form, Statistic
 
-__all__ = ["parse_statistic", "statistic_text"]
+__all__ = ["parse_statistic", "statistic_from_dict"]
 
 Literal = float | tuple[float, ...]
 
-
-@frozen
-class _Form:
-    """How one kind of statistic is written."""
-
-    make: Callable[..., Statistic]
-    options: tuple[str, ...]
-    example: str
-
-
-_FORMS: Mapping[str, _Form] = {
-    "mean": _Form(mean, ("resolution", "bounds"), "mean(age)"),
-    "total": _Form(total, ("resolution", "bounds"), "total(hours_per_week)"),
-    "count": _Form(count, (), "count(sex = 'Female')"),
-    "proportion": _Form(proportion, (), "proportion(sex = 'Female')"),
-    "variance": _Form(variance, ("resolution",), "variance(age)"),
-    "quantile": _Form(quantile, ("level", "resolution"), "quantile(age, 0.5)"),
-}
 _OTHER_WORDS = {
     "average": "mean", "avg": "mean", "sum": "total", "median": "quantile(…, 0.5)", "percentile": "quantile",
     "var": "variance", "var_samp": "variance", "stddev": "variance", "share": "proportion", "fraction": "proportion",
@@ -77,52 +46,50 @@ def parse_statistic(text: str) -> Statistic:
     name = called.group(1)
     form = _form(name, text)
     try:
-        expression, *rest = _arguments(text, called.end())
+        arguments = _arguments(text, called.end())
     except RecursionError:
         _refuse(text, "is nested too deeply", "write it with fewer brackets")
-    if not expression.strip():
+    texts, rest = arguments[: len(form.texts)], arguments[len(form.texts) :]
+    if len(texts) < len(form.texts) or not all(part.strip() for part in texts):
         _refuse(text, "has nothing to compute", f"write it as in {form.example}")
-    stated = _OPTION.fullmatch(expression)
-    if form.options and stated and stated.group(1) in form.options and _is_literal(stated.group(2)):
+    stated = _OPTION.fullmatch(texts[0])
+    if stated and stated.group(1) in form.options and _is_literal(stated.group(2)):
         _refuse(text, "begins with an option", f"the expression comes first, as in {form.example}")
-    options = dict(_options(name, form, rest, text))
-    if name == "quantile" and "level" not in options:
-        _refuse(text, "does not say which quantile", "the median is quantile(…, 0.5)")
-    return form.make(expression.strip(), **options)
+    options = dict(_options(form, rest, text))
+    for key, (lack, cure) in form.needed.items():
+        if key not in options:
+            _refuse(text, lack, cure)
+    return form.make(*map(str.strip, texts), **options)
 
 
-def statistic_text(statistic: Statistic) -> str:
-    """Return the text of a statistic, the same for the same statistic.
+def statistic_from_dict(value: Mapping[str, Any]) -> Statistic:
+    """Return the statistic that a ledger holds.
 
-    >>> statistic_text(parse_statistic("mean( age,bounds=[17, 90.0] )"))
+    Raises:
+        InvalidQuery: it is a Python function, which no ledger holds.
+
+    >>> statistic_from_dict({"kind": "mean", "expression": "age", "bounds": [17, 90]}).text
     'mean(age, bounds = (17, 90))'
     """
-    if isinstance(statistic, FunctionOfRows):
-        raise InvalidQuery("a Python function has no text: name it in code, not in a policy.")
-    name, parts = _name(statistic), [statistic.expression]
-    if isinstance(statistic, Quantile):
-        parts.append(_number_text(statistic.level))
-    if "resolution" in _FORMS[name].options and statistic.resolution is not None:
-        parts.append(f"resolution = {_number_text(statistic.resolution)}")
-    if isinstance(statistic, RowMean) and not statistic.predicate and statistic.bounds is not None:
-        parts.append(f"bounds = ({', '.join(map(_number_text, statistic.bounds))})")
-    return f"{name}({', '.join(parts)})"
+    kind = value.get("kind")
+    if kind == "function":
+        raise InvalidQuery(
+            f"statistic {value.get('name')!r} is a Python function, which cannot be written down: releases of "
+            "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
+        )
+    if kind not in FORMS:
+        *words, last = FORMS
+        raise InvalidInput(f"there is no kind of statistic called {kind!r}: it is {', '.join(words)} or {last}.")
+    return FORMS[kind].from_dict(value)
 
 
-def _name(statistic: RowMean | Variance | Quantile) -> str:
-    if isinstance(statistic, RowMean):
-        words = ("count", "total") if statistic.summed else ("proportion", "mean")
-        return words[0] if statistic.predicate else words[1]
-    return "variance" if isinstance(statistic, Variance) else "quantile"
-
-
-def _form(name: str, text: str) -> _Form:
-    if name in _FORMS:
-        return _FORMS[name]
+def _form(name: str, text: str) -> Form:
+    if name in FORMS:
+        return FORMS[name]
     if name == "function":
         _refuse(text, "is Python code", "a policy holds none, so release it by distpriv.function in a program")
     near = _OTHER_WORDS.get(name.lower())
-    cure = f"did you mean {near!r}?" if near else did_you_mean(name, _FORMS)
+    cure = f"did you mean {near!r}?" if near else did_you_mean(name, FORMS)
     raise InvalidQuery(f"there is no statistic {name!r} in {text!r}: {cure}")
 
 
@@ -160,20 +127,22 @@ def _tokens(text: str, start: int) -> Iterator[tuple[int, str]]:
         yield at, token
 
 
-def _options(name: str, form: _Form, rest: list[str], text: str) -> Iterator[tuple[str, Literal]]:
+def _options(form: Form, rest: list[str], text: str) -> Iterator[tuple[str, Literal]]:
     seen: set[str] = set()
+    by_place = dict(enumerate(form.needed))
     for place, part in enumerate(rest):
         stated = _OPTION.fullmatch(part)
-        if name == "quantile" and place == 0 and stated is None:
-            key, value = "level", part.strip()
+        if place in by_place and stated is None:
+            key, value = by_place[place], part.strip()
         elif not form.options:
-            _refuse(text, f"has {part.strip()!r} behind a comma", f"{name} takes one condition: join several by AND")
+            cure = f"{form.word} takes one condition: join several by AND"
+            _refuse(text, f"has {part.strip()!r} behind a comma", cure)
         elif stated is None:
             _refuse(text, f"has {part.strip()!r} behind a comma", f"options are given as {form.options[-1]} = …")
         else:
             key, value = stated.groups()
         if key not in form.options:
-            raise InvalidQuery(f"{name} has no option {key!r} in {text!r}: {did_you_mean(key, form.options)}")
+            raise InvalidQuery(f"{form.word} has no option {key!r} in {text!r}: {did_you_mean(key, form.options)}")
         if key in seen:
             _refuse(text, f"says {key} twice", "say it once")
         seen.add(key)
@@ -198,10 +167,6 @@ def _literal(key: str, value: str, text: str) -> Literal:
 
 def _number(text: str) -> float:
     return int(text) if re.fullmatch(r"[-+]?\d{1,15}", text) else float(text)
-
-
-def _number_text(number: float) -> str:
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
 def _refuse(text: str, what: str, cure: str) -> NoReturn:

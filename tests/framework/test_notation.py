@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.errors import InvalidQuery
+from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Quantile, RowMean, Statistic, Variance
-from distpriv.workflow.statistics import parse_statistic, statistic_text
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 quoted = words.map(lambda word: "'" + word.replace("'", "''") + "'")
@@ -35,7 +35,7 @@ statistics: st.SearchStrategy[Statistic] = st.one_of(
 
 @given(statistics)
 def test_a_statistic_is_read_as_it_was_written(statistic: Statistic) -> None:
-    assert parse_statistic(statistic_text(statistic)) == statistic
+    assert parse_statistic(statistic.text) == statistic
 
 
 @given(expressions, blanks, st.sampled_from(["(1, 2.5)", "[1,2.5]", "( 1 ,2.5 )"]))
@@ -46,8 +46,8 @@ def test_blanks_and_brackets_make_no_difference(expression: str, blank: str, end
 
 @given(expressions)
 def test_the_text_of_a_statistic_does_not_change_when_it_is_read_again(expression: str) -> None:
-    text = statistic_text(dp.quantile(expression, 0.5, resolution=1))
-    assert statistic_text(parse_statistic(text)) == text
+    text = dp.quantile(expression, 0.5, resolution=1).text
+    assert parse_statistic(text).text == text
 
 
 @given(st.text(st.sampled_from("mean(age,'\")=[]1.-/*$ \n"), max_size=25))
@@ -57,7 +57,7 @@ def test_any_text_is_a_statistic_or_refused(text: str) -> None:
             statistic = parse_statistic(name + text)
         except InvalidQuery:
             continue
-        assert parse_statistic(statistic_text(statistic)) == statistic
+        assert parse_statistic(statistic.text) == statistic
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_a_text_is_the_statistic_it_says(text: str, statistic: Statistic) -> Non
 
 def test_a_python_function_has_no_text() -> None:
     with pytest.raises(InvalidQuery, match="has no text"):
-        statistic_text(dp.function(len, columns=["age"]))
+        _ = dp.function(len, columns=["age"]).text
