@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidQuery
+from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Statistic
 from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict
 
@@ -57,3 +58,32 @@ def test_what_is_no_statistic_is_refused() -> None:
         query_from_dict([{"name": "a", "kind": "mode", "expression": "age"}])
     with pytest.raises(InvalidQuery):
         definitions(dp.Query(a=dp.mean("age +")))
+
+
+def test_what_earlier_versions_wrote_is_written_and_known_by_the_same_key() -> None:
+    query = dp.Query(
+        a=dp.mean("age", resolution=2, bounds=(0, 99)),
+        b=dp.total("hours + 1"),
+        c=dp.count("sex='F'"),
+        d=dp.proportion("Sex = 'F'"),
+        e=dp.variance("age"),
+        f=dp.quantile("age", 0.25, resolution=1),
+        g=dp.function(max, columns=["age"], version="1", size=2),
+    )
+    assert query_to_dict(query) == [
+        {"name": "a", "kind": "mean", "expression": "age", "resolution": 2.0, "bounds": [0.0, 99.0]},
+        {"name": "b", "kind": "total", "expression": "hours + 1", "resolution": None, "bounds": None},
+        {"name": "c", "kind": "count", "expression": "sex='F'", "resolution": 1.0, "bounds": [0.0, 1.0]},
+        {"name": "d", "kind": "proportion", "expression": "Sex = 'F'", "resolution": 1.0, "bounds": [0.0, 1.0]},
+        {"name": "e", "kind": "variance", "expression": "age", "resolution": None},
+        {"name": "f", "kind": "quantile", "expression": "age", "level": 0.25, "resolution": 1.0},
+        {"name": "g", "kind": "function", "function": "max", "version": "1", "columns": ["age"], "size": 2},
+    ]
+    assert query_key(query, 100) == "7a6ff6bca312313296c264786b9a10e980bb5d1c1dbc8a60f814a1a5c26a5565"
+
+
+@given(statistics)
+def test_a_ledger_and_a_policy_write_the_same_word_and_read_the_same_statistic(statistic: Statistic) -> None:
+    written = query_to_dict(dp.Query(a=statistic))
+    assert statistic.text.startswith(f"{written[0]['kind']}(")
+    assert parse_statistic(statistic.text) == query_from_dict(written).statistics[0][1] == statistic
