@@ -138,16 +138,16 @@ class Query:
         """Return what every number is of the mean of its row value, in a query that has exact moments."""
         return np.array([factor for _, s in self.statistics for factor in s.factors(records) or ()], dtype=np.float64)
 
-    def by_rows(self, values: Iterable[T]) -> list[tuple[Statistic, list[T]]]:
-        """Return every statistic with its own of what there is for each row value.
+    def by_rows(self, values: Iterable[T]) -> list[tuple[str, Statistic, list[T]]]:
+        """Return every statistic, behind its name, with its own of what there is for each row value.
 
         >>> import distpriv as dp
         >>> query = dp.Query(ends=dp.function(max, columns=["age"]), age=dp.mean("age"), hours=dp.total("hours"))
-        >>> [(statistic.size, own) for statistic, own in query.by_rows(["v0", "v1"])]
-        [(1, []), (1, ['v0']), (1, ['v1'])]
+        >>> [(name, own) for name, _, own in query.by_rows(["v0", "v1"])]
+        [('ends', []), ('age', ['v0']), ('hours', ['v1'])]
         """
         each = iter(values)
-        return [(statistic, [next(each) for _ in statistic.row_values]) for _, statistic in self.statistics]
+        return [(name, statistic, [next(each) for _ in statistic.row_values]) for name, statistic in self.statistics]
 
     def in_order_of(self, names: Sequence[str]) -> "Query":
         """Return the same statistics in the order in which their numbers are named."""

@@ -243,7 +243,7 @@ def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, Query
         for place, (_, row) in enumerate(query.row_values)
     ]
     steps: list[float] = []
-    for statistic, resolutions in query.by_rows(found):
+    for _, statistic, resolutions in query.by_rows(found):
         numbers = range(len(steps), len(steps) + statistic.size)
         steps += statistic.steps(records, resolutions or [_step_of_values(distributions, number) for number in numbers])
     return np.array(steps)
@@ -323,7 +323,7 @@ def _with_lattices(
     for look in looks:
         declared = [row.resolution or 0.0 for _, row in query.row_values]
         found = [unit or least for unit, least in zip(look.resolutions, declared, strict=True)]
-        units = np.concatenate([statistic.steps(records, own) for statistic, own in query.by_rows(found)])
+        units = np.concatenate([statistic.steps(records, own) for _, statistic, own in query.by_rows(found)])
         coarse = units > 0
         moves = look.table.probe.numbers.T * (query.factors(records) / records)
         strata = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in look.strata()]
@@ -347,4 +347,4 @@ def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], re
                 f" from {least:g} to {greatest:g}: widen them, or clip it with greatest and least."
             )
         ends.append(bounds)
-    return np.concatenate([statistic.record_sensitivities(records, own) for statistic, own in query.by_rows(ends)])
+    return np.concatenate([statistic.record_sensitivities(records, own) for _, statistic, own in query.by_rows(ends)])

@@ -21,11 +21,12 @@ from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, Inval
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, one_of
 from distpriv.framework.queries import Query
+from distpriv.modelling.columns_seen import ColumnSeen, columns_seen, is_number
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
 from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["ColumnSeen", "Missing", "ReferenceTable"]
+__all__ = ["Missing", "ReferenceTable"]
 
 Missing = Literal["refuse", "drop"]
 """What to do about rows of the reference with a null or NaN: refuse those in used columns, or drop those in any column.
@@ -35,18 +36,6 @@ Which rows are dropped does not depend on what is asked. The private table keeps
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
-
-
-@frozen(kw_only=True, eq=False)
-class ColumnSeen:
-    """What the usable rows of a reference table have in one column."""
-
-    values: pa.ChunkedArray
-    """The least and the greatest value where values are in order; every value elsewhere."""
-    usual: pa.ChunkedArray
-    """One value: the lower median, or the most frequent one; none where no row has any."""
-    nulls: bool
-    ordered: bool
 
 
 @frozen(kw_only=True, slots=False, eq=False)
@@ -117,28 +106,9 @@ class ReferenceTable:
         return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
 
     @cached_property
-    def columns_seen(self) -> Mapping[str, "ColumnSeen"]:
+    def columns_seen(self) -> Mapping[str, ColumnSeen]:
         """What usable rows have in the columns that statistics read."""
-        names = self.select.read_columns
-        if not names:
-            return {}
-        sample = self.engine.sample(self.select.raw(), 10_000, PROBE_SEED)
-        ordered = [name for name in names if _is_ordered(self.engine.schema.field(name).type)]
-        ends = self.engine.select(self.select.ends(ordered)) if ordered else None
-        found = {}
-        for number, name in enumerate(names):
-            if ends is None or name not in ordered:
-                found[name] = _seen_values(self.engine.select(self.select.counts(name)))
-                continue
-            k = ordered.index(name)
-            low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
-            found[name] = ColumnSeen(
-                values=pa.chunked_array([*low.chunks, *high.chunks]),
-                usual=_lower_median(sample[f"c{number}"]),
-                nulls=bool(nulls[0].as_py()),
-                ordered=True,
-            )
-        return found
+        return columns_seen(self.engine, self.select, PROBE_SEED)
 
     @cached_property
     def pool(self) -> RowPool:
@@ -268,7 +238,7 @@ class ReferenceTable:
                     f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
                     "\"sex = 'Female'\"."
                 )
-            if not predicate and not _is_number(kind):
+            if not predicate and not is_number(kind):
                 cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
                 raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
 
@@ -378,33 +348,6 @@ def _refuse_wrong_key(key: str | None, engine: Engine) -> None:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not text and not pa.types.is_integer(kind):
         raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
-
-
-def _is_ordered(kind: pa.DataType) -> bool:
-    """Tell whether a column is of numbers, dates or times, which are known by the least and the greatest."""
-    return _is_number(kind) or bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))
-
-
-def _lower_median(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    present = values.drop_null()
-    return present.take(pc.sort_indices(present)[(len(present) - 1) // 2 :][:1]) if len(present) else present
-
-
-def _seen_values(counts: pa.Table) -> ColumnSeen:
-    """Return the values of a column from how often each is there; of the most frequent the first by its text."""
-    present = counts.filter(pc.is_valid(counts["v"]))
-    times, texts = present["n"].to_pylist(), list(map(str, present["v"].to_pylist()))
-    usual = sorted(range(len(times)), key=lambda k: (-times[k], texts[k]))[:1]
-    return ColumnSeen(
-        values=present["v"],
-        usual=present["v"].take(pa.array(usual, pa.int64())),
-        nulls=present.num_rows < counts.num_rows,
-        ordered=False,
-    )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _extremes(strata: Iterable[StratumMoments]) -> tuple[Floats, Floats]:

@@ -99,7 +99,7 @@ def _unused(rng: np.random.Generator, population: int, picks: Rows, repeated: ND
 def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     """Evaluate the query on datasets given by the positions of their rows, one dataset a row."""
     released = []
-    for (name, _), (statistic, numbers) in zip(query.statistics, query.by_rows(pool.numbers), strict=True):
+    for name, statistic, numbers in query.by_rows(pool.numbers):
         if statistic.columns:
             read = [*numbers, *(pool.columns[column] for column in statistic.columns)]
             found = np.stack([_call(name, statistic, [values[dataset] for values in read]) for dataset in rows])

@@ -162,7 +162,7 @@ def _statistics(how: Readings, table: TotalTable) -> Floats:
     order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
     table = table.holding({name: column.read(table.columns[name]) for name, column in how.columns.items()})
     released: list[Floats] = []
-    for (key, _), (statistic, rows) in zip(how.query.statistics, how.query.by_rows(how.rows), strict=True):
+    for key, statistic, rows in how.query.by_rows(how.rows):
         values = [held.read(table.values(expression)) for expression, held in rows]
         if statistic.columns:
             columns = [table.columns[name].take(order).to_numpy().copy() for name in statistic.columns]

@@ -3,17 +3,14 @@
 Everything here comes from the reference table, so it is public, and known before the private table is opened.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from distpriv.engines.expressions import RowExpression
-from distpriv.engines.total import TotalTable
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
@@ -21,9 +18,9 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.simulator import RowSimulator
+from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
 
 __all__ = [
-    "ColumnReading",
     "Held",
     "Readings",
     "reading_assumption",
@@ -49,51 +46,6 @@ class Held:
         array([37., 90., 40., 37.])
         """
         return np.clip(np.where(np.isfinite(values), values, self.otherwise), self.low, self.high)
-
-
-@frozen(kw_only=True, eq=False)
-class ColumnReading:
-    """How a column is read before an expression or a function sees it: as something that the reference has in it."""
-
-    low: pa.Scalar | None
-    """The least value, of a column of numbers, dates or times."""
-    high: pa.Scalar | None
-    known: pa.ChunkedArray | None
-    """All values, of any other column."""
-    otherwise: pa.Scalar
-    """The median of what is in order, or the most frequent of other values."""
-    nulls: bool
-    """Whether the reference has nulls, so that a null stays one."""
-
-    def read(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a column of values between the least and the greatest, or among those that are known.
-
-        >>> def column(*values):
-        ...     return pa.chunked_array([pa.array(values)])
-        >>> ages = column(17, 90, 37)
-        >>> ages = ColumnReading(low=ages[0], high=ages[1], known=None, otherwise=ages[2], nulls=False)
-        >>> ages.read(column(None, 10**9, 40)).to_pylist()
-        [37, 90, 40]
-        >>> sexes = column("F", "M")
-        >>> sexes = ColumnReading(low=None, high=None, known=sexes, otherwise=sexes[0], nulls=True)
-        >>> sexes.read(column(None, "M", "unheard-of")).to_pylist()
-        [None, 'M', 'F']
-        """
-        values, none = _plain(values), pa.scalar(None, self.otherwise.type)
-        if self.known is not None:
-            found = pc.or_(_among(values, self.known), pc.is_null(values))
-            values = pc.if_else(found, values, self.otherwise)
-        else:
-            if pa.types.is_floating(values.type) and math.isfinite(self._reach()):
-                values = pc.if_else(pc.is_finite(values), values, none)
-            values = pc.if_else(pc.less(values, self.low), self.low, values)
-            values = pc.if_else(pc.greater(values, self.high), self.high, values)
-        return values if self.nulls else pc.fill_null(values, self.otherwise)
-
-    def _reach(self) -> float:
-        """Return how far a column of numbers goes; not a number where no row has one."""
-        ends = [end.as_py() for end in (self.low, self.high) if end is not None]
-        return max((math.nan if end is None else abs(end) for end in ends), default=math.nan)
 
 
 @frozen(kw_only=True)
@@ -124,12 +76,12 @@ def readings_of(model: QueryModel) -> Readings:
     if query is None or records is None or not isinstance(simulator, RowSimulator):
         raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
     tables = list({id(table): table for table in simulator.tables.values()}.values())
-    types = pa.schema([(name, _type_of(name, tables)) for name in tables[0].select.read_columns])
+    types = pa.schema([(name, type_of(name, tables)) for name in tables[0].select.read_columns])
     return Readings(
         query=query,
         records=records,
         rows=_held_rows(query, tables),
-        columns={name: _column_reading(name, types.field(name).type, tables) for name in types.names},
+        columns={name: column_reading(name, types.field(name).type, tables) for name in types.names},
         functions=_held_functions(model, query),
         types=types,
         secrets=tuple(
@@ -150,7 +102,7 @@ def readings(model: QueryModel) -> list[dict[str, Any]]:
     """
     how = readings_of(model)
     listed = []
-    for (key, _), (statistic, rows) in zip(how.query.statistics, how.query.by_rows(how.rows), strict=True):
+    for key, statistic, rows in how.query.by_rows(how.rows):
         held = {row: read for row, (_, read) in zip(statistic.row_values, rows, strict=True)}
         for place, name in enumerate(statistic.names(key)):
             read = how.functions.get(name) or held[statistic.row_of(place)]
@@ -222,39 +174,6 @@ def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[Ro
     return tuple(found)
 
 
-def _column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable]) -> ColumnReading:
-    """Return how a column is read, from what it is in all tables; in the types that private values are read as."""
-    seen = [column for table in tables for known, column in table.columns_seen.items() if known.lower() == name.lower()]
-    values = pa.chunked_array([part for column in seen for part in _as_read(column.values, kind).chunks])
-    usual = pa.chunked_array([part for column in seen for part in _as_read(column.usual, kind).chunks])
-    ordered = all(column.ordered for column in seen)
-    ends = pc.min_max(values) if ordered else None
-    return ColumnReading(
-        low=None if ends is None else ends["min"],
-        high=None if ends is None else ends["max"],
-        known=None if ordered else values,
-        otherwise=usual[0] if len(usual) else pa.scalar(None, usual.type),
-        nulls=any(column.nulls for column in seen),
-    )
-
-
-def _as_read(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return _plain(TotalTable.of({"c": values}, pa.schema({"c": kind}), len(values)).columns["c"])
-
-
-def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
-
-
-def _among(values: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Tell which values are known, also of types that Arrow does not compare."""
-    try:
-        return pc.is_in(values, known)
-    except pa.ArrowNotImplementedError:
-        texts = set(map(repr, known.to_pylist()))
-        return pa.chunked_array([pa.array([repr(value) in texts for value in values.to_pylist()], pa.bool_())])
-
-
 def _held_functions(model: QueryModel, query: Query) -> dict[str, Held]:
     """Return between what every number of a function is held: its values in the model, and as much again beside them.
 
@@ -270,13 +189,3 @@ def _held_functions(model: QueryModel, query: Query) -> dict[str, Held]:
             otherwise = np.quantile(values, 0.5, method="lower")
             found[number.name] = Held(low=float(low - reach), high=float(high + reach), otherwise=float(otherwise))
     return found
-
-
-def _type_of(name: str, tables: Sequence[ReferenceTable]) -> pa.DataType:
-    """Return the type that a column has in the reference; a number with a fraction where tables differ."""
-    kinds = [field.type for table in tables for field in table.engine.schema if field.name.lower() == name.lower()]
-    return pa.float64() if len(set(kinds)) > 1 and all(map(_is_number, kinds)) else kinds[0]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
