@@ -11,20 +11,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import did_you_mean, one_of
+from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
-from distpriv.modelling.columns_seen import ColumnSeen, columns_seen, is_number
+from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
 from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions, refuse_wrong_key
 
 __all__ = ["Missing", "ReferenceTable"]
 
@@ -73,20 +73,24 @@ class ReferenceTable:
         )
         parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
         pooling = pooling or Pooling()
-        _refuse_wrong_key(pooling.key, engine)
+        refuse_wrong_key(pooling.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
             predicates=tuple(parsed.values()),
-            columns=_columns_of_functions(query, engine),
+            columns=columns_of_functions(query, engine),
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
             table=tuple(engine.schema.names),
             key=pooling.key,
         )
         table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, pooling=pooling)
-        table._refuse_wrong_types()
+        table._refuse.wrong_types(table._types)
         return table
+
+    @property
+    def _refuse(self) -> TableRefusals:
+        return TableRefusals(engine=self.engine, query=self.query, select=self.select)
 
     @cached_property
     def _types(self) -> list[pa.DataType]:
@@ -113,18 +117,16 @@ class ReferenceTable:
     @cached_property
     def pool(self) -> RowPool:
         """Every usable row, in memory."""
-        self._refuse_no_rows()
+        self._refuse.no_rows(self.probe.size)
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
         if any(count for key, count in counts.items() if key != "n"):
-            self._refuse_missing()
+            self._refuse.missing()
         pool = self._pool(self.engine.select(self.select.ordered_rows()))
-        self._refuse_infinite_columns(pool)
-        for k, name in enumerate(self._sql_names()):
-            if not np.isfinite(pool.numbers[k]).all():
-                self._refuse_not_finite(name)
+        self._refuse.infinite_columns(pool)
+        self._refuse.infinite_numbers(pool)
         for predicate in self.predicates:
-            self._refuse_one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
-        self._refuse_too_many_digits(pool.numbers.min(axis=1), pool.numbers.max(axis=1))
+            self._refuse.one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
+        self._refuse.too_many_digits(self.kinds, pool.numbers.min(axis=1), pool.numbers.max(axis=1))
         return pool
 
     def pool_of(self, predicate: str | None) -> RowPool:
@@ -165,12 +167,12 @@ class ReferenceTable:
             table = self.engine.select(query).sort_by("h")
             strata = self._pool(table).positions
             places = [strata(predicate, side) for side in counts]
-            self._refuse_changed(counts, {side: len(p) for side, p in zip(counts, places, strict=True)}, below)
+            self._refuse.changed(counts, {side: len(p) for side, p in zip(counts, places, strict=True)}, below)
             if all(len(p) >= min(held, n) for p, n in zip(places, counts.values(), strict=True)):
                 break
-        self._refuse_ambiguous_key(table["h"])
+        self._refuse.ambiguous_key(table["h"])
         pool = self._pool(table.take(np.concatenate([place[:held] for place in places])))
-        self._refuse_infinite_columns(pool)
+        self._refuse.infinite_columns(pool)
         return evolve(pool, populations=dict(counts))
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
@@ -192,21 +194,16 @@ class ReferenceTable:
         return _extremes((next(iter(self._known.values())) if self._known else self.moments(None)).values())
 
     def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
-        self._refuse_no_rows()
+        self._refuse.no_rows(self.probe.size)
         shifts = np.array([_round_centre(values[np.isfinite(values)]) for values in self.probe.numbers])
         expression = None if predicate is None else self.predicates[predicate]
         strata = self.engine.moments(self.select, shifts.tolist(), expression)
-        self._refuse_if_incomplete(strata)
+        self._refuse.incomplete(strata)
         if predicate is not None:
-            self._refuse_one_sided(predicate, {stratum[STRATUM] for stratum in strata})
+            self._refuse.one_sided(predicate, {stratum[STRATUM] for stratum in strata})
         moments = {bool(stratum[STRATUM]): _stratum_moments(stratum, shifts) for stratum in strata}
-        self._refuse_too_many_digits(*_extremes(moments.values()))
+        self._refuse.too_many_digits(self.kinds, *_extremes(moments.values()))
         return moments
-
-    def _refuse_no_rows(self) -> None:
-        if self.probe.size == 0:
-            left = " left without missing values in any of its columns" if self.select.drop_missing else ""
-            raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
 
     def _pool(self, table: pa.Table) -> RowPool:
         names = [name for name in table.column_names if name.startswith("v")]
@@ -220,134 +217,6 @@ class ReferenceTable:
                 for k, text in enumerate(self.predicates)
             },
         )
-
-    def _sql_names(self) -> list[str]:
-        return [name for name, _ in self.query.row_values]
-
-    def _refuse_wrong_types(self) -> None:
-        """Check that numbers are numbers and predicates true or false, by asking the engine for their types."""
-        if not self.numbers and not self.predicates:
-            return
-        wants_predicate = [row.predicate for _, row in self.query.row_values] + [True] * len(self.predicates)
-        places = [f"statistic {name!r}" for name in self._sql_names()] + ["the secret"] * len(self.predicates)
-        for kind, predicate, place, expression in zip(
-            self._types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
-        ):
-            if predicate and not pa.types.is_boolean(kind):
-                raise InvalidExpression(
-                    f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
-                    "\"sex = 'Female'\"."
-                )
-            if not predicate and not is_number(kind):
-                cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
-                raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
-
-    def _refuse_if_incomplete(self, strata: list[dict[str, Any]]) -> None:
-        """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
-        if any(stratum["unusable"] or stratum[STRATUM] is None for stratum in strata):
-            self._refuse_missing()
-        for stratum in strata:
-            for k, name in enumerate(self._sql_names()):
-                moments = [stratum[f"m{k}"], stratum[f"low{k}"], stratum[f"high{k}"], stratum[f"s{k}_{k}"] or 0.0]
-                if not np.isfinite(moments).all():
-                    self._refuse_not_finite(name)
-
-    def _refuse_missing(self) -> None:
-        """Refuse null or NaN in a used column or value, by name and number."""
-        counts = self.engine.select(self.select.missing()).to_pylist()[0]
-        found = {label: counts[f"missing{k}"] for k, label in enumerate(self.select.missing_tests)}
-        columns = _counted({label: found[label] for label in self.select.column_tests}, counts["n"])
-        if columns:
-            raise MissingValues(
-                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave all rows out that have "
-                "any in any column with missing='drop', which leaves out none of the private table's."
-            )
-        values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
-        raise MissingValues(
-            f"{self.engine.description} has nulls or NaN in {values}: no row is left out for what an expression makes "
-            "of it, so provide for such rows by COALESCE or ELSE."
-        )
-
-    def _refuse_too_many_digits(self, low: Floats, high: Floats) -> None:
-        """Refuse whole numbers and decimals that a floating-point number cannot hold to the last digit."""
-        for name, kind, least, greatest in zip(self._sql_names(), self.kinds, low, high, strict=True):
-            digits = 0 if pa.types.is_integer(kind) else kind.scale if pa.types.is_decimal(kind) else None
-            largest = max(abs(least), abs(greatest))
-            if digits is not None and largest * 10.0**digits >= 2.0**53:
-                raise InvalidSource(
-                    f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
-                    "than arithmetic keeps: subtract a constant in its expression, or divide by one."
-                )
-
-    def _refuse_infinite_columns(self, pool: RowPool) -> None:
-        """Refuse infinities in what functions read, since the private table's are read as something else."""
-        for name, values in pool.columns.items():
-            if values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise InvalidSource(
-                    f"column {name!r} of {self.engine.description} has infinite values: mend those rows, so that "
-                    "functions see finite numbers only."
-                )
-
-    def _refuse_not_finite(self, name: str) -> None:
-        raise InvalidSource(
-            f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
-            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
-        )
-
-    def _refuse_changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
-        """Refuse a table that has other rows than were counted, where all of a stratum were read."""
-        for side, count in counts.items():
-            if below[side] == hash_below(1.0) and read[side] != count:
-                raise InvalidSource(
-                    f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
-                    "that does not change while it is read."
-                )
-
-    def _refuse_ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
-        in_order = hashes.combine_chunks()
-        if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
-            raise InvalidSource(
-                f"the key {self.pooling.key!r} has the same value in several rows of {self.engine.description}: name a "
-                "column that tells rows apart, or no key."
-            )
-
-    def _refuse_one_sided(self, predicate: str, seen: set[bool]) -> None:
-        if len(seen) < 2:
-            word = "every" if True in seen else "no"
-            raise InvalidSecret(
-                f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
-                "spelling, or give a reference table with both kinds of rows."
-            )
-
-
-def _counted(rows: Mapping[str, int], of: int) -> str:
-    """Say where how many rows lack a value; nothing where none does."""
-    return ", ".join(f"{label} ({count:,} of {of:,} rows)" for label, count in rows.items() if count)
-
-
-def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
-    """Return the columns that functions read, each as the table spells it."""
-    known = set(engine.schema.names)
-    wanted = [(name, column) for name, statistic in query.statistics for column in statistic.columns]
-    for name, column in wanted:
-        if column not in known:
-            raise InvalidQuery(
-                f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
-            )
-    return tuple(dict.fromkeys(column for _, column in wanted))
-
-
-def _refuse_wrong_key(key: str | None, engine: Engine) -> None:
-    """Refuse a key that is no column, or whose values engines may write in different ways."""
-    if key is None:
-        return
-    names = engine.schema.names
-    if key not in names:
-        raise InvalidSource(f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}")
-    kind = engine.schema.field(key).type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not text and not pa.types.is_integer(kind):
-        raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
 
 
 def _extremes(strata: Iterable[StratumMoments]) -> tuple[Floats, Floats]:

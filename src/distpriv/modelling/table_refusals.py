@@ -1,0 +1,166 @@
+"""What can be wrong with a reference table, refused in a sentence that says where and what to do about it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from distpriv.engines.engine import Engine
+from distpriv.engines.sql import STRATUM, RowSelect
+from distpriv.errors import InvalidExpression, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import did_you_mean
+from distpriv.framework.queries import Query
+from distpriv.modelling.columns_seen import is_number
+from distpriv.modelling.pooling import hash_below
+from distpriv.modelling.row_pool import RowPool
+
+__all__ = ["TableRefusals", "columns_of_functions", "refuse_wrong_key"]
+
+
+@frozen(kw_only=True)
+class TableRefusals:
+    """What is refused of a table that was opened for a query: every method raises if it finds what it is named by."""
+
+    engine: Engine
+    query: Query
+    select: RowSelect
+
+    def no_rows(self, rows: int) -> None:
+        """Refuse a table that has none."""
+        if rows == 0:
+            left = " left without missing values in any of its columns" if self.select.drop_missing else ""
+            raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
+
+    def wrong_types(self, kinds: Sequence[pa.DataType]) -> None:
+        """Refuse numbers that are none, and predicates that are not true or false."""
+        numbers = [(f"statistic {name!r}", row.predicate) for name, row in self.query.row_values]
+        wanted = [*numbers, *(("the secret", True) for _ in self.select.predicates)]
+        expressions = (*self.select.numbers, *self.select.predicates)
+        for kind, (place, predicate), expression in zip(kinds, wanted, expressions, strict=True):
+            if predicate and not pa.types.is_boolean(kind):
+                raise InvalidExpression(
+                    f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
+                    "\"sex = 'Female'\"."
+                )
+            if not predicate and not is_number(kind):
+                cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
+                raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
+
+    def incomplete(self, strata: list[dict[str, Any]]) -> None:
+        """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
+        if any(stratum["unusable"] or stratum[STRATUM] is None for stratum in strata):
+            self.missing()
+        for stratum in strata:
+            for k, (name, _) in enumerate(self.query.row_values):
+                moments = [stratum[f"m{k}"], stratum[f"low{k}"], stratum[f"high{k}"], stratum[f"s{k}_{k}"] or 0.0]
+                if not np.isfinite(moments).all():
+                    self._not_finite(name)
+
+    def missing(self) -> None:
+        """Refuse null or NaN in a used column or value, by name and number."""
+        counts = self.engine.select(self.select.missing()).to_pylist()[0]
+        found = {label: counts[f"missing{k}"] for k, label in enumerate(self.select.missing_tests)}
+        columns = _counted({label: found[label] for label in self.select.column_tests}, counts["n"])
+        if columns:
+            raise MissingValues(
+                f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave all rows out that have "
+                "any in any column with missing='drop', which leaves out none of the private table's."
+            )
+        values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
+        raise MissingValues(
+            f"{self.engine.description} has nulls or NaN in {values}: no row is left out for what an expression makes "
+            "of it, so provide for such rows by COALESCE or ELSE."
+        )
+
+    def too_many_digits(self, kinds: Sequence[pa.DataType], low: Floats, high: Floats) -> None:
+        """Refuse whole numbers and decimals that a floating-point number cannot hold to the last digit."""
+        for (name, _), kind, least, greatest in zip(self.query.row_values, kinds, low, high, strict=True):
+            digits = 0 if pa.types.is_integer(kind) else kind.scale if pa.types.is_decimal(kind) else None
+            largest = max(abs(least), abs(greatest))
+            if digits is not None and largest * 10.0**digits >= 2.0**53:
+                raise InvalidSource(
+                    f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
+                    "than arithmetic keeps: subtract a constant in its expression, or divide by one."
+                )
+
+    def infinite_numbers(self, pool: RowPool) -> None:
+        """Refuse infinities in what SQL has for the rows."""
+        for (name, _), values in zip(self.query.row_values, pool.numbers, strict=True):
+            if not np.isfinite(values).all():
+                self._not_finite(name)
+
+    def infinite_columns(self, pool: RowPool) -> None:
+        """Refuse infinities in what functions read, since the private table's are read as something else."""
+        for name, values in pool.columns.items():
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise InvalidSource(
+                    f"column {name!r} of {self.engine.description} has infinite values: mend those rows, so that "
+                    "functions see finite numbers only."
+                )
+
+    def _not_finite(self, name: str) -> NoReturn:
+        raise InvalidSource(
+            f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
+            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
+        )
+
+    def changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
+        """Refuse a table that has other rows than were counted, where all of a stratum were read."""
+        for side, count in counts.items():
+            if below[side] == hash_below(1.0) and read[side] != count:
+                raise InvalidSource(
+                    f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
+                    "that does not change while it is read."
+                )
+
+    def ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
+        """Refuse a key that several rows share, by the hashes of all, in order."""
+        in_order = hashes.combine_chunks()
+        if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
+            raise InvalidSource(
+                f"the key {self.select.key!r} has the same value in several rows of {self.engine.description}: name a "
+                "column that tells rows apart, or no key."
+            )
+
+    def one_sided(self, predicate: str, seen: set[bool]) -> None:
+        """Refuse a predicate that is true of every row, or of none."""
+        if len(seen) < 2:
+            word = "every" if True in seen else "no"
+            raise InvalidSecret(
+                f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
+                "spelling, or give a reference table with both kinds of rows."
+            )
+
+
+def _counted(rows: Mapping[str, int], of: int) -> str:
+    """Say where how many rows lack a value; nothing where none does."""
+    return ", ".join(f"{label} ({count:,} of {of:,} rows)" for label, count in rows.items() if count)
+
+
+def columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
+    """Return the columns that functions read, each as the table spells it."""
+    known = set(engine.schema.names)
+    wanted = [(name, column) for name, statistic in query.statistics for column in statistic.columns]
+    for name, column in wanted:
+        if column not in known:
+            raise InvalidQuery(
+                f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
+            )
+    return tuple(dict.fromkeys(column for _, column in wanted))
+
+
+def refuse_wrong_key(key: str | None, engine: Engine) -> None:
+    """Refuse a key that is no column, or whose values engines may write in different ways."""
+    if key is None:
+        return
+    names = engine.schema.names
+    if key not in names:
+        raise InvalidSource(f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}")
+    kind = engine.schema.field(key).type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if not text and not pa.types.is_integer(kind):
+        raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
