@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput, InvalidQuery
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.statistics import FORMS, Form, Statistic
 
-__all__ = ["parse_statistic", "statistic_from_dict"]
+__all__ = ["all_words", "parse_statistic", "statistic_from_dict"]
 
 Literal = float | tuple[float, ...]
 
@@ -62,6 +62,16 @@ def parse_statistic(text: str) -> Statistic:
     return form.make(*map(str.strip, texts), **options)
 
 
+def all_words() -> str:
+    """Return what kinds of statistics there are.
+
+    >>> all_words()
+    'mean, total, count, proportion, variance or quantile'
+    """
+    *words, last = FORMS
+    return f"{', '.join(words)} or {last}"
+
+
 def statistic_from_dict(value: Mapping[str, Any]) -> Statistic:
     """Return the statistic that a ledger holds.
 
@@ -78,8 +88,7 @@ def statistic_from_dict(value: Mapping[str, Any]) -> Statistic:
             "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
         )
     if kind not in FORMS:
-        *words, last = FORMS
-        raise InvalidInput(f"there is no kind of statistic called {kind!r}: it is {', '.join(words)} or {last}.")
+        raise InvalidInput(f"there is no kind of statistic called {kind!r}: it is {all_words()}.")
     return FORMS[kind].from_dict(value)
 
 

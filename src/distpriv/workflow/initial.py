@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from distpriv.framework.notation import all_words
 from distpriv.workflow.survey import Column, Survey, survey
 from distpriv.workflow.toml_writing import toml_key, toml_string
 
@@ -64,7 +65,7 @@ def _written(reference: str, dataset: str, records: int, statistics: list[Line],
          (f"id = {toml_string(dataset)}", "DECIDE: what the ledger calls the private dataset")],
         [("[release]", "or several [[release]] with a name each: all questions, fixed before the first answer"),
          (f"records = {records}", "DECIDE: the private table must have exactly so many rows")],
-        [("[release.statistics]", "DECIDE: mean, total, count, proportion, variance or quantile"), *statistics],
+        [("[release.statistics]", f"DECIDE: {all_words()}"), *statistics],
         [("[[protect]]", "DECIDE: what to hide; can be there several times"), *protect,
          ("# between = [0.3, 0.7]", "instead of values: all shares in a range …"),
          ("# within = 0.1", "… that are at most so far apart")],

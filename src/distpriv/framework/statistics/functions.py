@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, whole
-from distpriv.framework.function_keys import function_hash
 from distpriv.framework.statistics.form import Form
 from distpriv.framework.statistics.statistic import Statistic, resolution_of
 
@@ -65,11 +64,13 @@ class FunctionOfRows(Statistic):
 
     @property
     def text(self) -> str:
-        """None: there is no text of Python code."""
+        """There is none of Python code."""
         raise InvalidQuery("a Python function has no text: name it in code, not in a policy.")
 
     def to_dict(self, where: str) -> dict[str, Any]:
         """Return what a ledger knows the function by, from which it cannot be made again."""
+        from distpriv.framework.function_keys import function_hash  # loads what only ledgers need
+
         return {
             "kind": self.form.word,
             "function": _called(self.callable),
