@@ -20,7 +20,7 @@ from distpriv import datasets, distances, errors, mechanisms
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
 from distpriv.framework.secrets import ProtectedScenarios, ShareScenario, TableScenario
-from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Variance
+from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Statistic, Variance
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
@@ -50,7 +50,7 @@ PACKAGES = (dp, mechanisms, distances, datasets, errors)
 NAMES = [(package, name) for package in PACKAGES for name in package.__all__]
 
 RETURNED = (
-    *(RowMean, Variance, Quantile, FunctionOfRows),
+    *(Statistic, RowMean, Variance, Quantile, FunctionOfRows),
     *(ShareScenario, TableScenario, ProtectedScenarios),
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
     *(AdditiveMechanism, Certificate, Assumption),
@@ -72,6 +72,8 @@ MEMBERS = [
     for class_ in CLASSES
     for name, member in vars(class_).items()
     if not name.startswith("_") and isinstance(member, FunctionType | property | classmethod | staticmethod)
+    # What every statistic answers is said and shown once.
+    if not (issubclass(class_, Statistic) and class_ is not Statistic and hasattr(Statistic, name))
 ]
 
 NAMED_FIELDS = [

@@ -67,8 +67,12 @@ class Query:
 
     >>> import distpriv as dp
     >>> query = dp.Query(mean_age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    >>> query.names, query.dimension, query.has_exact_moments
-    (('mean_age', 'never_married'), 2, True)
+    >>> query.names, query.dimension, query.has_exact_moments, query.has_functions
+    (('mean_age', 'never_married'), 2, True, False)
+    >>> [(number.name, number.place) for number in query.numbers], query.factors(100)
+    ([('mean_age', 0), ('never_married', 0)], array([  1., 100.]))
+    >>> [row.expression for _, row in query.row_values], query.in_order_of(["never_married", "mean_age"]).names
+    (['age', "marital_status = 'Never-married'"], ('never_married', 'mean_age'))
     >>> dp.Query({"median age": dp.quantile("age", 0.5)}).has_exact_moments
     False
     """

@@ -4,11 +4,10 @@ A statistic says *what* is computed, in SQL text over the columns; engines and m
 of its own, and is listed here.
 """
 
-from distpriv.framework.statistics.form import Form
 from distpriv.framework.statistics.functions import FunctionOfRows, function
 from distpriv.framework.statistics.quantiles import QUANTILE, Quantile, quantile
 from distpriv.framework.statistics.row_means import MEANS, RowMean, count, mean, proportion, total
-from distpriv.framework.statistics.statistic import RowValue, Statistic
+from distpriv.framework.statistics.statistic import Form, RowValue, Statistic
 from distpriv.framework.statistics.variances import VARIANCE, Variance, variance
 
 __all__ = [

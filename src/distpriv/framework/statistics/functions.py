@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, whole
-from distpriv.framework.statistics.form import Form
-from distpriv.framework.statistics.statistic import Statistic, resolution_of
+from distpriv.framework.statistics.statistic import Form, Statistic, resolution_of
 
 __all__ = ["FunctionOfRows", "function"]
 
@@ -43,7 +42,6 @@ class FunctionOfRows(Statistic):
 
     @property
     def form(self) -> Form:
-        """How it is written, in a ledger only."""
         return _FORM
 
     def evaluate(self, *values: NDArray[Any]) -> Floats:
@@ -55,7 +53,6 @@ class FunctionOfRows(Statistic):
         return [max(self.resolution or 0.0, found) for found in resolutions]
 
     def record_sensitivities(self, records: int, bounds: Sequence[tuple[float, float]]) -> list[float]:  # noqa: ARG002
-        """Return that one record can move it by anything."""
         return [np.inf] * self.size
 
     def names(self, key: str) -> tuple[str, ...]:

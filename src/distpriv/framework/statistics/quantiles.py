@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import as_written, real
-from distpriv.framework.statistics.form import Form
-from distpriv.framework.statistics.statistic import RowValue, Statistic, resolution_of, text_of
+from distpriv.framework.statistics.statistic import Form, Statistic, resolution_of, text_of
 
 __all__ = ["QUANTILE", "Quantile", "quantile"]
 
@@ -39,13 +38,7 @@ class Quantile(Statistic):
     """The least amount by which two rows can differ; found on the reference table when None."""
 
     @property
-    def row_values(self) -> tuple[RowValue, ...]:
-        """What SQL evaluates in every row."""
-        return (RowValue(expression=self.expression, resolution=self.resolution),)
-
-    @property
     def form(self) -> Form:
-        """How it is written."""
         return QUANTILE
 
     def _position(self, records: int) -> tuple[int, Fraction]:

@@ -8,8 +8,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.statistics.form import Form
-from distpriv.framework.statistics.statistic import RowValue, Statistic, bounds_of, resolution_of, text_of
+from distpriv.framework.statistics.statistic import Form, RowValue, Statistic, bounds_of, resolution_of, text_of
 
 __all__ = ["MEANS", "RowMean", "count", "mean", "proportion", "total"]
 
@@ -40,7 +39,6 @@ class RowMean(Statistic):
 
     @property
     def row_values(self) -> tuple[RowValue, ...]:
-        """What SQL evaluates in every row."""
         return (
             RowValue(
                 expression=self.expression, predicate=self.predicate, resolution=self.resolution, bounds=self.bounds
@@ -49,7 +47,6 @@ class RowMean(Statistic):
 
     @property
     def form(self) -> Form:
-        """How it is written."""
         return MEANS[self.predicate, self.summed]
 
     def factors(self, records: int) -> list[int]:

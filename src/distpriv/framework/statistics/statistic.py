@@ -1,7 +1,7 @@
-"""What every statistic of the rows answers, so that nobody asks of which kind it is."""
+"""What every statistic of the rows answers, so that nobody asks of which kind it is; and how a kind is written."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, real
-from distpriv.framework.statistics.form import Form
 
-__all__ = ["RowValue", "Statistic", "bounds_of", "resolution_of", "text_of"]
+__all__ = ["Form", "RowValue", "Statistic", "bounds_of", "resolution_of", "text_of"]
 
 
 def text_of(value: object) -> str:
@@ -57,14 +56,68 @@ class RowValue:
     """The least and the greatest value a row can have; those of the reference rows when None."""
 
 
+@frozen(kw_only=True)
+class Form:
+    """How a kind of statistic is written: SQL first, then numbers, as in ``quantile(age, 0.5, resolution = 1)``.
+
+    Every name is that of an argument of `make`, and of an attribute of what it makes.
+    """
+
+    word: str
+    """What it is called, in a text and as the ``kind`` in a ledger."""
+    make: Callable[..., "Statistic"]
+    """Gets the texts in order and the options by name."""
+    example: str
+    """One as it is written, for messages."""
+    texts: tuple[str, ...] = ("expression",)
+    """The arguments that are SQL over the columns of one row."""
+    options: tuple[str, ...] = ()
+    """The arguments that are numbers."""
+    needed: Mapping[str, tuple[str, str]] = field(factory=dict)
+    """Options that must be given, without their names if need be: what a text does without one, and the cure."""
+    implied: tuple[str, ...] = ()
+    """What the word says already, so that only ledgers hold it."""
+
+    def text(self, statistic: "Statistic") -> str:
+        """Return a statistic as a policy has it."""
+        parts = [str(getattr(statistic, name)) for name in self.texts]
+        for name in self.options:
+            value = getattr(statistic, name)
+            if value is not None:
+                parts.append(_literal(value) if name in self.needed else f"{name} = {_literal(value)}")
+        return f"{self.word}({', '.join(parts)})"
+
+    def to_dict(self, statistic: "Statistic") -> dict[str, Any]:
+        """Return a statistic as a ledger has it."""
+        values = {name: getattr(statistic, name) for name in (*self.texts, *self.options, *self.implied)}
+        return {"kind": self.word, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
+
+    def from_dict(self, values: Mapping[str, Any]) -> "Statistic":
+        """Return the statistic that a ledger has."""
+        return self.make(
+            *(values.get(name) for name in self.texts), **{name: values.get(name) for name in self.options}
+        )
+
+
+@frozen(kw_only=True)
 class Statistic(ABC):
     """One or several numbers of a dataset: how they are computed, spaced, moved by one record, and written.
 
     A kind of statistic is a frozen class in a file of its own. It reads values that SQL has for every row
     (`row_values`), or whole columns in Python (`columns`). Models sample it, unless its numbers are means (`factors`).
-    """
 
-    __slots__ = ()
+    >>> import numpy as np
+    >>> import distpriv as dp
+    >>> women = dp.proportion("sex = 'F'")
+    >>> women.text, women.form.word, women.to_dict("statistic 'women'")["kind"]
+    ("proportion(sex = 'F')", 'proportion', 'proportion')
+    >>> women.size, women.names("women"), women.columns, women.row_values == (women.row_of(0),), women.least_records
+    (1, ('women',), (), True, 1)
+    >>> women.evaluate(np.array([0.0, 1.0, 0.0, 1.0])), women.is_mean, women.factors(100), women.displayed(1.2, 100)
+    (array(0.5), True, [1], 1.0)
+    >>> women.steps(100, [1.0]), women.record_sensitivities(100, [(0, 1)])
+    ([0.01], [0.01])
+    """
 
     @property
     def size(self) -> int:
@@ -73,8 +126,9 @@ class Statistic(ABC):
 
     @property
     def row_values(self) -> tuple[RowValue, ...]:
-        """What SQL evaluates in every row."""
-        return ()
+        """What SQL evaluates in every row: the texts that it is written with, unless it says otherwise."""
+        resolution = getattr(self, "resolution", None)
+        return tuple(RowValue(expression=getattr(self, text), resolution=resolution) for text in self.form.texts)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -144,3 +198,9 @@ class Statistic(ABC):
     def to_dict(self, where: str) -> dict[str, Any]:  # noqa: ARG002 - for those that can be refused
         """Return the statistic as a ledger has it; `where` is what it belongs to, for messages."""
         return self.form.to_dict(self)
+
+
+def _literal(value: float | tuple[float, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
-from distpriv.framework.statistics.form import Form
-from distpriv.framework.statistics.statistic import RowValue, Statistic, resolution_of, text_of
+from distpriv.framework.statistics.statistic import Form, Statistic, resolution_of, text_of
 
 __all__ = ["VARIANCE", "Variance", "variance"]
 
@@ -34,22 +33,14 @@ class Variance(Statistic):
     """The least amount by which two rows can differ; found on the reference table when None."""
 
     @property
-    def row_values(self) -> tuple[RowValue, ...]:
-        """What SQL evaluates in every row."""
-        return (RowValue(expression=self.expression, resolution=self.resolution),)
-
-    @property
     def form(self) -> Form:
-        """How it is written."""
         return VARIANCE
 
     @property
     def least_records(self) -> int:
-        """How many records it needs."""
         return 2
 
     def evaluate(self, *values: NDArray[Any]) -> Floats:
-        """Evaluate on datasets given along the last axis."""
         (rows,) = values
         if rows.shape[-1] < 2:
             raise InvalidQuery(
