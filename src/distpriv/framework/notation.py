@@ -43,12 +43,8 @@ def parse_statistic(text: str) -> Statistic:
     called = _CALL.match(text)
     if called is None:
         _refuse(text, "is no statistic", "write one such as mean(age) or count(sex = 'Female')")
-    name = called.group(1)
-    form = _form(name, text)
-    try:
-        arguments = _arguments(text, called.end())
-    except RecursionError:
-        _refuse(text, "is nested too deeply", "write it with fewer brackets")
+    form = _form(called.group(1), text)
+    arguments = _arguments(text, called.end())
     texts, rest = arguments[: len(form.texts)], arguments[len(form.texts) :]
     if len(texts) < len(form.texts) or not all(part.strip() for part in texts):
         _refuse(text, "has nothing to compute", f"write it as in {form.example}")
@@ -87,7 +83,7 @@ def statistic_from_dict(value: Mapping[str, Any]) -> Statistic:
             f"statistic {value.get('name')!r} is a Python function, which cannot be written down: releases of "
             "functions cannot be certified together with others, so ask for all statistics of a dataset at once."
         )
-    if kind not in FORMS:
+    if not isinstance(kind, str) or kind not in FORMS:
         raise InvalidInput(f"there is no kind of statistic called {kind!r}: it is {all_words()}.")
     return FORMS[kind].from_dict(value)
 
