@@ -26,21 +26,9 @@ from distpriv.framework.statistics import (
 )
 
 __all__ = [
-    "FunctionOfRows",
-    "Number",
-    "Quantile",
-    "Query",
-    "RowMean",
-    "Statistic",
-    "Variance",
-    "count",
-    "function",
-    "mean",
-    "proportion",
-    "quantile",
-    "total",
-    "variance",
-]
+    "FunctionOfRows", "Number", "Quantile", "Query", "RowMean", "Statistic", "Variance", "count", "function", "mean",
+    "proportion", "quantile", "total", "variance",
+]  # fmt: skip
 
 T = TypeVar("T")
 

@@ -11,22 +11,9 @@ from distpriv.framework.statistics.statistic import Form, RowValue, Statistic
 from distpriv.framework.statistics.variances import VARIANCE, Variance, variance
 
 __all__ = [
-    "FORMS",
-    "Form",
-    "FunctionOfRows",
-    "Quantile",
-    "RowMean",
-    "RowValue",
-    "Statistic",
-    "Variance",
-    "count",
-    "function",
-    "mean",
-    "proportion",
-    "quantile",
-    "total",
-    "variance",
-]
+    "FORMS", "Form", "FunctionOfRows", "Quantile", "RowMean", "RowValue", "Statistic", "Variance", "count",
+    "function", "mean", "proportion", "quantile", "total", "variance",
+]  # fmt: skip
 
 FORMS = {form.word: form for form in (*MEANS.values(), VARIANCE, QUANTILE)}
 """Every kind of statistic that can be written, by its word."""

@@ -49,13 +49,6 @@ class Quantile(Statistic):
         return int(position), position - int(position)
 
     def evaluate(self, *values: NDArray[Any]) -> Floats:
-        """Evaluate on datasets given along the last axis.
-
-        >>> import numpy as np
-        >>> import distpriv as dp
-        >>> dp.quantile("x", 0.5).evaluate(np.array([3.0, 1.0, 2.0, 10.0]))
-        array(2.5)
-        """
         (rows,) = values
         below, fraction = self._position(rows.shape[-1])
         above = min(below + 1, rows.shape[-1] - 1)

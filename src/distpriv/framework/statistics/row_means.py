@@ -54,13 +54,6 @@ class RowMean(Statistic):
         return [records if self.summed else 1]
 
     def evaluate(self, *values: NDArray[Any]) -> Floats:
-        """Evaluate on datasets given along the last axis.
-
-        >>> import numpy as np
-        >>> import distpriv as dp
-        >>> dp.count("x > 0").evaluate(np.array([[0.0, 1.0], [1.0, 1.0]]))
-        array([1., 2.])
-        """
         (rows,) = values
         return np.asarray(rows.sum(axis=-1) if self.summed else rows.mean(axis=-1), dtype=np.float64)
 

@@ -113,8 +113,8 @@ class Statistic(ABC):
     ("proportion(sex = 'F')", 'proportion', 'proportion')
     >>> women.size, women.names("women"), women.columns, women.row_values == (women.row_of(0),), women.least_records
     (1, ('women',), (), True, 1)
-    >>> women.evaluate(np.array([0.0, 1.0, 0.0, 1.0])), women.is_mean, women.factors(100), women.displayed(1.2, 100)
-    (array(0.5), True, [1], 1.0)
+    >>> women.evaluate(np.array([[0.0, 1.0], [1.0, 1.0]])), women.is_mean, women.factors(100), women.displayed(1.2, 100)
+    (array([0.5, 1. ]), True, [1], 1.0)
     >>> women.steps(100, [1.0]), women.record_sensitivities(100, [(0, 1)])
     ([0.01], [0.01])
     """
