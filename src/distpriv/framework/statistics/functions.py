@@ -56,8 +56,8 @@ class FunctionOfRows(Statistic):
         return [np.inf] * self.size
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return what its numbers are called: numbered if their number was given."""
-        return tuple(f"{key}_{number + 1}" for number in range(self.size)) if self.named_by_number else (key,)
+        """Return what its numbers are called: numbered if their number was given, even one."""
+        return (f"{key}_1",) if self.named_by_number and self.size == 1 else super().names(key)
 
     @property
     def text(self) -> str:
