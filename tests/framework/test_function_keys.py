@@ -207,3 +207,48 @@ def test_definitions_of_sql_are_what_they_were() -> None:
     )
     key = query_key(dp.Query(a=dp.mean("age"), b=dp.count("sex = 'Female'")), 100)
     assert key == "9348e3eff33a9171922c0cf4ebe17e039ecad8a127ca84f9478a44ed26954678"
+
+
+def above(limit: int) -> Any:
+    class Above:
+        def count(self, rows: Any, limit: int) -> float:
+            return float((rows["age"] > limit).sum())
+
+        __call__ = functools.partialmethod(count, limit=limit)
+
+    return Above()
+
+
+def raised(power: int) -> Any:
+    class Raised:
+        __power__ = power
+
+        def __call__(self, rows: Any) -> Any:
+            return rows["age"] ** self.__power__
+
+    return Raised()
+
+
+def by_metaclass(limit: int) -> Any:
+    class Kind(type):
+        bound = limit
+
+    class Counted(metaclass=Kind):
+        def __call__(self, rows: Any) -> Any:
+            return (rows["age"] > type(self).bound).sum()
+
+    return Counted()
+
+
+@pytest.mark.parametrize("made", [above, raised, by_metaclass])
+def test_classes_are_known_by_whatever_is_written_in_them_and_above_them(made: Callable[[int], Any]) -> None:
+    assert hashed(made(20)) == hashed(made(20))
+    assert hashed(made(20)) != hashed(made(70))
+
+
+def test_code_that_reads_names_or_descriptions_needs_a_version() -> None:
+    def limit(rows: Any) -> Any:
+        return rows["age"] > int(limit.__doc__ or "0")
+
+    with pytest.raises(InvalidQuery, match=r"__doc__, which says what something is called"):
+        hashed(limit)

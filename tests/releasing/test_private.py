@@ -134,7 +134,7 @@ def test_scenarios_with_tables_of_their_own_are_read_within_all_of_them() -> Non
     tables = {"low": pa.table({"x": [1, 2, 3]}), "high": pa.table({"X": [4.5, 5.0, 6.0]})}
     model = dp.model(None, dp.Query(x=dp.mean("x")), dp.Scenarios(tables), records=2)
     assert readings(model) == [{"statistic": "x", "low": 1.0, "high": 6.0, "otherwise": 3.0}]
-    assert look_at(pa.table({"x": [2.5, 99.0]}), model).values.tolist() == [4.25]
+    assert look_at(pa.table({"x": [2.5, 99.0]}), model).values.tolist() == [(2 + 6) / 2]
 
 
 SOURCES: dict[str, Callable[[pa.Table, Path], Any]] = {
@@ -219,7 +219,7 @@ def test_a_huge_whole_number_is_held_at_the_largest() -> None:
     huge = connection.sql(
         "SELECT CAST(x AS HUGEINT) AS x FROM (VALUES ('1'), ('2'), ('3'), ('9' || repeat('0', 37))) t(x)"
     )
-    assert look_at(huge, model).values.tolist() == [1 + 2 + 3 + 2]  # no such number is a whole number of eight bytes
+    assert look_at(huge, model).values.tolist() == [1 + 2 + 3 + 4]
 
 
 def test_a_pandas_column_of_several_types_is_read_as_text() -> None:

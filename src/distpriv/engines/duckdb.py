@@ -1,8 +1,9 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
+import gzip
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from glob import escape
 from pathlib import Path
 from typing import Any, Self
@@ -23,9 +24,10 @@ __all__ = ["DuckDBEngine", "accepts"]
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SUFFIXES = _PARQUET + _CSV
+SEPARATORS = (",", ";", "\t", "|")
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class DuckDBEngine:
     """A table that DuckDB can scan."""
 
@@ -33,20 +35,31 @@ class DuckDBEngine:
     """Run SQL that calls the table SOURCE, on the connection that knows it."""
     description: str
     schema: pa.Schema
+    written: tuple[str, ...] = ()
+    """The CSV files that it reads."""
 
     dialect = "duckdb"
     row_number = "ROW_NUMBER() OVER () - 1"
     executors = None
 
     @classmethod
-    def open(cls, source: Any, *, every_row: bool = False) -> Self:
-        """Open a source that `accepts` has accepted; the types of a CSV file are told from some or from all rows."""
-        run, description = _opened(source, every_row)
+    def open(cls, source: Any, *, as_text: bool = False) -> Self:
+        """Open a source that `accepts` has accepted; what is in a CSV file may be left as text."""
+        run, description, written = _opened(source, as_text)
         try:
             schema = run(f"SELECT * FROM {SOURCE} LIMIT 0").to_arrow_table().schema
         except duckdb.Error as failure:
             raise InvalidSource(f"{description} cannot be read: {_first_line(failure)}.") from failure
-        return cls(run=run, description=description, schema=schema)
+        return cls(run=run, description=description, schema=schema, written=written)
+
+    @cached_property
+    def formats(self) -> tuple[str, ...]:
+        """How dates and times are written in its CSV files, where that is told from them."""
+        listed = [
+            self.run(f"SELECT DateFormat, TimestampFormat FROM sniff_csv({literal(escape(file))})").fetchall()
+            for file in self.written
+        ]
+        return tuple(dict.fromkeys(text for rows in listed for row in rows for text in row if text))
 
     def select(self, query: str) -> pa.Table:
         """Run one SELECT that calls the table SOURCE."""
@@ -78,26 +91,26 @@ def accepts(source: Any) -> bool:
     return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
 
-def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:
-    """Return how to query a source, and what to call it.
+def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str, tuple[str, ...]]:
+    """Return how to query a source, what to call it, and which CSV files it is.
 
     A relation is queried on its own connection, as whoever made it set that up; everything else becomes a temporary
     view of a connection of ours that reaches nothing but the source.
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
-        return partial(_query_relation, source), "the DuckDB relation"
+        return partial(_query_relation, source), "the DuckDB relation", ()
     if isinstance(source, str) and (named := database_table(source)):
-        return connected(*named, description=repr(source)).sql, repr(source)
+        return connected(*named, description=repr(source)).sql, repr(source), ()
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
         try:
             files = _files(path)
             connection = of_files(files)
-            scan = _scan(path, files, every_row)
+            scan = _scan(path, files, as_text)
             connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
-        return connection.sql, repr(path)
+        return connection.sql, repr(path), tuple(files) if path.lower().endswith(_CSV) else ()
     cursor = of_memory()
     library = type(source).__module__.partition(".")[0]
     description = f"the {library} table"
@@ -109,7 +122,7 @@ def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDB
         raise InvalidSource(
             f"{description} cannot be read as columns of one type each: {_first_line(failure)}."
         ) from failure
-    return cursor.sql, description
+    return cursor.sql, description, ()
 
 
 def _query_relation(relation: duckdb.DuckDBPyRelation, query: str) -> duckdb.DuckDBPyRelation:
@@ -129,14 +142,25 @@ def _files(path: str) -> list[str]:
     return found
 
 
-def _scan(path: str, files: Sequence[str], every_row: bool) -> str:
+def _scan(path: str, files: Sequence[str], as_text: bool) -> str:
     """Return the table function that reads the files of a path or a pattern."""
-    listed = f"[{', '.join(literal(escape(file)) for file in files)}]"
     if path.lower().endswith(_PARQUET):
-        return f"read_parquet({listed})"
+        return f"read_parquet({_listed(files)})"
     if path.lower().endswith(_CSV):
-        return f"read_csv({listed}{', sample_size = -1' if every_row else ''})"
+        return f"read_csv({_listed(files)}{_as_text(files[0]) if as_text else ''})"
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
+
+
+def _listed(files: Sequence[str]) -> str:
+    return f"[{', '.join(literal(escape(file)) for file in files)}]"
+
+
+def _as_text(file: str) -> str:
+    """Return the options that leave everything in a CSV file as text: its first line alone tells how it is written."""
+    with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as lines:
+        first = lines.readline().decode("utf-8-sig", errors="replace")
+    separator = max(SEPARATORS, key=first.count)
+    return f", all_varchar = true, header = true, delim = {literal(separator)}, quote = '\"', escape = '\"'"
 
 
 def _arrow_table(source: Any, library: str) -> pa.Table:

@@ -47,6 +47,10 @@ class Engine(Protocol):
         """SQL that is another whole number in every row, and the same whenever the table is read."""
 
     @property
+    def formats(self) -> tuple[str, ...]:
+        """How dates and times are written in the files of the table, where that is told from them."""
+
+    @property
     def executors(self) -> Executors | None:
         """What runs tasks where the table is; nothing where that is here."""
 

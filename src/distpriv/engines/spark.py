@@ -50,6 +50,7 @@ class SparkEngine:
 
     dialect = "spark"
     row_number = "MONOTONICALLY_INCREASING_ID()"
+    formats = ()
 
     @classmethod
     def open(cls, source: Any) -> Self:

@@ -180,6 +180,12 @@ class RowSelect:
         column = _quoted(name, self.dialect)
         return f"SELECT {column} AS v, COUNT(*) AS n FROM {SOURCE}{self._where()} GROUP BY {column}"
 
+    def some_values(self, name: str, most: int) -> str:
+        """Return at most so many different values of a column, v, that usable rows have."""
+        column = _quoted(name, self.dialect)
+        values = f"SELECT DISTINCT {column} AS v FROM {SOURCE}{self._where()}"
+        return f"SELECT v FROM ({values}) WHERE v IS NOT NULL LIMIT {most}"
+
     def _where(self) -> str:
         if not self.drop_missing:
             return ""

@@ -14,15 +14,23 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from distpriv.engines import spark
+from distpriv.engines.connections import literal
 from distpriv.engines.duckdb import DuckDBEngine
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import RowExpression
 from distpriv.errors import InvalidSource
 from distpriv.framework.arrays import Floats
 
-__all__ = ["TotalTable", "fits", "lenient_engine", "raw_columns"]
+__all__ = ["TotalTable", "fits", "is_text", "lenient_engine", "raw_columns"]
 
 _ROW = "distpriv_row"
+
+WHOLE = {
+    f"{sign}{name}": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for sign in ("", "U")
+    for name, bits in (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64), ("HUGEINT", 128))
+}
+"""The least and the greatest number of every type of whole numbers."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -41,8 +49,20 @@ class TotalTable:
     connection: duckdb.DuckDBPyConnection = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Mapping[str, pa.Array | pa.ChunkedArray], expected: pa.Schema, rows: int) -> "TotalTable":
+    def of(
+        cls,
+        raw: Mapping[str, pa.Array | pa.ChunkedArray],
+        expected: pa.Schema,
+        rows: int,
+        formats: Sequence[str] = (),
+    ) -> "TotalTable":
         """Read so many rows of columns as the types that a schema gives them.
+
+        Args:
+            raw: the columns.
+            expected: the types.
+            rows: how many rows there are.
+            formats: how dates and times may be written in text, besides as 2024-01-31.
 
         Raises:
             duckdb.Error: DuckDB does not know a type.
@@ -56,7 +76,7 @@ class TotalTable:
         connection.register("expected", expected.empty_table())
         described = connection.sql("DESCRIBE expected").fetchall()
         kinds = dict(zip(expected.names, (row[1] for row in described), strict=True))
-        typed = {name: _typed(connection, raw[name], kinds[name]) for name in expected.names}
+        typed = {name: _typed(connection, raw[name], kinds[name], formats) for name in expected.names}
         return cls(columns=pa.table({**every, **typed}), connection=connection)
 
     def holding(self, columns: Mapping[str, pa.ChunkedArray]) -> "TotalTable":
@@ -97,7 +117,7 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
     >>> fits(pa.int32(), pa.float64()), fits(pa.string(), pa.int64()), fits(pa.date32(), pa.int64())
     (True, True, False)
     """
-    if found == expected or pa.types.is_null(found) or _is_text(found) or _is_text(expected):
+    if found == expected or pa.types.is_null(found) or is_text(found) or is_text(expected):
         return True
     if pa.types.is_dictionary(found):
         return fits(found.value_type, expected)
@@ -105,11 +125,11 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def lenient_engine(source: Any) -> Engine:
-    """Open a source so that no value in it decides whether that works: types are told from every row of a CSV file."""
+    """Open a source so that no value in it decides how another is read: everything in a CSV file is text at first."""
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return engine_for(_arrow_of_pandas(source))
     if isinstance(source, str | os.PathLike) and not spark.accepts(source):
-        return DuckDBEngine.open(source, every_row=True)
+        return DuckDBEngine.open(source, as_text=True)
     return engine_for(source)
 
 
@@ -124,18 +144,37 @@ def raw_columns(engine: Engine, names: Iterable[str]) -> dict[str, pa.ChunkedArr
     return {name: table[f"c{k}"] for k, name in enumerate(listed)}
 
 
-def _typed(connection: duckdb.DuckDBPyConnection, values: pa.Array | pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+def _typed(
+    connection: duckdb.DuckDBPyConnection, values: pa.Array | pa.ChunkedArray, kind: str, formats: Sequence[str]
+) -> pa.ChunkedArray:
     """Cast a column, by way of text where there is no other; what cannot be cast is null, and so is NaN."""
     connection.register(SOURCE, pa.table({"c": values}))
     for column in ("c", "CAST(c AS VARCHAR)"):
-        cast = f"TRY_CAST({column} AS {kind})"
-        kept = f"NULLIF({cast}, CAST('nan' AS {kind}))" if kind in ("DOUBLE", "FLOAT") else cast
         try:
-            found = connection.sql(f"SELECT {kept} AS c FROM {SOURCE}")
+            found = connection.sql(f"SELECT {_cast(column, kind, formats)} AS c FROM {SOURCE}")
         except duckdb.BinderException:
             continue
         return found.to_arrow_table()["c"]
     raise InvalidSource(f"a column cannot be read as {kind}: give it another type.")
+
+
+def _cast(column: str, kind: str, formats: Sequence[str]) -> str:
+    """Return SQL for a value as one of a type: a number beyond all numbers of the type is the last of them."""
+    cast = f"TRY_CAST({column} AS {kind})"
+    if kind in ("DOUBLE", "FLOAT"):
+        return f"NULLIF({cast}, CAST('nan' AS {kind}))"
+    if kind in WHOLE:
+        low, high = (f"CAST('{end}' AS {kind})" for end in WHOLE[kind])
+        number = f"TRY_CAST({column} AS DOUBLE)"
+        finite = f"isfinite({number})"
+        return (
+            f"COALESCE({cast}, CASE WHEN {finite} AND {number} >= {high} THEN {high} "
+            f"WHEN {finite} AND {number} <= {low} THEN {low} END)"
+        )
+    if kind in ("DATE", "TIMESTAMP") and formats:
+        texts = ", ".join(map(literal, formats))
+        return f"COALESCE({cast}, CAST(try_strptime(CAST({column} AS VARCHAR), [{texts}]) AS {kind}))"
+    return cast
 
 
 def _arrow_of_pandas(frame: Any) -> pa.Table:
@@ -152,7 +191,8 @@ def _arrow_of_pandas(frame: Any) -> pa.Table:
     return pa.table(columns, names=[str(name) for name in frame.columns])
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column is of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

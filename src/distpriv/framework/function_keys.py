@@ -37,7 +37,19 @@ __all__ = ["function_hash"]
 MOST_PARTS = 100_000
 """How many values a function may hold, counting those within others."""
 
-_NAMED = "__module__", "__qualname__", "__name__", "__doc__", "__annotations__", "__dict__", "__weakref__", "__slots__"
+_NAMED = frozenset(["__module__", "__qualname__", "__name__", "__doc__", "__annotations__", "__slots__"])
+"""What says how something is called and described, not what it does; code that reads it is not known by itself."""
+_BY_PYTHON = frozenset(
+    [
+        *_NAMED,
+        *("__dict__", "__weakref__", "__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__"),
+        *("__annotations_cache__", "__match_args__", "__hash__", "__abstractmethods__", "_abc_impl", "__parameters__"),
+        *("__orig_bases__", "__protocol_attrs__", "__non_callable_proto_members__", "_is_protocol"),
+        *("__attrs_attrs__", "__attrs_props__", "__attrs_own_setattr__", "__attrs_base_of_slotted__"),
+        *("__dataclass_fields__", "__dataclass_params__", "__getstate__", "__setstate__", "__slotnames__"),
+    ]
+)
+"""Attributes of classes that Python, attrs and dataclasses write themselves."""
 _MADE = "<attrs generated"
 
 
@@ -184,12 +196,9 @@ class _Description:
         return ["global", key]
 
     def _class(self, kind: type) -> Any:
-        own = [
-            [name, self.of(held)]
-            for name, held in sorted(vars(kind).items())
-            if name not in _NAMED and not _made(kind, name, held)
-        ]
-        return ["class", kind.__qualname__, [self.of(base) for base in kind.__bases__], own]
+        own = [[name, self.of(held)] for name, held in sorted(vars(kind).items()) if not _made(kind, name, held)]
+        above = None if type(kind) is type else self.of(type(kind))
+        return ["class", kind.__qualname__, [self.of(base) for base in kind.__bases__], own, above]
 
     def _object(self, value: Any) -> Any:
         """Describe an object by its class and attributes, and by what pickling keeps of it where that can be more."""
@@ -264,6 +273,18 @@ def _refuse_finding_by_name(function: FunctionType) -> None:
     for name in _looked_up(function.__code__):
         if name not in function.__globals__ and any(getattr(builtins, name, None) is one for one in _BY_NAME):
             raise _by_name(name)
+    if read := next(_names_read(function.__code__), None):
+        raise _UnknownError(f"{read}, which says what something is called and not what it does")
+
+
+def _names_read(code: CodeType) -> Iterator[str]:
+    """Return what code reads of names and descriptions, in functions within it too."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and instruction.argval in _NAMED:
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_read(constant)
 
 
 def _by_name(name: str) -> _UnknownError:
@@ -312,12 +333,9 @@ def _made(kind: type, name: str, held: Any) -> bool:
     """Tell whether an attribute of a class was made by Python, attrs or dataclasses, from what is described anyway."""
     if isinstance(held, MemberDescriptorType | GetSetDescriptorType):
         return True
-    if (
-        name.startswith("__")
-        and name.endswith("__")
-        and not isinstance(held, FunctionType | staticmethod | classmethod)
-    ):
+    if name in _BY_PYTHON and not isinstance(held, FunctionType | staticmethod | classmethod):
         return True
+    held = getattr(held, "__wrapped__", held) if name == "__repr__" else held  # dataclasses guard theirs
     file = held.__code__.co_filename if isinstance(held, FunctionType) else ""
     return file.startswith(_MADE) or (dataclasses.is_dataclass(kind) and file == "<string>" and name.startswith("__"))
 

@@ -9,7 +9,10 @@ from attrs import frozen
 from distpriv.engines.engine import Engine
 from distpriv.engines.sql import RowSelect
 
-__all__ = ["ColumnSeen", "columns_seen", "is_number"]
+__all__ = ["MOST_VALUES", "ColumnSeen", "columns_seen", "is_number"]
+
+MOST_VALUES = 10_000
+"""A column of more numbers, dates or times than this is known by its least and its greatest."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -17,11 +20,14 @@ class ColumnSeen:
     """What the usable rows of a reference table have in one column."""
 
     values: pa.ChunkedArray
-    """The least and the greatest value where values are in order; every value elsewhere."""
+    """Every value, or the least and the greatest of more numbers, dates or times than `MOST_VALUES`."""
     usual: pa.ChunkedArray
     """One value: the lower median, or the most frequent one; none where no row has any."""
     nulls: bool
     ordered: bool
+    """Whether it is of numbers, dates or times."""
+    complete: bool = True
+    """Whether every value is among the values."""
 
 
 def columns_seen(engine: Engine, select: RowSelect, seed: int) -> Mapping[str, ColumnSeen]:
@@ -39,11 +45,14 @@ def columns_seen(engine: Engine, select: RowSelect, seed: int) -> Mapping[str, C
             continue
         k = ordered.index(name)
         low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
+        some = engine.select(select.some_values(name, MOST_VALUES + 1))["v"]
+        complete = len(some) <= MOST_VALUES
         found[name] = ColumnSeen(
-            values=pa.chunked_array([*low.chunks, *high.chunks]),
+            values=some if complete else pa.chunked_array([*low.chunks, *high.chunks]),
             usual=_lower_median(sample[f"c{number}"]),
             nulls=bool(nulls[0].as_py()),
             ordered=True,
+            complete=complete,
         )
     return found
 

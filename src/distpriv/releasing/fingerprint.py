@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from distpriv.engines.engine import SOURCE, Engine
-from distpriv.engines.total import raw_columns
+from distpriv.engines.total import is_text, raw_columns
 from distpriv.errors import InvalidSource
 
 __all__ = ["agree", "fingerprint"]
@@ -73,16 +73,24 @@ def _counted(column: pa.ChunkedArray) -> Iterator[bytes]:
 
 
 def _canonical(kind: pa.DataType) -> str:
-    """Return SQL for the text of a value: one that is never null."""
+    """Return SQL for the text of a value: one that is never null, and the same for a number or its digits."""
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        number = "CAST(c AS DOUBLE)"
-        whole = (
-            f"CASE WHEN ABS({number}) < 9007199254740992 AND {number} = TRUNC({number}) THEN TRY_CAST(c AS BIGINT) END"
-        )
-        text = f"COALESCE(CAST({whole} AS VARCHAR), NULLIF(CAST({number} AS VARCHAR), 'nan'))"
+        text = _number("CAST(c AS DOUBLE)")
+    elif is_text(kind):
+        digits = "COALESCE(CAST(TRY_CAST(c AS HUGEINT) AS VARCHAR), c)"
+        whole = f"CASE WHEN regexp_full_match(trim(c), '[+-]?[0-9]+') THEN {digits} END"
+        truth = "CASE WHEN lower(c) IN ('true', 'false') THEN lower(c) END"
+        text = f"COALESCE({whole}, {truth}, {_number('TRY_CAST(c AS DOUBLE)')}, NULLIF(c, 'nan'))"
     else:
         text = "CAST(c AS VARCHAR)"
     return f"COALESCE({text}, '')"
+
+
+def _number(number: str) -> str:
+    """Return SQL for the text of a number; none for NaN."""
+    small = f"ABS({number}) < 9007199254740992 AND {number} = TRUNC({number})"
+    whole = f"CASE WHEN {small} THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) END"
+    return f"COALESCE({whole}, NULLIF(CAST({number} AS VARCHAR), 'nan'))"
 
 
 def _hashed(key: bytes, purpose: str, parts: Iterator[bytes] | list[bytes]) -> str:

@@ -140,7 +140,7 @@ def _look(source: Any, how: Readings, key: bytes | None, known: Mapping[str, str
     made = None if key is None else fingerprint(engine, how.records, key)
     if known is not None and (made is None or not agree(made, known)):
         raise _NotAsExpectedError
-    table = TotalTable.of({name: raw[column] for name, column in expected.items()}, how.types, how.records)
+    table = TotalTable.of({name: raw[column] for name, column in expected.items()}, how.types, how.records, how.formats)
     return PrivateAnswer(values=_statistics(how, table), fingerprint=made)
 
 

@@ -15,6 +15,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.guarantees.certificate import Assumption
+from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.simulator import RowSimulator
@@ -62,6 +63,8 @@ class Readings:
     """Of the numbers that functions return, by their names."""
     types: pa.Schema
     """The columns that the query needs, with the types of the reference table."""
+    formats: tuple[str, ...]
+    """How dates and times are written in the reference table, where they are text there."""
     secrets: tuple[str, ...]
     """The columns that the secrets read, in which a row must have a value."""
 
@@ -84,6 +87,7 @@ def readings_of(model: QueryModel) -> Readings:
         columns={name: column_reading(name, types.field(name).type, tables) for name in types.names},
         functions=_held_functions(model, query),
         types=types,
+        formats=tuple(dict.fromkeys(text for table in tables for text in table.engine.formats)),
         secrets=tuple(
             sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
         ),
@@ -117,8 +121,8 @@ def reading_assumption(model: QueryModel) -> Assumption:
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     >>> reading_assumption(dp.model(dp.datasets.adult(), query, secret, records=100)).evidence
-    "columns are held to values that the reference has; age is held between 17 and 90, and counts as 37 where a row has
-    none; sex = 'Female' counts as not so where a row does not tell"
+    "columns are held to values that the reference has, or between its ends where it has over 10,000; age is held
+    between 17 and 90, and counts as 37 where a row has none; sex = 'Female' counts as not so where a row does not tell"
     """
     how = readings_of(model)
     words = reading_words(how.query, readings(model))
@@ -135,7 +139,7 @@ READ = "every row of the private table is read as a value that the reference tab
 """What a certificate says of how rows are read."""
 
 
-HELD = "columns are held to values that the reference has"
+HELD = f"columns are held to values that the reference has, or between its ends where it has over {MOST_VALUES:,}"
 """What is said of the columns that statistics read."""
 
 
