@@ -29,12 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one worker run all that needs Spark; xdist 3.8 does not see the group of a test in pytest 9.2."""
+    """Let one worker run all that shares something costly; xdist 3.8 does not see the group of a test in pytest 9.2."""
     if config.getvalue("dist") != "loadgroup":
         return None
-    from tests.scheduling import OneSparkSession
+    from tests.scheduling import OneWorkerEach
 
-    return OneSparkSession(config, log)
+    return OneWorkerEach(config, log)
 
 
 @pytest.fixture(scope="session")
