@@ -4,14 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo reproduce test test-slow browser java lint bench docs clean
+.PHONY: demo reproduce quick timings test test-slow browser java lint bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)
 	$(BIN)/distpriv demo
 
 # Two workers share two cores: threads of the linear algebra on top would only wait for each other.
-test test-slow: export OPENBLAS_NUM_THREADS = 1
+quick timings test test-slow: export OPENBLAS_NUM_THREADS = 1
+
+# Laws and refusals of all rooms, in less than a minute: what to run after every change.
+quick: $(READY)
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" --quick tests
+
+# Which tests quick leaves out, measured anew.
+timings: $(READY)
+	$(BIN)/pytest -q -m "not slow" --timings tests
 
 test: $(READY)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow"

@@ -1,16 +1,20 @@
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-import distpriv as dp
-from distpriv.cli import demo
 from tests.browser import browser
+from tests.quick import pytest_addoption, pytest_collection_modifyitems
 from tests.spark import place, spark
 
-__all__ = ["browser", "place", "spark"]  # fixtures for every test that looks at a page or runs on every engine
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    import distpriv as dp
+
+# Fixtures for every test that looks at a page or runs on every engine, and what leaves the longer tests out.
+__all__ = ["browser", "place", "pytest_addoption", "pytest_collection_modifyitems", "spark"]
 
 # A busy machine is no failure. Where a change is judged the examples are always the same; elsewhere new ones are tried.
 settings.register_profile("explore", deadline=None)
@@ -25,21 +29,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one worker run all that needs Spark; xdist 3.8 does not see the group of a test in pytest 9.2."""
+    """Let one worker run all that shares something costly; xdist 3.8 does not see the group of a test in pytest 9.2."""
     if config.getvalue("dist") != "loadgroup":
         return None
-    from tests.scheduling import OneSparkSession
+    from tests.scheduling import OneWorkerEach
 
-    return OneSparkSession(config, log)
+    return OneWorkerEach(config, log)
 
 
 @pytest.fixture(scope="session")
-def adult() -> pa.Table:
+def adult() -> "pa.Table":
     """The complete records of the Adult data."""
-    return dp.datasets.adult()
+    from distpriv.datasets import adult
+
+    return adult()
 
 
 @pytest.fixture(scope="session")
-def paper_query() -> dp.Query:
+def paper_query() -> "dp.Query":
     """The five statistics of the paper, in its order."""
+    from distpriv.cli import demo
+
     return demo.paper_query()

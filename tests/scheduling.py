@@ -2,14 +2,25 @@
 
 from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
-__all__ = ["OneSparkSession"]
+__all__ = ["OneWorkerEach"]
 
-NAMES = ("spark", "both_engines")
-"""What is in the name of every test that needs Spark."""
+TOGETHER = {
+    "spark": ("spark", "both_engines"),
+    "bundles": (
+        "tests/workflow/test_broken_once",
+        "tests/workflow/test_verify_mutants",
+        "tests/workflow/test_ledger_checks",
+    ),
+    "board": ("tests/workflow/test_board",),
+    "schemas": ("tests/docs/test_schemas",),
+    "plan": ("tests/planning/test_plan.py",),
+}
+"""What is in the names of tests that share something costly: Java, bundles, pages, plans."""
 
 
-class OneSparkSession(LoadGroupScheduling):  # type: ignore[misc]
-    """Gives all tests that need Spark to one worker, so that only one starts Java, and the others to any."""
+class OneWorkerEach(LoadGroupScheduling):  # type: ignore[misc]
+    """Gives all tests that share something costly to one worker, so that it is made once, and the others to any."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if any(name in nodeid for name in NAMES) else str(super()._split_scope(nodeid))
+        shared = (group for group, names in TOGETHER.items() if any(name in nodeid for name in names))
+        return next(shared, None) or str(super()._split_scope(nodeid))

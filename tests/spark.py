@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-import pyarrow as pa
 import pytest
-
-from distpriv.engines.spark_source import quiet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +35,8 @@ def no_spark() -> str | None:
     """Return why there is no Spark here, or nothing where there is."""
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         return "no Spark: Java is neither on the path nor in JAVA_HOME"
+    from distpriv.engines.spark_source import quiet
+
     try:
         with quiet():
             import pyspark  # noqa: F401
@@ -52,6 +50,8 @@ def spark() -> Iterator["SparkSession"]:
     """A session with two cores of this machine; without Java tests are skipped, and the reason is printed."""
     if reason := no_spark():
         pytest.skip(reason)
+    from distpriv.engines.spark_source import quiet
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with quiet():
         from pyspark.sql import SparkSession
@@ -72,6 +72,11 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 def on_spark(session: "SparkSession", table: Any, partitions: int | None = None) -> "DataFrame":
     """Give a table to Spark, in so many partitions, some of which may be empty."""
+    import polars as pl
+    import pyarrow as pa
+
+    from distpriv.engines.spark_source import quiet
+
     rows = table.to_arrow() if isinstance(table, pl.DataFrame) else table
     rows = rows if isinstance(rows, pa.Table) else pa.Table.from_pandas(rows, preserve_index=False)
     with quiet():

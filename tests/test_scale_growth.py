@@ -104,6 +104,7 @@ def test_ways_that_disagree_are_refused() -> None:
         refuse_disagreement([agreed, other])
 
 
+@pytest.mark.slow
 def test_a_measurement_counts_time_and_memory_of_its_own_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

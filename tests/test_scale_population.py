@@ -77,6 +77,7 @@ def test_pandas_and_the_model_come_to_the_same_moments(tmp_path: Path) -> None:
     assert np.allclose(found["variance"], law.covariance.diagonal(), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_only_a_block_is_in_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PEAKS, str(tmp_path / "population.parquet")]
     root = Path(scale_population.__file__).parents[1]

@@ -41,6 +41,7 @@ def assert_same_laws(one: dp.QueryModel, other: dp.QueryModel) -> None:
     assert one.record_sensitivities.tolist() == pytest.approx(other.record_sensitivities.tolist(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_laws_of_adult_are_duckdbs(spark: "SparkSession", adult: pa.Table, paper_query: dp.Query) -> None:
     secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     here, there = (
@@ -156,6 +157,7 @@ def test_pools_of_the_same_key_have_the_same_rows_on_every_engine(spark: "SparkS
     assert scales[0] == scales[1] > 0
 
 
+@pytest.mark.slow
 def test_replicates_on_executors_are_those_drawn_here(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
     table = random_table(400)
     query = dp.Query(spread=dp.function(lambda rows: rows["x"].max() - rows["x"].min(), columns=["x"]))

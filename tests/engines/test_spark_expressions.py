@@ -101,6 +101,7 @@ def comparable(value: Any) -> Any:
     return "NaN" if math.isnan(number) else number if math.isinf(number) else pytest.approx(number, rel=1e-15)
 
 
+@pytest.mark.slow
 @GROUP
 def test_expressions_mean_the_same_on_both_engines(spark: "SparkSession") -> None:
     here, there = (engine_for(table) for table in (TABLE, on_spark(spark, TABLE)))

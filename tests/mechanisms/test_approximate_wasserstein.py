@@ -25,6 +25,7 @@ def test_figure_1_needs_a_scale_of_1_at_a_tenth() -> None:
 laws = st.lists(st.integers(-20, 20), min_size=2, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(laws, laws, st.sampled_from([0.01, 0.2, 0.4]), st.sampled_from(["laplace", "gaussian"]))
 def test_it_keeps_its_delta_for_any_two_laws_on_the_line(

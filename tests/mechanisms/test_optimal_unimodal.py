@@ -52,6 +52,7 @@ def by_quadrature(noise: UnimodalNoise, shift: float, deviation: float, epsilon:
     return float(excess @ np.diff(lines))
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(targets, shares)
 def test_every_shift_up_to_the_largest_is_hidden(target: dp.PrivacyTarget, share: float) -> None:
@@ -88,6 +89,7 @@ def test_it_is_never_worse_than_laplace_or_gaussian_noise_along_the_shift(
         assert ours <= other(model, target).noise.expected_l2 * 1.005 + margin
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(targets, shares, st.floats(1.5, 4))
 def test_more_is_allowed_less_is_added(target: dp.PrivacyTarget, share: float, factor: float) -> None:

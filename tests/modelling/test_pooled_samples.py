@@ -22,6 +22,7 @@ def datasets(pool: int) -> RowSimulator:
     return model.simulator
 
 
+@pytest.mark.slow
 def test_they_are_uniform_over_all_datasets_of_the_strata() -> None:
     rows, found = datasets(3), Counter[int]()
     for seed in range(600):

@@ -33,6 +33,7 @@ def test_small_strata_of_one_size_are_paired_optimally(seed: int) -> None:
     assert cost(RowPairing.between(first, second), first, second) == pytest.approx(distances[rows, columns].mean())
 
 
+@pytest.mark.slow
 def test_pairs_are_much_closer_than_independent_ones_and_near_the_optimum() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(900, 3)), rng.normal(size=(600, 3)) + 0.5

@@ -22,6 +22,7 @@ def assert_least(model: dp.QueryModel, epsilon: float) -> None:
     assert below is None or below.error > wanted.error
 
 
+@pytest.mark.slow
 @settings(max_examples=2, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.2, 3))
 def test_the_least_epsilon_has_the_error_and_a_smaller_one_has_not(seed: int, epsilon: float) -> None:

@@ -67,6 +67,7 @@ def plainly(rows: pa.Table) -> list[float]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, ROWS - 1), min_size=8, max_size=8, unique=True))
 @settings(max_examples=30, deadline=None)
 def test_rows_of_the_reference_have_their_own_statistics(model: dp.QueryModel, chosen: list[int]) -> None:
@@ -92,6 +93,7 @@ ANY_COLUMN = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.fixed_dictionaries(ANY_COLUMN))
 @example({name: pa.nulls(8) for name in ANY_COLUMN})
 @settings(max_examples=60, deadline=None)

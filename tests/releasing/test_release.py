@@ -27,6 +27,7 @@ def url(tmp_path: Path) -> str:
     return dp.Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}").url
 
 
+@pytest.mark.slow
 def test_a_release_is_the_truth_with_noise_as_wide_as_the_plan_says(plan: dp.Plan, table: pa.Table) -> None:
     truth = np.array([np.mean(private(table)["age"].to_numpy()), np.sum(private(table)["city"].to_numpy())])
     drawn = [dp.release(plan, private(table), ledger=None) for _ in range(80)]

@@ -10,16 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.workflow.forging import Document, accepted, forged, make_bundles, read
+from tests.workflow.forging import Document, accepted, forged, read
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.workflow.releasing import release_policy
 from distpriv.workflow.verifying import verify_bundle
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> dict[str, Path]:
-    return make_bundles(tmp_path_factory.mktemp("bundles"), adult)
 
 
 def certificates(document: Document) -> list[Document]:

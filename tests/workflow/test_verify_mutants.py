@@ -6,9 +6,8 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from tests.workflow.forging import accepted, forged, make_bundles, read
+from tests.workflow.forging import accepted, forged, read
 from tests.workflow.mutants import Mutant, mutants, twins
 
 from distpriv.workflow.verdicts import NOT_CHECKED
@@ -55,11 +54,6 @@ HARMLESS_AUDIT = {
     r"shadows.*|seed.*|populations.*": "how the experiment was made",
 }
 """The same of an audit.json, under the name of ``attacks``."""
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> dict[str, Path]:
-    return make_bundles(tmp_path_factory.mktemp("bundles"), adult)
 
 
 def harmful(tried: Iterable[Mutant], known: Iterable[str], put: Callable[[Mutant], Path]) -> tuple[int, list[str]]:
@@ -158,6 +152,7 @@ def test_a_file_that_is_missing_is_noticed(bundles: dict[str, Path], kind: str, 
             assert not accepted(forged(bundles[kind], tmp_path / "less", files={file.name: None})), file.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["release.csv", "policy.toml"])
 def test_mutants_of_tables_and_policies_are_refused(bundles: dict[str, Path], name: str, tmp_path: Path) -> None:
     """Every line left out, written twice, and with another digit; what is withheld, made, or blank says nothing."""

@@ -244,6 +244,7 @@ def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(t
     assert "sampled points, which a bundle does not hold" in verdict.sentence
 
 
+@pytest.mark.slow
 def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
     sampling = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')

@@ -1,0 +1,55 @@
+"""Which tests `make quick` runs: all that take less than a moment.
+
+`tests/longer.txt` names the others. It is measured, not written: `make timings` does that, and a test that nobody has
+measured yet is taken for a quick one.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+__all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collection_modifyitems"]
+
+LONGER = Path(__file__).parent / "longer.txt"
+MOMENT = 0.05
+"""Seconds of CPU."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the tests that take longer than a moment")
+    parser.addoption("--timings", action="store_true", help="measure which tests take longer, in tests/longer.txt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("timings"):
+        config.pluginmanager.register(Timings())
+    if config.getoption("quick"):
+        longer = set(LONGER.read_text(encoding="utf-8").split())
+        left_out = [item for item in items if measured(item) in longer]
+        items[:] = [item for item in items if measured(item) not in longer]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def measured(item: pytest.Item) -> str:
+    """Return what a test is measured by: its function, with whatever parameters."""
+    return item.nodeid.partition("[")[0]
+
+
+class Timings:
+    """Measures the CPU that tests take, also in processes that they start, and writes down which take longer."""
+
+    def __init__(self) -> None:
+        self.longest: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> object:
+        started = sum(os.times()[:4])
+        outcome = yield
+        name = measured(item)
+        self.longest[name] = max(self.longest.get(name, 0.0), sum(os.times()[:4]) - started)
+        return outcome
+
+    def pytest_sessionfinish(self) -> None:
+        longer = sorted(name for name, seconds in self.longest.items() if seconds > MOMENT)
+        LONGER.write_text("".join(f"{name}\n" for name in longer), encoding="utf-8")
