@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import combinations, product
 
 import polars as pl
+import pytest
 from scipy import stats
 
 import distpriv as dp
