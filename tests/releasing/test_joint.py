@@ -7,7 +7,7 @@ from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, gaussian, pop
 import distpriv as dp
 from distpriv.errors import BudgetSpent
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
+from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.from_rows import remodelled
 from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import silent

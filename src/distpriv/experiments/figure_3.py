@@ -2,7 +2,7 @@
 
 from scipy.optimize import brentq
 
-from distpriv.experiments.errors import Asked, error_points, expected_error, mean_error
+from distpriv.experiments.error_points import Asked, error_points, expected_error, mean_error
 from distpriv.experiments.paper_noise import BASELINE, VARIANTS
 from distpriv.experiments.properties import GAPS, PROPERTIES, Property
 from distpriv.experiments.published import CROSSINGS

@@ -11,8 +11,8 @@ from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
-from distpriv.mechanisms.noise_search import Search
 from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
+from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.smooth_floor import (
     SmoothFloor,
     measured,

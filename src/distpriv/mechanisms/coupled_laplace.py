@@ -10,8 +10,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.lengths import ROUGH, Lengths, pilot_scale, require_square, standard
+from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, require_square, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights

@@ -9,7 +9,7 @@ from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
-from distpriv.mechanisms.coupled_pilot import DRAWS, close_error_estimate, error_estimates
+from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_error_estimate, error_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import DRAWN, Candidate

@@ -17,9 +17,9 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.planning.plan import Plan
+from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.fixed import commitment_to_dict, drawn_to_dict
 from distpriv.releasing.joint import PastRelease, Together
-from distpriv.releasing.laws import laws_to_dict
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.releasing.release import named, opened, with_reading

@@ -17,9 +17,9 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.releasing.certified_laws import reference_digests, require_same_laws
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import PastRelease, Questions, Together
-from distpriv.releasing.laws import reference_digests, require_same_laws
 from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.queries import definitions, query_from_dict, query_to_dict
 

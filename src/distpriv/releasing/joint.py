@@ -28,9 +28,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import NoiseLaw, SumNoise
+from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
-from distpriv.releasing.laws import require_same_moments
 from distpriv.releasing.stack import stacked, widened
 
 __all__ = ["THEOREM", "WIDER", "PastRelease", "Questions", "Together"]

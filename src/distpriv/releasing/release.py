@@ -17,6 +17,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.description import noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
+from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.fingerprint import agree
 from distpriv.releasing.fixed import (
     Adaptive,
@@ -28,7 +29,6 @@ from distpriv.releasing.fixed import (
     together,
 )
 from distpriv.releasing.joint import Questions, Together
-from distpriv.releasing.laws import laws_to_dict
 from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, refused, require_source
 from distpriv.releasing.queries import definitions, query_key, query_to_dict, require_distinct

@@ -20,7 +20,7 @@ from distpriv.guarantees.discretised import calibration_target, discretised_cert
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
-from distpriv.mechanisms.lengths import Lengths
+from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice

@@ -8,7 +8,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.mechanisms.calibration import Calibration, calibration
+from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.draw_counts import MOST_ROUNDS
 from distpriv.progress import silent
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import ndtr
 
-from distpriv.distances.unimodal import unimodal_delta_upper_bound
+from distpriv.distances.unimodal_divergence import unimodal_delta_upper_bound
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget

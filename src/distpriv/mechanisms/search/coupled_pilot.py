@@ -15,9 +15,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
-from distpriv.mechanisms.calibration import calibration
 from distpriv.mechanisms.coupled_gaussian import gaussian_shape
 from distpriv.mechanisms.coupled_laplace import laplace_shape
+from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.coupling import row_features
 from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel

@@ -22,8 +22,8 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
+from distpriv.mechanisms.search.move_lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
 from distpriv.noise.laws import NoiseLaw
