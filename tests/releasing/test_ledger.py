@@ -17,7 +17,7 @@ import sqlalchemy as sql
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger_files import _replace
+from distpriv.releasing.ledger.files import _replace
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 
@@ -294,9 +294,13 @@ def test_a_commit_that_nobody_saw_locks_no_one_out(ledger: Ledger, tmp_path: Pat
 def test_a_ledger_whose_making_was_killed_can_be_made(tmp_path: Path, files: int) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     written = patch(
-        "distpriv.releasing.ledger_files._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
+        "distpriv.releasing.ledger.files._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
     )
-    with written, patch("distpriv.releasing.ledger.begin", side_effect=KeyboardInterrupt), suppress(KeyboardInterrupt):
+    with (
+        written,
+        patch("distpriv.releasing.ledger.book.begin", side_effect=KeyboardInterrupt),
+        suppress(KeyboardInterrupt),
+    ):
         Ledger.create(url)
     with pytest.raises(LedgerUnavailable, match="there is no ledger"):
         Ledger.open(url)
@@ -309,7 +313,7 @@ def test_a_folder_that_may_only_be_read_still_answers_what_was_answered(ledger: 
     with patch("distpriv.releasing.ledger.Ledger._kept", side_effect=KeyboardInterrupt), suppress(KeyboardInterrupt):
         ledger.append(ledger.history("a"), TOTAL, "another", {})
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    with patch("distpriv.releasing.ledger_files._replace", side_effect=denied):
+    with patch("distpriv.releasing.ledger.files._replace", side_effect=denied):
         assert len(Ledger.open(ledger.url).history("a").entries) == 2
         with pytest.raises(LedgerUnavailable, match=r"Permission denied.*nothing was released"):
             ledger.look(ledger.history("a"), TOTAL, "more")

@@ -425,7 +425,7 @@ def test_the_files_of_a_new_ledger_are_their_owners_alone(tmp_path: Path) -> Non
 def test_a_process_that_is_killed_after_its_look_has_been_counted(file: Path) -> None:
     script = f"""
 import os, signal
-from distpriv.releasing.ledger import Ledger, PrivacyTarget
+from distpriv import Ledger, PrivacyTarget
 ledger = Ledger.open({url(file)!r})
 ledger.look(ledger.history("a"), PrivacyTarget(epsilon=2, delta=0.002), "three")
 os.kill(os.getpid(), signal.SIGKILL)

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 import distpriv as dp
 from distpriv.errors import LedgerChanged, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger_files import KEY_VARIABLE
+from distpriv.releasing.ledger.files import KEY_VARIABLE
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 KEY = "ab" * 32

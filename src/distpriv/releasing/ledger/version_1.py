@@ -10,7 +10,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.noise.description import noise_from_dict
-from distpriv.releasing.ledger_chain import (
+from distpriv.releasing.ledger.chain import (
     Chain,
     ChainBroken,
     Entry,

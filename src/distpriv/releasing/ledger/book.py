@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
-from distpriv.releasing import ledger_version_1 as version_1
-from distpriv.releasing.ledger_chain import (
+from distpriv.releasing.ledger import version_1
+from distpriv.releasing.ledger.chain import (
     Chain,
     ChainBroken,
     Entry,
@@ -32,10 +32,9 @@ from distpriv.releasing.ledger_chain import (
     dataset_id,
     linked,
 )
-from distpriv.releasing.ledger_engine import ledger_engine
-from distpriv.releasing.ledger_files import KEY_VARIABLE, Beside, Seen, key_of_server
-from distpriv.releasing.ledger_places import checked_url, scrubbed, shown_url, sqlite_file
-from distpriv.releasing.ledger_tables import (
+from distpriv.releasing.ledger.connecting import ledger_engine
+from distpriv.releasing.ledger.files import KEY_VARIABLE, Beside, Seen, key_of_server
+from distpriv.releasing.ledger.tables import (
     VERSION,
     Present,
     begin,
@@ -45,6 +44,7 @@ from distpriv.releasing.ledger_tables import (
     require_kept,
     version_of,
 )
+from distpriv.releasing.ledger.urls import checked_url, scrubbed, shown_url, sqlite_file
 
 __all__ = ["Entry", "History", "Kind", "Ledger", "dataset_id"]
 

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.schema import CreateTable, DropTable
 
 from distpriv.errors import InvalidInput
-from distpriv.releasing.ledger_chain import Chain, ChainBroken, Entry, canonical, content_of, start_of
+from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, canonical, content_of, start_of
 
 __all__ = ["VERSION", "Present", "begin", "drop_version_1", "extend", "present", "require_kept", "version_of"]
 
