@@ -75,7 +75,7 @@ def test_exact_epsilon_is_the_inverse_rounded_up(seed: int, size: int, delta: fl
 def test_pairs_together_have_the_deltas_they_have_alone(seed: int, size: int, pairs: int, noisy: bool) -> None:
     model = random_model(seed, size, unequal=0.5, pairs=pairs, parallel=False)
     rng = np.random.default_rng(seed)
-    noise = GaussianNoise.of(random_covariance(rng, size)) if noisy else NoNoise(dimension=size)
+    noise = GaussianNoise.of(random_covariance(rng, size)) if noisy else NoNoise(dimension=size).gaussian
     epsilons = rng.uniform(0, 5, len(model.protected_pairs))
     together = pair_deltas(model, model.protected_pairs, noise, epsilons)
     one_by_one = zip(model.protected_pairs, epsilons, strict=True)

@@ -19,7 +19,7 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import LedgerUnavailable
 from distpriv.guarantees.certify import gaussian_certificate
-from distpriv.noise.description import noise_from_dict
+from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.fixed import together
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.ledger import Ledger
@@ -90,7 +90,7 @@ def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_
         model = planned(crowd(), {"mean": dp.mean(last.content["query"][0]["expression"])}).model
         stack = together(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
         noise = stacked([noise_from_dict(entry.content["noise"]) for entry in history.entries])
-        assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")  # type: ignore[arg-type]
+        assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")
     assert Counter(len(history.entries) for history in histories) == {PROCESSES * RELEASES // DATASETS: DATASETS}
 
 

@@ -9,7 +9,7 @@ from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
+from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["gaussian_log_density", "log_density", "mixture_log_density", "refuse_without_density", "regular"]
 
@@ -107,13 +107,13 @@ def refuse_without_density(noise: NoiseLaw) -> None:
 
 
 def _log_kernel(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
-    if isinstance(noise, GaussianNoise):
-        to_white = noise.whitening
-        constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.variances).sum()) / 2
+    if noise.is_gaussian:
+        to_white = noise.gaussian.whitening
+        constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.gaussian.variances).sum()) / 2
         return np.asarray(-cdist(values @ to_white, centres @ to_white, "sqeuclidean") / 2 - constant)
-    if isinstance(noise, LaplaceNoise):
-        to_unit = noise.whitening
-        constant = np.log(2 * noise.scales).sum()
+    if len(noise.parts) == 1:
+        to_unit = noise.parts[0].whitening
+        constant = np.log(2 * noise.laplace_scales).sum()
         return np.asarray(-cdist(values @ to_unit, centres @ to_unit, "cityblock") - constant)
     apart = (values[:, np.newaxis] - centres).reshape(-1, values.shape[1])
     none = np.zeros((noise.dimension, noise.dimension))

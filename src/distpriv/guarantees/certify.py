@@ -25,7 +25,6 @@ __all__ = [
     "gaussian_certificate",
     "lattice_factors",
     "smoothed_target",
-    "sum_certificate",
 ]
 
 LARGEST_SMOOTHING = 1e-3
@@ -56,28 +55,26 @@ def certified(
     Gaussian noise that misses the target by no more than that is widened by a few parts in a million, so that it does
     not.
     """
-    match noise:
-        case SumNoise():
-            certificate = sum_certificate(model, target, noise, theorem, assumptions)
-        case LaplaceNoise():
-            certificate = _translation_certificate(model, target, noise, theorem, assumptions)
-        case _:
-            certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-            if noise.parts and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
-                noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
+    if isinstance(noise, LaplaceNoise):
+        certificate = _translation_certificate(model, target, noise, theorem, assumptions)
+    else:
+        certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
+        near = not certificate.holds and certificate.delta <= target.delta * (1 + NEAR)
+        if near and noise.parts and noise.is_gaussian:
+            noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def _widened(
     model: QueryModel,
     target: PrivacyTarget,
-    noise: GaussianNoise | NoNoise,
+    noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption],
 ) -> tuple[GaussianNoise, Certificate] | None:
     """Return the noise a few parts in a million wider, with its certificate; None if that is not enough."""
     for more in ROOM_FOR_ERROR:
-        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
+        wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
         said = Assumption(
             statement=f"variances are {more:g} of themselves wider than the theorem has them",
             status="proved",
@@ -119,26 +116,27 @@ def by_coupling(
 def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
-    noise: GaussianNoise | NoNoise,
+    noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
 ) -> Certificate:
-    """Return what Gaussian noise, or none, is worth on the model as it is, by the exact check."""
-    lattice, smoothed = _lattice_assumption(model, noise)
+    """Return what noise is worth if the statistics are Gaussian with the covariances as they are.
+
+    By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too.
+    """
+    if not noise.is_gaussian:
+        return _sum_certificate(model, target, noise, theorem, assumptions)
+    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
     if lattice.status == "checked":
-        found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
+        found = _smoothed_deltas(model, noise.gaussian, target.epsilon, smoothed)
         worst = model.protected_pairs[int(found.argmax())], float(found.max())
     else:
-        worst = worst_pair(model, noise, target.epsilon)
+        worst = worst_pair(model, noise.gaussian, target.epsilon)
     return _on_gaussian_laws(model, target, worst, lattice, theorem, assumptions, delta_is="exact")
 
 
-def sum_certificate(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: SumNoise,
-    theorem: str,
-    assumptions: Sequence[Assumption] = (),
+def _sum_certificate(
+    model: QueryModel, target: PrivacyTarget, noise: Noise, theorem: str, assumptions: Sequence[Assumption]
 ) -> Certificate:
     """Return what Laplace and Gaussian noise together are worth on the model as it is, by a proven bound.
 
@@ -264,9 +262,7 @@ def certified_unimodal(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
-def _smoothed_deltas(
-    model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float, smoothed: dict[str, Smoothing]
-) -> Floats:
+def _smoothed_deltas(model: QueryModel, noise: GaussianNoise, epsilon: float, smoothed: dict[str, Smoothing]) -> Floats:
     """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair."""
     reduced, most = counted(model.protected_pairs, smoothed, epsilon)
     deltas = pair_deltas(model, model.protected_pairs, noise, np.maximum(0.0, reduced))
@@ -282,13 +278,13 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
     return float(reduced.min()), target.delta / float(most.max())
 
 
-def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[float, float]:
+def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
     smoothed = _lattice_assumption(model, noise)[1]
     return min((f.least for f in smoothed.values()), default=1.0), max((f.most for f in smoothed.values()), default=1.0)
 
 
-def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
+def _lattice_assumption(model: QueryModel, noise: GaussianNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
     if not covers_floor(model, noise):
         return _uncovered_assumption(noise), {}

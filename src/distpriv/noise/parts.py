@@ -86,6 +86,11 @@ class Noise(ABC):
         return np.concatenate([np.zeros(0), *parts])
 
     @property
+    def is_sum_of_parts(self) -> bool:
+        """Whether the parts are all there is of it, so that it can be stacked, and other noise added."""
+        return True
+
+    @property
     def is_gaussian(self) -> bool:
         """Whether the noise is Gaussian, or none at all: then δ is exact for Gaussian statistics."""
         return not len(self.laplace_scales)

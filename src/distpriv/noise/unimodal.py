@@ -52,6 +52,11 @@ class UnimodalNoise(Noise):
         return ()
 
     @property
+    def is_sum_of_parts(self) -> bool:
+        """No."""
+        return False
+
+    @property
     def is_gaussian(self) -> bool:
         """No."""
         return False

@@ -16,7 +16,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.certified_laws import reference_digests, require_same_laws
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import PastRelease, Questions, Together
@@ -217,7 +217,7 @@ def commitment_to_dict(model: QueryModel, mechanism: AdditiveMechanism) -> dict[
         "records": model.provenance.records,
         "protected_pairs": [list(pair) for pair in model.protected_pairs],
         "mechanism": mechanism.name,
-        "noise": noise_to_dict(mechanism.noise),
+        "noise": mechanism.noise.to_dict(),
         "certificate": mechanism.certificate.to_dict(),
     }
 

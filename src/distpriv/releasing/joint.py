@@ -20,18 +20,18 @@ from distpriv.framework.queries import Query
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
-from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
+from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import NoiseLaw, SumNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 
 __all__ = ["THEOREM", "WIDER", "PastRelease", "Questions", "Together"]
 
@@ -174,7 +174,7 @@ class Together:
             f"delta = {self.total.delta:g} together",
         )
         certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
-        return evolve(mechanism, noise=widened(mechanism.noise, factor), certificate=certificate)
+        return evolve(mechanism, noise=mechanism.noise.widened(factor), certificate=certificate)
 
     def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
@@ -182,21 +182,18 @@ class Together:
         within = calibration_target(self.total)
         whole = self.stack(model)
         if self.questions == "immune":
-            yield lambda factor: immune_certificate(whole, [*laws, widened(mechanism.noise, factor)], self.total)
+            yield lambda factor: immune_certificate(whole, [*laws, mechanism.noise.widened(factor)], self.total)
             return
 
         def drawn(certificate: Certificate, factor: float) -> Certificate:
-            noises = [*laws, widened(mechanism.noise, factor)]
+            noises = [*laws, mechanism.noise.widened(factor)]
             cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
             return discretised_certificate(certificate, cost, self.total)
 
         @cache
         def gaussian(factor: float) -> Certificate:
-            noise = stacked([*laws, widened(mechanism.noise, factor)])
-            said = self._assumptions()
-            if isinstance(noise, SumNoise):
-                return drawn(sum_certificate(whole, within, noise, THEOREM, said), factor)
-            return drawn(gaussian_certificate(whole, within, noise, THEOREM, said), factor)
+            noise = stacked([*laws, mechanism.noise.widened(factor)])
+            return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
         exact = whole.query is not None and whole.query.has_exact_moments
         if trust == "assumed" or (trust == "gaussian" and exact):

@@ -26,9 +26,9 @@ from distpriv.guarantees.mean_bound import average_evidence, best_bet, log_evide
 from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.move_lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import silent
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 
 __all__ = ["JointDraws"]
 
@@ -73,7 +73,7 @@ class JointDraws:
         )
         drawn = Drawn(
             measure="delta",
-            noise=stacked([*self.old, widened(self.new, factor)]),
+            noise=stacked([*self.old, self.new.widened(factor)]),
             scale=1.0,
             epsilon=self.target.epsilon,
             limit=self.plan.limit,
@@ -138,21 +138,18 @@ def _lengths_of(law: NoiseLaw, moved: Floats) -> list[Floats]:
     A sum of both kinds is no easier to tell apart than both by themselves, however a move is shared between them: here
     the Laplace part takes what leaves least to the Gaussian part.
     """
-    whole = stacked([law])
-    parts = whole.parts if isinstance(whole, SumNoise) else (whole,)
-    gaussian = [part for part in parts if isinstance(part, GaussianNoise) and part.axes.shape[1]]
-    laplace = [part for part in parts if isinstance(part, LaplaceNoise)]
     nothing = np.zeros(len(moved))
     if not law.dimension:
         return [nothing, nothing]
-    if laplace and not gaussian:
-        return [nothing, length(laplace[0].axes / laplace[0].scales, 1, moved)]
-    whitening = gaussian[0].axes / np.sqrt(gaussian[0].variances) if gaussian else np.zeros((law.dimension, 0))
-    if not laplace or whitening.shape[1] < law.dimension:
+    noise = stacked([law])
+    whitening, axes, scales = noise.gaussian.whitening, noise.laplace_axes, noise.laplace_scales
+    if len(scales) and not whitening.shape[1]:
+        return [nothing, length(axes / scales, 1, moved)]
+    if not len(scales) or whitening.shape[1] < law.dimension:
         return [length(whitening, 2, moved), nothing]
-    shares = moved @ whitening @ np.linalg.pinv(whitening.T @ laplace[0].axes).T
-    rest = moved - shares @ laplace[0].axes.T
-    return [length(whitening, 2, rest), length(np.diag(1 / laplace[0].scales), 1, shares)]
+    shares = moved @ whitening @ np.linalg.pinv(whitening.T @ axes).T
+    rest = moved - shares @ axes.T
+    return [length(whitening, 2, rest), length(np.diag(1 / scales), 1, shares)]
 
 
 def _deltas(epsilon: float, moves: Floats, factor: float) -> Floats:

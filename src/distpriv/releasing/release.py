@@ -14,7 +14,6 @@ from distpriv.guarantees.certificate import Assumption, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
 from distpriv.releasing.certified_laws import laws_to_dict
@@ -115,7 +114,7 @@ class Release:
             "values": dict(self.values),
             "intervals": {name: list(ends) for name, ends in self.intervals.items()},
             "mechanism": self.mechanism.name,
-            "noise": noise_to_dict(self.mechanism.noise),
+            "noise": self.mechanism.noise.to_dict(),
             "certificate": self.certificate.to_dict(),
             "joint_certificate": None if self.joint is None else self.joint.to_dict(),
             "questions": self.questions,

@@ -9,7 +9,7 @@ from attrs import frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.noise.description import noise_from_dict
+from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.ledger.chain import (
     Chain,
     ChainBroken,
