@@ -49,6 +49,7 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     Several axes are a mixture: Lap(b) is a Gaussian whose variance is exponential with mean 2b². The mixture has
     64 members, and noise of any other law counts as Gaussian: good enough for an attack, which may use any function.
 
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> noise = LaplaceNoise(axes=[[1.0]], scales=[2.0])
     >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
     array([-1.39])
@@ -83,6 +84,7 @@ def _one_laplace_axis(centred: Floats, covariance: Floats, axis: Floats, scale: 
 def mixture_log_density(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
     """Return the log density of noise around points drawn evenly from `centres`; it must have a density.
 
+    >>> from distpriv.noise.laws import GaussianNoise
     >>> mixture_log_density(np.zeros((1, 1)), np.array([[-1.0], [1.0]]), GaussianNoise.isotropic(1, 1.0)).round(4)
     array([-1.4189])
     """

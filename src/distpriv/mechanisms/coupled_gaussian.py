@@ -9,14 +9,13 @@ import numpy as np
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import calibration
-from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, require_square, standard
+from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.modelling.utility import Weights
+from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_gaussian", "gaussian_shape"]
@@ -66,26 +65,19 @@ def coupled_gaussian(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
     ('sampling', True, True)
     """
-    plan = calibration(
-        model, target, name="coupled_gaussian", pairing=pairing, draws=draws, seed=seed, progress=progress
-    )
-    differences = plan.shape_differences()
-    shape, _ = gaussian_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    whitening = shape.axes / np.sqrt(shape.variances)
-    scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
-    noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        noise = GaussianNoise(axes=shape.axes, variances=require_square(scale.value**2 * shape.variances))
-    return by_coupling(
+    return coupled(
         model,
         target,
-        noise,
         name="coupled_gaussian",
-        theorem="coupled draws",
-        delta=plan.limit + plan.failure,
-        trust="sampling",
-        assumptions=plan.assumptions(),
-        drawn=plan.drawn("gaussian", target.epsilon, noise, scale),
+        measure="gaussian",
+        shape=gaussian_shape,
+        curve=gaussian_deltas_upper_bound,
+        order=2,
+        weights=weights,
+        pairing=pairing,
+        draws=draws,
+        seed=seed,
+        progress=progress,
     )
 
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import calibration
-from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, require_square, standard
+from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.modelling.utility import Weights
+from distpriv.noise.laws import LaplaceNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_laplace", "laplace_deltas_upper_bound", "laplace_shape"]
@@ -64,27 +63,19 @@ def coupled_laplace(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
     ('sampling', True, True)
     """
-    plan = calibration(
-        model, target, name="coupled_laplace", pairing=pairing, draws=draws, seed=seed, progress=progress
-    )
-    differences = plan.shape_differences()
-    shape, _ = laplace_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    curve = partial(laplace_deltas_upper_bound, target.epsilon)
-    scale = plan.scale(shape.whitening, 1, curve, differences)
-    noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        require_square((scale.value * shape.scales) ** 2)
-        noise = LaplaceNoise(axes=shape.axes, scales=scale.value * shape.scales)
-    return by_coupling(
+    return coupled(
         model,
         target,
-        noise,
         name="coupled_laplace",
-        theorem="coupled draws",
-        delta=plan.limit + plan.failure,
-        trust="sampling",
-        assumptions=plan.assumptions(),
-        drawn=plan.drawn("laplace", target.epsilon, noise, scale),
+        measure="laplace",
+        shape=laplace_shape,
+        curve=laplace_deltas_upper_bound,
+        order=1,
+        weights=weights,
+        pairing=pairing,
+        draws=draws,
+        seed=seed,
+        progress=progress,
     )
 
 

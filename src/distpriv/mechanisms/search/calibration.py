@@ -9,6 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from attrs import frozen
@@ -19,17 +20,31 @@ from distpriv.framework.domains import one_of, whole
 from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
-from distpriv.mechanisms.search.move_lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
+from distpriv.mechanisms.search.move_lengths import (
+    ROUGH,
+    Curve,
+    Lengths,
+    least_scale,
+    length,
+    pilot_scale,
+    require_square,
+)
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
-from distpriv.noise.laws import NoiseLaw
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress
 
-__all__ = ["Calibration", "Scale", "calibration"]
+__all__ = ["Calibration", "Scale", "Shape", "calibration", "coupled"]
+
+Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
+"""From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
 
 FAILURE = 0.01
 """Which share of δ pays for the chance that the draws mislead."""
@@ -255,6 +270,58 @@ class Calibration:
                 evidence="row numbers are drawn from the whole stratum, and get rows of the pool at random",
             ),
         )
+
+
+def coupled(
+    model: QueryModel,
+    target: PrivacyTarget,
+    *,
+    name: str,
+    measure: Literal["gaussian", "laplace"],
+    shape: Shape,
+    curve: Callable[[float, Floats], Floats],
+    order: int,
+    weights: Weights,
+    pairing: Pairing | None,
+    draws: int | None,
+    seed: int | None,
+    progress: Progress,
+) -> AdditiveMechanism:
+    """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
+
+    Args:
+        model: the model of a Share, made from rows.
+        target: what is asked for.
+        name: the mechanism's.
+        measure: how the length of a move in units of the noise is called where draws are written down.
+        shape: chooses the noise, up to its scale, from differences, weights, ε and the limit of δ.
+        curve: a bound on the δ of noise that is moved by a length, from ε and lengths.
+        order: of the norm that a length is: 1 or 2.
+        weights: what an error in each statistic costs.
+        pairing: how swapped rows are paired.
+        draws: how many coupled datasets to draw.
+        seed: of the draws.
+        progress: told as drawing goes on.
+    """
+    plan = calibration(model, target, name=name, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    differences = plan.shape_differences()
+    law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    scale = plan.scale(law.whitening, order, partial(curve, target.epsilon), differences)
+    noise: NoiseLaw = NoNoise(dimension=model.dimension)
+    if scale.value > 0:
+        require_square((scale.value * law.widths) ** 2)
+        noise = law.widened(scale.value)
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name=name,
+        theorem="coupled draws",
+        delta=plan.limit + plan.failure,
+        trust="sampling",
+        assumptions=plan.assumptions(),
+        drawn=plan.drawn(measure, target.epsilon, noise, scale),
+    )
 
 
 def calibration(
