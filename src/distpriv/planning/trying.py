@@ -112,7 +112,7 @@ def try_what_can_win(
         else:
             run(candidate, reason)
     for candidate in prospects.in_order(able):
-        judged = settlement.after is None or candidate.exact or candidate.turn == DRAWN
+        judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
         run(candidate, None if best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]

@@ -38,11 +38,11 @@ LEVELS = 64
 
 @frozen(kw_only=True)
 class JointDraws:
-    """Moves of all statistics in units of their noise: four lengths a draw, old and new, Gaussian and Laplace."""
+    """Moves of all statistics in units of their noise: four lengths a draw, earlier and new, Gaussian and Laplace."""
 
     plan: Calibration
     target: PrivacyTarget
-    old: tuple[NoiseLaw, ...]
+    earlier: tuple[NoiseLaw, ...]
     """The noise of each earlier release."""
     new: NoiseLaw
     moves: tuple[tuple[Floats, ...], ...]
@@ -51,19 +51,19 @@ class JointDraws:
 
     @classmethod
     def of(
-        cls, model: QueryModel, old: Sequence[NoiseLaw], new: NoiseLaw, target: PrivacyTarget, seed: int | None
+        cls, model: QueryModel, earlier: Sequence[NoiseLaw], new: NoiseLaw, target: PrivacyTarget, seed: int | None
     ) -> Self:
         """Draw, once to fix the bets and once to test."""
-        own = None if seed is None else _own_seed(seed, old)
+        own = None if seed is None else _own_seed(seed, earlier)
         plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=own, progress=silent)
 
         def measure(differences: Floats) -> Floats:
-            return _lengths(old, new, differences)
+            return _lengths(earlier, new, differences)
 
         pilot = plan.pilot(measure)
         moves = tuple(tuple(rounds) for rounds in plan.tests(measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
-        return cls(plan=plan, target=target, old=tuple(old), new=new, moves=moves, bets=bets)
+        return cls(plan=plan, target=target, earlier=tuple(earlier), new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
@@ -73,7 +73,7 @@ class JointDraws:
         )
         drawn = Drawn(
             measure="delta",
-            noise=stacked([*self.old, self.new.widened(factor)]),
+            noise=stacked([*self.earlier, self.new.widened(factor)]),
             scale=1.0,
             epsilon=self.target.epsilon,
             limit=self.plan.limit,
@@ -101,10 +101,10 @@ class JointDraws:
         return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
 
 
-def _own_seed(seed: int, old: Sequence[NoiseLaw]) -> int:
+def _own_seed(seed: int, earlier: Sequence[NoiseLaw]) -> int:
     """Return a seed for draws that no noise was chosen by, though noise may have been chosen with the same seed."""
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
-    named = f"a joint release\0{seed}\0{sum(law.dimension for law in old)}"
+    named = f"a joint release\0{seed}\0{sum(law.dimension for law in earlier)}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:15], 16)
 
 
@@ -117,15 +117,15 @@ def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
     return best_bet(values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.each)
 
 
-def _lengths(old: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:
-    """Return the lengths of moves of the old and the new statistics: Gaussian, Laplace, Gaussian, Laplace.
+def _lengths(earlier: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:
+    """Return the lengths of moves of the earlier and the new statistics: Gaussian, Laplace, Gaussian, Laplace.
 
-    The old releases have independent noise, each its own: Gaussian lengths add up in squares, Laplace lengths as they
+    Earlier releases have independent noise, each its own: Gaussian lengths add up in squares, Laplace lengths as they
     are, whichever kinds the releases have.
     """
     normal = laplace = np.zeros(len(differences))
     start = 0
-    for law in old:
+    for law in earlier:
         one, other = _lengths_of(law, differences[:, start : start + law.dimension])
         normal, laplace = np.hypot(normal, one), laplace + other
         start += law.dimension

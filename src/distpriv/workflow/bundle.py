@@ -147,9 +147,9 @@ def evidence(
         reference: a digest of the content of every scenario's table.
     """
     joint = None
-    earlier = release.rest
-    if earlier is not None and earlier.past and model.query is not None:
-        others = earlier.past
+    earlier = release.earlier
+    if earlier is not None and earlier.releases and model.query is not None:
+        others = earlier.releases
         laws = earlier.in_place([past.noise for past in others], release.mechanism.noise)
         joint = {
             "model": model_to_dict(earlier.stack(model)),
