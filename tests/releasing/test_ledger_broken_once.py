@@ -17,6 +17,7 @@ import pytest
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidInput, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger, dataset_id
+from distpriv.releasing.ledger.store import Store
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 VERSION_1 = Path(__file__).parent / "ledger_version_1.db"
@@ -404,7 +405,7 @@ def test_no_message_shows_the_password_of_a_ledger(text: str) -> None:
 
 def test_a_ledger_shows_itself_without_its_password(file: Path) -> None:
     ledger = Ledger.open(url(file))
-    server = Ledger("postgresql://anna:geheim@host/db?sslpassword=geheim", ledger._engine, None)
+    server = Ledger(Store("postgresql://anna:geheim@host/db?sslpassword=geheim", ledger._store.engine, None))
     assert repr(server) == str(server) == "Ledger(url='postgresql://anna:***@host/db')"
 
 

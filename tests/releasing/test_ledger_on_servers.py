@@ -72,10 +72,10 @@ def interrupted(ledger: Ledger, other: Any) -> Iterator[None]:
         if statement.startswith("INSERT INTO entries") and waiting:
             waiting.pop()()
 
-    sql.event.listen(ledger._engine, "before_cursor_execute", before)
+    sql.event.listen(ledger._store.engine, "before_cursor_execute", before)
     yield
     assert not waiting
-    sql.event.remove(ledger._engine, "before_cursor_execute", before)
+    sql.event.remove(ledger._store.engine, "before_cursor_execute", before)
 
 
 def test_a_number_that_was_taken_is_tried_again_and_a_position_is_not(ledger: Ledger) -> None:

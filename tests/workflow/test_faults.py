@@ -108,7 +108,7 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
     def fill(connection: sql.Connection) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
-    sql.event.listen(writing._engine, "begin", fill)
+    sql.event.listen(writing._store.engine, "begin", fill)
     with pytest.raises(LedgerUnavailable, match=r"full.*nothing was released"):
         dp.release(second, private, ledger=writing, dataset="d", total=TOTAL, adaptive="assumed")
     assert len(Ledger.open(writing.url).history("d").entries) == 1
