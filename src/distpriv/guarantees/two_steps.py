@@ -117,7 +117,8 @@ class TwoSteps:
         left = max(0.0, epsilon - share * self.cost)
         nothing = not rest.any() and np.array_equal(self.first, self.second)
         if share == 1 and not rest.any() and self.count == 1:
-            # Both Gaussians are symmetric about the plane through their mean on one side of which log M/R is smaller.
+            # Both Gaussians are symmetric about the plane through their mean on one side of which log M/R is smaller:
+            # docs/proofs/laplace_bound.md, 2 of the proof, with `middle` for ℓ₀.
             return Way(rest=rest, terms=((0.5, left), (0.5, max(0.0, epsilon - self.middle))), nothing=nothing)
         return Way(rest=rest, terms=((1.0, left),), nothing=nothing)
 

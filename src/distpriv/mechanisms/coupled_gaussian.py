@@ -20,8 +20,8 @@ from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_gaussian", "gaussian_shape"]
 
-ROUNDS = 10
-"""How often the shape is improved; each round gains less than the one before."""
+IMPROVEMENTS = 10
+"""How often the shape is improved; each time gains less than the one before."""
 
 THINNEST = 1e-8
 """The least variance in a direction that moves, as a share of the largest, statistics in units of their moves."""
@@ -88,7 +88,8 @@ def gaussian_shape(
 
     At the least :math:`\operatorname{tr}(QS)` with :math:`E φ(Δ^⊤ S^{-1} Δ) ≤ δ`, φ(t) = δ_G(ε; √t), the derivative
     in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the
-    right, again and again, from φ' = 1. Several laws share the right side by how near to δ they come.
+    right, again and again, from φ' = 1 (`docs/proofs/coupled_gaussian.md`, "The shape"). Several laws share the right
+    side by how near to δ they come.
     """
     units, moved = standard(differences)
     moving = units > 0
@@ -96,7 +97,7 @@ def gaussian_shape(
     curve = partial(gaussian_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in moved], np.ones(len(moved))
     best, least = np.eye(len(root)), np.inf
-    for _ in range(ROUNDS if len(root) else 0):
+    for _ in range(IMPROVEMENTS if len(root) else 0):
         moments = [(law.T * w) @ law / len(law) for law, w in zip(moved, importance, strict=True)]
         covariance = _solution(np.tensordot(shares, moments, axes=1), root)
         lengths = [length(_whitening(covariance), 2, law) for law in moved]

@@ -19,8 +19,8 @@ from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_laplace", "laplace_deltas_upper_bound", "laplace_shape"]
 
-ROUNDS = 8
-"""How often the scales are improved; each round gains less than the one before."""
+IMPROVEMENTS = 8
+"""How often the scales are improved; each time gains less than the one before."""
 
 THINNEST = 1e-4
 """The least scale along any axis, as a share of the largest, each in units of the moves along its axis."""
@@ -83,7 +83,7 @@ def laplace_deltas_upper_bound(epsilon: float, lengths: Floats) -> Floats:
     r"""Return a bound on H_ε of Laplace noise and the same noise moved by L1 lengths: :math:`(1 - e^{(ε - s)/2})^+`.
 
     Exact along one axis. A product of such noise, moved along several axes, is no easier to tell apart than noise on
-    one axis that is moved by the sum.
+    one axis that is moved by the sum (`docs/proofs/coupled_laplace.md`, "The bound for one difference").
 
     >>> laplace_deltas_upper_bound(1.0, np.array([0.5, 1.0, 3.0, np.inf])).round(4)
     array([0.    , 0.    , 0.6321, 1.    ])
@@ -119,7 +119,8 @@ def _scales(
     r"""Return the weighted variance, the axes and the scales of noise along the axes, the variance at its true scale.
 
     At the least :math:`Σ_k c_k b_k^2` with E ψ(s) ≤ δ, :math:`s = Σ_k |u_k|/b_k`, the derivative in b_k vanishes:
-    :math:`b_k^3` is proportional to :math:`E[ψ'(s) |u_k|] / c_k`. Several laws share it by how near to δ they come.
+    :math:`b_k^3` is proportional to :math:`E[ψ'(s) |u_k|] / c_k` (`docs/proofs/coupled_laplace.md`, "The shape").
+    Several laws share it by how near to δ they come.
     """
     along = [np.abs(law @ axes) for law in moved]
     sizes = np.max([law.mean(axis=0) for law in along], axis=0)
@@ -127,7 +128,7 @@ def _scales(
     curve = partial(laplace_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in along], np.ones(len(along))
     best, least = np.ones(len(costs)), np.inf
-    for _ in range(ROUNDS if len(costs) else 0):
+    for _ in range(IMPROVEMENTS if len(costs) else 0):
         pull = np.sum([c * (w @ law) / len(law) for c, w, law in zip(shares, importance, along, strict=True)], axis=0)
         scales = np.cbrt(pull / costs)
         thinnest = THINNEST * (scales[sizes > 0] / sizes[sizes > 0]).max()

@@ -29,8 +29,8 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
-    >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))]
-    [False, True, True]
+    >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
+    ([False, True, True], True)
     """
 
     kind: ClassVar[str]

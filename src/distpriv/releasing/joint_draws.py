@@ -67,7 +67,7 @@ class JointDraws:
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
-        wanted = -math.log(self.plan.each)
+        wanted = -math.log(self.plan.failure_of_one_law)
         laws = tuple(
             self._law(moves, bet, factor) for rounds, bet in zip(self.moves, self.bets, strict=True) for moves in rounds
         )
@@ -114,7 +114,9 @@ def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
     while _deltas(target.epsilon, pilot, factor).mean() > 0.9 * plan.limit and factor < 1e5:
         factor *= 1.1
     values = _deltas(target.epsilon, pilot, factor)
-    return best_bet(values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.each)
+    return best_bet(
+        values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.failure_of_one_law
+    )
 
 
 def _lengths(earlier: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:

@@ -53,7 +53,7 @@ ROUNDING = 1e-4
 """Which share of δ may be lost by statistics being rounded to floating point."""
 
 MOST_SHAPE_DRAWS = 1_000_000
-"""The same, of all laws together."""
+"""How many draws at most choose the shape, of all laws together."""
 
 
 @frozen(kw_only=True)
@@ -91,11 +91,11 @@ class Calibration:
     progress: Progress
 
     @property
-    def each(self) -> float:
-        """The chance that is left for the draws of one law to show a mean below the limit that is not below it.
+    def failure_of_one_law(self) -> float:
+        """The chance that the draws of one law may mislead, β/2L in `docs/proofs/coupled_gaussian.md`, "The scale".
 
-        A plan may take the better of `CHOICES` coupled mechanisms, and each is misled if any of its laws is: by the
-        union bound these chances add up to `failure`.
+        A plan may take the better of `CHOICES` coupled mechanisms, and each is misled if any of its L laws is: by the
+        union bound these chances add up to `failure`, β.
         """
         return self.failure / (CHOICES * self.laws)
 
@@ -106,13 +106,14 @@ class Calibration:
     def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
 
-        A scale of 0 says that the statistics move so seldom that no noise is needed.
+        That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
+        one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
         """
         pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
         drawn = [[Lengths.rounded_up(lengths) for lengths in law] for law in self.tests(measure)]
-        wanted = -math.log(self.each)
+        wanted = -math.log(self.failure_of_one_law)
         found = 0.0
         for rounds, bet in zip(drawn, bets, strict=True):
 
@@ -167,7 +168,7 @@ class Calibration:
         The best bets depend on the scale, and the least scale that passes on the bets: each is found from the other in
         turn, on the pilot's draws, as if there were as many as will test.
         """
-        failure = self.each
+        failure = self.failure_of_one_law
         start = pilot_scale(pilot, curve, self.limit)
         bets: list[float] = []
         for _ in range(4):
