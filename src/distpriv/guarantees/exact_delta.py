@@ -21,7 +21,6 @@ __all__ = [
     "gaussian_noise",
     "pair_deltas",
     "privacy_profile",
-    "worst_pair",
 ]
 
 LARGEST_EPSILON = 700.0
@@ -107,13 +106,6 @@ def privacy_profile(
         if len(piece)
     ]
     return np.concatenate([np.zeros(0), *(sticks.upper_bound.reshape(-1, pairs).max(axis=1) for sticks in found)])
-
-
-def worst_pair(model: QueryModel, noise: GaussianNoise, epsilon: float) -> tuple[Pair, float]:
-    """Return the ordered pair with the largest δ, and that δ."""
-    deltas = pair_deltas(model, model.protected_pairs, noise, epsilon)
-    worst = int(deltas.argmax())
-    return model.protected_pairs[worst], float(deltas[worst])
 
 
 def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, epsilon: float | Floats) -> Floats:

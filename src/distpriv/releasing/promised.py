@@ -4,6 +4,7 @@ A question that is asked for the first time gets its plan's noise, as wide as al
 that was declared or answered has its noise, which nobody can change: it is held against what is asked for now.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -60,12 +61,8 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     mechanism = own.mechanism(plan.model.query)
     model = in_order_of(mechanism, plan.model)
     covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
-    certificate, joint = own.certificate(), own.joint_certificate()
-    promised = covered and _within(certificate, plan.target, plan.trust)
-    if not promised or certificate.target != plan.target:
-        alone = EarlierReleases(releases=(), total=plan.target, seed=earlier.seed, questions="first")
-        anew = alone.certified(model, mechanism, plan.trust)
-        certificate = anew if anew.holds_at(plan.trust) or not promised else certificate
+    certificate = _promised_alone(own, plan, model, mechanism, earlier.seed, covered=covered)
+    joint = own.joint_certificate()
     same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)
     if not earlier.releases and earlier.questions != "immune" and _within(certificate, earlier.total, plan.trust):
         joint = evolve(certificate, assumptions=_of_mechanism(certificate))
@@ -73,18 +70,36 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
         earlier = evolve(earlier, place=own.place)
     else:
         joint = earlier.certified(model, mechanism, plan.trust)
-    which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
     certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=earlier.total)
-    for found, what in ((certificate, "this question alone"), (joint, "all questions of the dataset together")):
-        if not found.holds_at(plan.trust):
+    _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
+    held = with_reading(evolve(mechanism, certificate=certificate), model)
+    return Promise(mechanism=held, model=model, joint=joint, earlier=earlier)
+
+
+def _promised_alone(
+    own: Fixed, plan: Plan, model: QueryModel, mechanism: AdditiveMechanism, seed: int | None, *, covered: bool
+) -> Certificate:
+    """Return what holds for a question alone: what was promised, or what is certified anew for another target."""
+    certificate = own.certificate()
+    promised = covered and _within(certificate, plan.target, plan.trust)
+    if promised and certificate.target == plan.target:
+        return certificate
+    nothing = EarlierReleases(releases=(), total=plan.target, seed=seed, questions="first")
+    anew = nothing.certified(model, mechanism, plan.trust)
+    return anew if anew.holds_at(plan.trust) or not promised else certificate
+
+
+def _require_held(own: Fixed, trust: Trust, certificates: Mapping[str, Certificate]) -> None:
+    """Refuse a question whose noise does not hold what is asked for now."""
+    which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
+    for what, found in certificates.items():
+        if not found.holds_at(trust):
             raise NotCertified(
                 f"this question has been given its noise, which cannot be changed, and {which} does not hold what is "
                 f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and trust "
                 f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
-                f"for {plan.trust!r}."
+                f"for {trust!r}."
             )
-    held = with_reading(evolve(mechanism, certificate=certificate), model)
-    return Promise(mechanism=held, model=model, joint=joint, earlier=earlier)
 
 
 def _require_same_details(own: Fixed, asked: Query) -> None:
