@@ -54,11 +54,6 @@ class NoNoise(Noise):
         """None: no noise is Gaussian noise along no axis."""
         return np.zeros(0)
 
-    @property
-    def parts(self) -> tuple[()]:
-        """None."""
-        return ()
-
     def widened(self, factor: float) -> Self:  # noqa: ARG002 - the laws share one signature
         """Return no noise."""
         return self

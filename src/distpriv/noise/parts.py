@@ -47,9 +47,14 @@ class Noise(ABC):
         """How wide the noise is along each axis: a deviation, a Laplace scale, or how far unimodal noise reaches."""
 
     @property
-    @abstractmethod
     def parts(self) -> "tuple[GaussianNoise | LaplaceNoise, ...]":
-        """The independent Gaussian and Laplace laws that the noise is the sum of."""
+        """The independent Gaussian and Laplace laws that the noise is the sum of; none unless a law says so."""
+        return ()
+
+    @property
+    def whitening(self) -> Floats:
+        """Columns that turn a move of the statistics into widths of the noise along each axis."""
+        return np.asarray(self.axes / self.widths)
 
     @abstractmethod
     def widened(self, factor: float) -> Self:
@@ -181,7 +186,7 @@ class GaussianNoise(Noise):
     axes: Floats = array_field()
     """Orthonormal columns v_k."""
     variances: Floats = array_field()
-    """That along each axis."""
+    """The variance along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.variances, "variances")
@@ -228,11 +233,6 @@ class GaussianNoise(Noise):
     def widths(self) -> Floats:
         """The standard deviation along each axis."""
         return np.sqrt(self.variances)
-
-    @property
-    def whitening(self) -> Floats:
-        """Columns that turn a move of the statistics into standard deviations along each axis."""
-        return np.asarray(self.axes / self.widths)
 
     @property
     def covariance(self) -> Floats:
@@ -286,7 +286,7 @@ class LaplaceNoise(Noise):
     axes: Floats = array_field()
     """Orthonormal columns v_k."""
     scales: Floats = array_field()
-    """That of the Laplace law along each axis."""
+    """The scale of the Laplace law along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.scales, "scales")
@@ -310,11 +310,6 @@ class LaplaceNoise(Noise):
     def widths(self) -> Floats:
         """The scale along each axis."""
         return self.scales
-
-    @property
-    def whitening(self) -> Floats:
-        """Columns that turn a move of the statistics into scales along each axis."""
-        return np.asarray(self.axes / self.scales)
 
     @property
     def covariance(self) -> Floats:

@@ -47,11 +47,6 @@ class UnimodalNoise(Noise):
         _require_cells(self.edges, self.masses)
 
     @property
-    def parts(self) -> tuple[()]:
-        """None: the noise is neither Gaussian nor Laplace."""
-        return ()
-
-    @property
     def is_sum_of_parts(self) -> bool:
         """No."""
         return False

@@ -33,8 +33,8 @@ class Ledger:
 
     >>> import distpriv as dp
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
-    >>> ledger.datasets(), ledger.history("clinic-2026").entries
-    ((), ())
+    >>> ledger.url, ledger.datasets(), ledger.history("clinic-2026").entries
+    ('sqlite:///ledger.db', (), ())
     >>> total = dp.PrivacyTarget(epsilon=1, delta=0.001)
     >>> look = ledger.look(ledger.history("clinic-2026"), total, "mean age")  # before the private table is opened
     >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
