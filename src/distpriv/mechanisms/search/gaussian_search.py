@@ -15,7 +15,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
-from distpriv.distances.gaussian_gradient import hockey_stick_estimates
+from distpriv.distances.gaussian_estimates import hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 __all__ = ["Search"]
@@ -60,7 +60,7 @@ class Search:
         """Return log H − log δ of some pairs, and its gradients in S."""
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
-            found = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+            found = hockey_stick_slopes(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
         except np.linalg.LinAlgError:  # too uneven to be computed with: not to be taken
             return -np.log(self.deltas[pairs]), np.zeros_like(firsts)
         values = np.maximum(found.values, TINY)
