@@ -290,19 +290,8 @@ def coupled(
 ) -> AdditiveMechanism:
     """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
 
-    Args:
-        model: the model of a Share, made from rows.
-        target: what is asked for.
-        name: the mechanism's.
-        measure: how the length of a move in units of the noise is called where draws are written down.
-        shape: chooses the noise, up to its scale, from differences, weights, ε and the limit of δ.
-        curve: a bound on the δ of noise that is moved by a length, from ε and lengths.
-        order: of the norm that a length is: 1 or 2.
-        weights: what an error in each statistic costs.
-        pairing: how swapped rows are paired.
-        draws: how many coupled datasets to draw.
-        seed: of the draws.
-        progress: told as drawing goes on.
+    The curve bounds the δ of noise that is moved by a length, from ε and lengths in the L1 or L2 norm (`order`); the
+    measure is what such a length is called where draws are written down.
     """
     plan = calibration(model, target, name=name, pairing=pairing, draws=draws, seed=seed, progress=progress)
     differences = plan.shape_differences()
