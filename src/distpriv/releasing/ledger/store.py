@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 import sqlalchemy as sql
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy.exc import SQLAlchemyError
 
 from distpriv.errors import LedgerUnavailable
@@ -28,9 +28,9 @@ _RESTORE = "nothing was released, and nothing will be until the newest copy of i
 class Store:
     """A ledger's database, and the files beside it where it is one of SQLite."""
 
-    url: str
-    engine: sql.Engine
-    beside: Beside | None
+    url: str = field(repr=lambda url: repr(shown_url(url)))
+    engine: sql.Engine = field(repr=False)
+    beside: Beside | None = field(repr=False)
 
     @classmethod
     def at(cls, url: str) -> Self:
