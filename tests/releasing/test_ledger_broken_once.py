@@ -407,6 +407,7 @@ def test_a_ledger_shows_itself_without_its_password(file: Path) -> None:
     ledger = Ledger.open(url(file))
     server = Ledger(Store("postgresql://anna:geheim@host/db?sslpassword=geheim", ledger._store.engine, None))
     assert repr(server) == str(server) == "Ledger(url='postgresql://anna:***@host/db')"
+    assert "geheim" not in repr(server._store)
 
 
 # What was claimed: a ledger is for its owner. What broke it: the umask.
