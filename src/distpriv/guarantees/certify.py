@@ -284,7 +284,7 @@ def _uncovered_assumption(noise: Noise) -> Assumption:
     elif noise.is_gaussian:
         evidence = f"the noise is finer than the lattice in some direction: {attack}"
     else:
-        kind = "Laplace" if noise.parts else "unimodal"
+        kind = "Laplace" if noise.parts else noise.kind
         evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 

@@ -79,7 +79,7 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     noise = mechanism.noise
     if reach > 0:
         if not noise.is_sum_of_parts:
-            raise InvalidInput("unimodal noise has no sum with other noise: relax directional_laplace instead.")
+            raise InvalidInput(f"{noise.kind} noise has no sum with other noise: relax directional_laplace instead.")
         extra = LaplaceNoise.isotropic(noise.dimension, reach / loss)
         noise = SumNoise(parts=(*noise.parts, extra)) if noise.parts else extra
     return evolve(mechanism, name=f"relaxed {mechanism.name}", noise=noise, certificate=weaker)
