@@ -24,7 +24,15 @@ from distpriv.releasing.private import reading_assumption
 from distpriv.releasing.queries import definitions, query_to_dict
 from distpriv.releasing.readings import READ
 
-__all__ = ["DRAWN", "Promise", "in_order_of", "newly_promised", "promised_alone", "promised_already", "with_reading"]
+__all__ = [
+    "DRAWN",
+    "Promise",
+    "in_order_of",
+    "newly_promised",
+    "promised_already",
+    "promised_without_ledger",
+    "with_reading",
+]
 
 DRAWN = Assumption(
     statement="the private rows are drawn as one of the scenarios says, from rows like those of the reference",
@@ -137,7 +145,7 @@ def _of_mechanism(certificate: Certificate) -> tuple[Assumption, ...]:
     return tuple(assumption for assumption in certificate.assumptions if assumption.statement not in ours)
 
 
-def promised_alone(plan: Plan) -> Promise:
+def promised_without_ledger(plan: Plan) -> Promise:
     """Return the plan's mechanism for a release that no ledger remembers."""
     alone = Assumption(
         statement="nothing else about this dataset is or was released, and this not twice",

@@ -18,7 +18,7 @@ from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of, f
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
-from distpriv.releasing.promised import Promise, newly_promised, promised_alone, promised_already
+from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
 from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.releasing.released import Release
 
@@ -89,7 +89,7 @@ def release(
     query, records = _query_and_records(plan.model)
     require_distinct(query)
     if ledger is None:
-        promise = promised_alone(plan)
+        promise = promised_without_ledger(plan)
         require_source(private_source)
         answer = _drawn(promise, look_at(private_source, plan.model))
         return evolve(answer, joint=None, dataset=dataset, earlier=None)
