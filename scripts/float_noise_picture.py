@@ -1,6 +1,6 @@
 """Draw docs/images/float_noise.svg: low-order bits tell floating-point noise around 0 from noise around 1.
 
-Usage: python scripts/float_noise_picture.py
+Usage: python -m scripts.float_noise_picture
 """
 
 from pathlib import Path
@@ -8,8 +8,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from scripts.float_bits import finest_bit
 
-from distpriv.auditing.float_bits import finest_bit
 from distpriv.framework.arrays import Floats
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "float_noise.svg"

@@ -27,7 +27,7 @@ from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, Statist
 from distpriv.modelling.model import Provenance, QueryDistribution
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
 from distpriv.planning.option import Option, Refusal
-from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry, History
 
 HEAVY = (
@@ -55,7 +55,7 @@ RETURNED = (
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
     *(AdditiveMechanism, Certificate, Assumption),
     *(GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
-    *(Option, Refusal, Entry, History, PastRelease, Together),
+    *(Option, Refusal, Entry, History, EarlierRelease, EarlierReleases),
     *(AuditReport, AttackResult, Measures),
 )
 """What functions of the public surface take or return, and a user comes to hold."""

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from distpriv.planning.plan import Plan, plan
     from distpriv.releasing.declaring import Declaration, declare
     from distpriv.releasing.ledger import Ledger
-    from distpriv.releasing.release import Release, earlier_releases, release
+    from distpriv.releasing.release import earlier_releases, release
+    from distpriv.releasing.released import Release
 
 __all__ = [
     "Declaration",
@@ -82,7 +83,7 @@ _LAZY = {
     "Ledger": "distpriv.releasing.ledger",
     "Plan": "distpriv.planning.plan",
     "QueryModel": "distpriv.modelling.model",
-    "Release": "distpriv.releasing.release",
+    "Release": "distpriv.releasing.released",
     "audit": "distpriv.auditing.audit",
     "declare": "distpriv.releasing.declaring",
     "delta_upper_bound": "distpriv.guarantees.upper_bound",

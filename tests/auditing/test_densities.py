@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import laplace, multivariate_normal, norm
+from scripts.true_delta import mixture_log_density
 
-from distpriv.auditing.densities import gaussian_log_density, log_density, mixture_log_density
+from distpriv.auditing.densities import gaussian_log_density, log_density
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise

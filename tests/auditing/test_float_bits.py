@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts.float_bits import finest_bit, has_fine_bits
 
-from distpriv.auditing.float_bits import finest_bit, has_fine_bits
 from distpriv.auditing.lower_bound import epsilon_lower_bound
 from distpriv.framework.arrays import Floats
 

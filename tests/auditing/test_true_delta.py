@@ -1,10 +1,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from scripts.true_delta import true_delta_estimate
 from tests.auditing.shared import TOY
 
 import distpriv as dp
-from distpriv.auditing.true_delta import true_delta_estimate
 from distpriv.errors import InvalidInput
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 

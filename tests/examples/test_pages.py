@@ -11,7 +11,7 @@ from scripts.example_numbers import EXAMPLES, PAGES, with_output
 from scripts.example_numbers import TARGET as NUMBERS
 
 from distpriv.guarantees.mean_bound import least_draws
-from distpriv.mechanisms.calibration import FAILURE, ROUNDING
+from distpriv.mechanisms.search.calibration import FAILURE, ROUNDING
 from examples import company, hospital, regression
 
 RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import distpriv as dp
-from distpriv.experiments.attacks import UNDEFENDED
-from distpriv.experiments.errors import actual_delta, tail_epsilon
+from distpriv.experiments.attack_points import UNDEFENDED
+from distpriv.experiments.error_points import actual_delta, tail_epsilon
 from distpriv.experiments.figure_3 import crossing
 from distpriv.experiments.properties import INCOME, WORK_CLASS, property_model
 from distpriv.experiments.published import ATTACK_ACCURACIES, L2_ERRORS
@@ -77,7 +77,7 @@ def test_the_lattice_gives_daum_away_at_every_epsilon(results: dict[str, Result]
 
 
 def test_the_undefended_attack_is_right_three_times_in_four() -> None:
-    from distpriv.experiments.attacks import Attacked, attack_points
+    from distpriv.experiments.attack_points import Attacked, attack_points
 
     setting = Setting(attackers=60, strong_repetitions=2)
     (found,) = attack_points([Attacked(mechanism=UNDEFENDED, epsilon=1.0)], setting, name="test")

@@ -16,8 +16,8 @@ import distpriv as dp
 from distpriv.distances.gaussian import analytic_radius
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
+from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.coupling import Pairing
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import silent

@@ -13,7 +13,7 @@ from scipy import stats
 import distpriv as dp
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.errors import InvalidModel
-from distpriv.mechanisms import calibration
+from distpriv.mechanisms.search import calibration
 from distpriv.modelling.model import as_they_are
 from distpriv.modelling.simulator import RowSimulator
 

@@ -12,8 +12,7 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.certificate import TRUST, Trust
-from distpriv.noise.description import noise_from_dict
-from distpriv.noise.laws import GaussianNoise
+from distpriv.noise.laws import GaussianNoise, noise_from_dict
 from distpriv.planning.candidates import CANDIDATES, Choice
 
 TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")

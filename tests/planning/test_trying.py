@@ -13,7 +13,7 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 import distpriv as dp
 from distpriv.guarantees.certificate import TRUST, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.coupled_pilot import close_error_estimate, error_estimates
+from distpriv.mechanisms.search.coupled_pilot import close_error_estimate, error_estimates
 from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound

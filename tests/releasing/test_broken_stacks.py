@@ -22,7 +22,7 @@ from distpriv.framework.queries import Statistic
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise
 from distpriv.releasing.immunity import every_dataset_epsilon
-from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def test_an_answer_shown_again_speaks_of_all_answers_that_there_are_now(table: p
     assert (first.questions, second.questions, again.questions) == ("first", "assumed", "assumed")
     assert again.joint.delta == pytest.approx(second.joint.delta, rel=1e-6)
     assert again.joint.epsilon == second.joint.epsilon
-    assert again.rest is not None
-    assert [past.position for past in again.rest.past] == [2]
+    assert again.earlier is not None
+    assert [past.position for past in again.earlier.releases] == [2]
 
 
 def test_another_total_is_refused_for_a_repeated_question_too(table: pa.Table, ledger: dp.Ledger) -> None:
@@ -145,7 +145,7 @@ def test_the_same_rows_in_another_order_are_the_same_law(table: pa.Table, ledger
     dp.release(plan_for(table, {"age": dp.mean("age")}), private(table), ledger=ledger, dataset="d", total=TOTAL)
     turned = table.take(np.arange(table.num_rows)[::-1])
     model = dp.model(turned, dp.Query(city=dp.count("city")), SECRET, records=RECORDS)
-    assert len(dp.earlier_releases(ledger, "d", model, total=TOTAL, adaptive="assumed").past) == 1
+    assert len(dp.earlier_releases(ledger, "d", model, total=TOTAL, adaptive="assumed").releases) == 1
 
 
 def test_moments_that_are_not_those_of_an_earlier_certificate_are_noticed(table: pa.Table) -> None:
@@ -157,10 +157,10 @@ def test_moments_that_are_not_those_of_an_earlier_certificate_are_noticed(table:
         for name, law in model.distributions.items()
     }
     written = {"statistics": ["age"], "moments": moments}
-    past = PastRelease(query=model.query, noise=mechanism.noise, position=1, laws=written)
+    past = EarlierRelease(query=model.query, noise=mechanism.noise, position=1, laws=written)
     other = dp.model(table, dp.Query(city=dp.count("city")), SECRET, records=RECORDS)
     with pytest.raises(LawsChanged, match="release 1 have other moments"):
-        Together(past=(past,), total=TOTAL).stack(other)
+        EarlierReleases(releases=(past,), total=TOTAL).stack(other)
 
 
 # Questions that follow the answers: forty means, then one mean along the answer; every joint certificate held, and the
@@ -343,8 +343,8 @@ def test_releases_with_gaussian_and_with_laplace_noise_leave_room_for_a_third(ta
     made: list[AdditiveMechanism] = [
         maker(model, loose, draws=4000, seed=1) for maker, model in zip(makers, models, strict=True)
     ]
-    past = [PastRelease(query=model.query, noise=one.noise) for model, one in zip(models, made, strict=True)]  # type: ignore[arg-type]
-    rest = Together(past=tuple(past[:2]), total=total, seed=3)
+    past = [EarlierRelease(query=model.query, noise=one.noise) for model, one in zip(models, made, strict=True)]  # type: ignore[arg-type]
+    rest = EarlierReleases(releases=tuple(past[:2]), total=total, seed=3)
     _, joint = rest.calibrated(models[2], made[2], "sampling")
     assert joint.holds_at("sampling")
 

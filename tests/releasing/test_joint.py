@@ -7,11 +7,11 @@ from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, gaussian, pop
 import distpriv as dp
 from distpriv.errors import BudgetSpent
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
+from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.from_rows import remodelled
 from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import silent
-from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.stack import stacked
 
@@ -21,14 +21,20 @@ def table() -> pa.Table:
     return population()
 
 
-def past(model: dp.QueryModel, mechanism: AdditiveMechanism) -> PastRelease:
+def earlier(model: dp.QueryModel, mechanism: AdditiveMechanism) -> EarlierRelease:
     assert model.query is not None
-    return PastRelease(query=model.query, noise=mechanism.noise)
+    return EarlierRelease(query=model.query, noise=mechanism.noise)
+
+
+def after(
+    model: dp.QueryModel, mechanism: AdditiveMechanism, total: dp.PrivacyTarget, seed: int | None = None
+) -> EarlierReleases:
+    return EarlierReleases(releases=(earlier(model, mechanism),), total=total, seed=seed)
 
 
 def test_the_same_statistic_with_other_noise_is_certified_by_its_exact_joint_delta(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
-    made, joint = Together(past=(past(model, mechanism),), total=TOTAL).calibrated(model, mechanism, "gaussian")
+    made, joint = after(model, mechanism, TOTAL).calibrated(model, mechanism, "gaussian")
     both = remodelled(model, dp.Query(one=dp.mean("age"), two=dp.mean("age + 0")))
     noise = stacked([mechanism.noise, made.noise])
     assert isinstance(noise, GaussianNoise)
@@ -51,7 +57,7 @@ def test_adding_epsilons_up_is_wrong_where_two_harmless_releases_say_everything_
     assert dp.exact_epsilon(mixed, narrow[0], delta=1e-3) < 0.1
     assert dp.exact_epsilon(blur, narrow[1], delta=1e-3) < 0.1
     assert dp.exact_epsilon(both, stacked(narrow), delta=1e-3) > 2
-    made, joint = Together(past=(past(mixed, first),), total=TOTAL).calibrated(blur, second, "gaussian")
+    made, joint = after(mixed, first, TOTAL).calibrated(blur, second, "gaussian")
     assert joint.holds
     assert made.noise.expected_rms >= second.noise.expected_rms
     assert dp.exact_delta(both, stacked([first.noise, made.noise]), epsilon=TOTAL.epsilon) <= TOTAL.delta
@@ -60,7 +66,7 @@ def test_adding_epsilons_up_is_wrong_where_two_harmless_releases_say_everything_
 def test_noise_is_widened_no_more_than_it_must(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age"), "mixed": dp.mean("mixed")})
     tight = dp.PrivacyTarget(epsilon=1.2, delta=1.2e-3)
-    made, joint = Together(past=(past(model, mechanism),), total=tight).calibrated(model, mechanism, "gaussian")
+    made, joint = after(model, mechanism, tight).calibrated(model, mechanism, "gaussian")
     assert joint.holds_at("gaussian")
     factor = made.noise.expected_rms / mechanism.noise.expected_rms
     assert factor > 1.1
@@ -76,12 +82,12 @@ def test_where_no_noise_helps_it_is_refused(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
     small = dp.PrivacyTarget(epsilon=0.5, delta=1e-4)
     with pytest.raises(BudgetSpent, match="1 earlier release leaves no room for age"):
-        Together(past=(past(model, mechanism),), total=small).calibrated(model, mechanism, "gaussian")
+        after(model, mechanism, small).calibrated(model, mechanism, "gaussian")
 
 
 def test_a_first_release_may_spend_less_than_the_total_and_is_taken_as_it_is(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
-    made, joint = Together(past=(), total=TOTAL).calibrated(model, mechanism, "gaussian")
+    made, joint = EarlierReleases(releases=(), total=TOTAL).calibrated(model, mechanism, "gaussian")
     assert made == mechanism
     assert joint.holds
     assert joint.target == TOTAL
@@ -112,7 +118,7 @@ def test_statistics_without_a_gaussian_model_are_certified_together_by_coupled_d
     first = dp.mechanisms.coupled_gaussian(mean, TARGET, seed=1)
     second = dp.mechanisms.coupled_laplace(middle, TARGET, seed=2, draws=40_000)
     total = dp.PrivacyTarget(epsilon=1.5, delta=4e-3)
-    made, joint = Together(past=(past(mean, first),), total=total, seed=3).calibrated(middle, second, "sampling")
+    made, joint = after(mean, first, total, seed=3).calibrated(middle, second, "sampling")
     assert joint.trust == "sampling"
     assert joint.holds
     assert made.noise.expected_rms >= second.noise.expected_rms

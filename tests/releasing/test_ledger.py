@@ -17,7 +17,7 @@ import sqlalchemy as sql
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger_files import _replace
+from distpriv.releasing.ledger.files import _replace
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 
@@ -109,10 +109,10 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(ledger: Ledger) -> None:
     def fill(connection: sql.Connection) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
-    sql.event.listen(ledger._engine, "begin", fill)
+    sql.event.listen(ledger._store.engine, "begin", fill)
     with pytest.raises(LedgerUnavailable, match="full"):
         ledger.append(ledger.history("a"), TOTAL, "large", {"text": "x" * 100_000})
-    sql.event.remove(ledger._engine, "begin", fill)
+    sql.event.remove(ledger._store.engine, "begin", fill)
     assert [entry.query_key for entry in ledger.history("a").entries] == ["key"]
 
 
@@ -153,7 +153,7 @@ def test_an_unfinished_write_leaves_no_trace(ledger: Ledger, tmp_path: Path) -> 
 import os, sqlalchemy as sql
 from distpriv.releasing import ledger as module
 ledger = module.Ledger.open({ledger.url!r})
-sql.event.listen(ledger._engine, "commit", lambda connection: os._exit(9))
+sql.event.listen(ledger._store.engine, "commit", lambda connection: os._exit(9))
 ledger.append(ledger.history("a"), module.PrivacyTarget(epsilon=2, delta=0.002), "more", {{"text": "x" * 50000}})
 """
     ended = subprocess.run([sys.executable, "-c", script], env=os.environ, cwd=tmp_path, check=False)
@@ -280,7 +280,7 @@ def test_a_commit_that_nobody_saw_locks_no_one_out(ledger: Ledger, tmp_path: Pat
     for write in writes:
         before = head.read_bytes()
         with (
-            patch("distpriv.releasing.ledger.Ledger._kept", side_effect=KeyboardInterrupt),
+            patch("distpriv.releasing.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
             suppress(KeyboardInterrupt),
         ):
             write()
@@ -294,9 +294,13 @@ def test_a_commit_that_nobody_saw_locks_no_one_out(ledger: Ledger, tmp_path: Pat
 def test_a_ledger_whose_making_was_killed_can_be_made(tmp_path: Path, files: int) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     written = patch(
-        "distpriv.releasing.ledger_files._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
+        "distpriv.releasing.ledger.files._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
     )
-    with written, patch("distpriv.releasing.ledger.begin", side_effect=KeyboardInterrupt), suppress(KeyboardInterrupt):
+    with (
+        written,
+        patch("distpriv.releasing.ledger.store.begin", side_effect=KeyboardInterrupt),
+        suppress(KeyboardInterrupt),
+    ):
         Ledger.create(url)
     with pytest.raises(LedgerUnavailable, match="there is no ledger"):
         Ledger.open(url)
@@ -306,10 +310,13 @@ def test_a_ledger_whose_making_was_killed_can_be_made(tmp_path: Path, files: int
 
 def test_a_folder_that_may_only_be_read_still_answers_what_was_answered(ledger: Ledger) -> None:
     ledger.append(ledger.history("a"), TOTAL, "key", {})
-    with patch("distpriv.releasing.ledger.Ledger._kept", side_effect=KeyboardInterrupt), suppress(KeyboardInterrupt):
+    with (
+        patch("distpriv.releasing.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
+        suppress(KeyboardInterrupt),
+    ):
         ledger.append(ledger.history("a"), TOTAL, "another", {})
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    with patch("distpriv.releasing.ledger_files._replace", side_effect=denied):
+    with patch("distpriv.releasing.ledger.files._replace", side_effect=denied):
         assert len(Ledger.open(ledger.url).history("a").entries) == 2
         with pytest.raises(LedgerUnavailable, match=r"Permission denied.*nothing was released"):
             ledger.look(ledger.history("a"), TOTAL, "more")

@@ -17,6 +17,7 @@ import pytest
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidInput, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger, dataset_id
+from distpriv.releasing.ledger.store import Store
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 VERSION_1 = Path(__file__).parent / "ledger_version_1.db"
@@ -404,8 +405,9 @@ def test_no_message_shows_the_password_of_a_ledger(text: str) -> None:
 
 def test_a_ledger_shows_itself_without_its_password(file: Path) -> None:
     ledger = Ledger.open(url(file))
-    server = Ledger("postgresql://anna:geheim@host/db?sslpassword=geheim", ledger._engine, None)
+    server = Ledger(Store("postgresql://anna:geheim@host/db?sslpassword=geheim", ledger._store.engine, None))
     assert repr(server) == str(server) == "Ledger(url='postgresql://anna:***@host/db')"
+    assert "geheim" not in repr(server._store)
 
 
 # What was claimed: a ledger is for its owner. What broke it: the umask.
@@ -425,7 +427,7 @@ def test_the_files_of_a_new_ledger_are_their_owners_alone(tmp_path: Path) -> Non
 def test_a_process_that_is_killed_after_its_look_has_been_counted(file: Path) -> None:
     script = f"""
 import os, signal
-from distpriv.releasing.ledger import Ledger, PrivacyTarget
+from distpriv import Ledger, PrivacyTarget
 ledger = Ledger.open({url(file)!r})
 ledger.look(ledger.history("a"), PrivacyTarget(epsilon=2, delta=0.002), "three")
 os.kill(os.getpid(), signal.SIGKILL)

@@ -87,7 +87,10 @@ def test_software_of_version_1_finds_no_empty_ledger_in_a_new_one(file: Path) ->
 def test_a_migration_that_is_interrupted_has_done_nothing(file: Path) -> None:
     before = rows(file)
     ledger = Ledger.open(f"sqlite:///{file}")
-    with patch("distpriv.releasing.ledger.begin", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with (
+        patch("distpriv.releasing.ledger.store.begin", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
         ledger.migrate()
     assert (ledger.version, rows(file)) == (1, before)
     ledger.migrate()

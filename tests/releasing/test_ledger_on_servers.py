@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 import distpriv as dp
 from distpriv.errors import LedgerChanged, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger_files import KEY_VARIABLE
+from distpriv.releasing.ledger.files import KEY_VARIABLE
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 KEY = "ab" * 32
@@ -72,10 +72,10 @@ def interrupted(ledger: Ledger, other: Any) -> Iterator[None]:
         if statement.startswith("INSERT INTO entries") and waiting:
             waiting.pop()()
 
-    sql.event.listen(ledger._engine, "before_cursor_execute", before)
+    sql.event.listen(ledger._store.engine, "before_cursor_execute", before)
     yield
     assert not waiting
-    sql.event.remove(ledger._engine, "before_cursor_execute", before)
+    sql.event.remove(ledger._store.engine, "before_cursor_execute", before)
 
 
 def test_a_number_that_was_taken_is_tried_again_and_a_position_is_not(ledger: Ledger) -> None:

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.noise.test_description import laws
+from tests.noise.test_laws_written_down import laws
 
 from distpriv.errors import InvalidInput
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 
 
 def drawable(seed: int, size: int) -> list[NoiseLaw]:
@@ -27,8 +27,8 @@ def test_a_stack_has_each_noise_on_its_own_statistics_and_none_in_common(seed: i
 @given(st.integers(0, 10**6), st.integers(1, 3), st.floats(1, 100))
 def test_wider_noise_is_a_multiple(seed: int, size: int, factor: float) -> None:
     for law in laws(seed, size):
-        assert np.allclose(widened(law, factor).covariance, factor**2 * law.covariance)
-        assert np.allclose(widened(law, factor).half_widths, factor * law.half_widths, rtol=1e-6)
+        assert np.allclose(law.widened(factor).covariance, factor**2 * law.covariance)
+        assert np.allclose(law.widened(factor).half_widths, factor * law.half_widths, rtol=1e-6)
 
 
 def test_unimodal_noise_is_not_stacked() -> None:

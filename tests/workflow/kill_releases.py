@@ -25,7 +25,7 @@ from attrs import evolve
 from tests.workflow.small import POLICY
 
 from distpriv.planning.plan import Plan
-from distpriv.releasing.joint import Together
+from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.release import Release
 from distpriv.workflow.planning import PlannedPolicy
@@ -47,7 +47,7 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
 
         def planned(policy: Policy, _: object) -> PlannedPolicy:
             with_rows = evolve(plan, model=policy.model())
-            rest = Together(past=(), total=policy.ledger.total, questions="first")
+            rest = EarlierReleases(releases=(), total=policy.ledger.total, questions="first")
             return PlannedPolicy(policy=policy, plan=with_rows, rest=rest, fixed=None)
 
         with (

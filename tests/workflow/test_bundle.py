@@ -76,7 +76,7 @@ def test_a_second_release_is_certified_together_with_the_first_and_one_without_r
     release_policy(str(write_policy(folder)), folder / "one")
     assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     other = write_policy(folder, ('"mean(age, resolution = 1)"', '"mean(education_num, resolution = 1)"'), assumed)
-    assert len(plan_policy(str(other)).rest.past) == 1
+    assert len(plan_policy(str(other)).rest.releases) == 1
     bundle = release_policy(str(other), folder / "two")
     assert bundle.release.position == 2
     assert bundle.release.joint is not None

@@ -84,7 +84,7 @@ def test_all_questions_are_declared_before_the_first_is_answered_and_none_is_lef
     path = str(write_policy(tmp_path, (ONE, TWO)))
     with only("certified_gaussian"):
         shown = plan_policy(path, only="families")
-        assert len(shown.rest.past) == 1
+        assert len(shown.rest.releases) == 1
         second = release_policy(path, tmp_path / "families", only="families")
         first = release_policy(path, tmp_path / "ages", only="ages")
         again = release_policy(path, tmp_path / "again", only="families")

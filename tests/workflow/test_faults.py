@@ -19,8 +19,8 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import LedgerUnavailable
 from distpriv.guarantees.certify import gaussian_certificate
-from distpriv.noise.description import noise_from_dict
-from distpriv.releasing.fixed import together
+from distpriv.noise.laws import noise_from_dict
+from distpriv.releasing.fixed import earlier_of
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked
@@ -88,9 +88,9 @@ def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_
         assert [entry.position for entry in history.entries] == list(range(1, len(history.entries) + 1))
         last = history.entries[-1]
         model = planned(crowd(), {"mean": dp.mean(last.content["query"][0]["expression"])}).model
-        stack = together(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
+        stack = earlier_of(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
         noise = stacked([noise_from_dict(entry.content["noise"]) for entry in history.entries])
-        assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")  # type: ignore[arg-type]
+        assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")
     assert Counter(len(history.entries) for history in histories) == {PROCESSES * RELEASES // DATASETS: DATASETS}
 
 
@@ -108,7 +108,7 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
     def fill(connection: sql.Connection) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
-    sql.event.listen(writing._engine, "begin", fill)
+    sql.event.listen(writing._store.engine, "begin", fill)
     with pytest.raises(LedgerUnavailable, match=r"full.*nothing was released"):
         dp.release(second, private, ledger=writing, dataset="d", total=TOTAL, adaptive="assumed")
     assert len(Ledger.open(writing.url).history("d").entries) == 1

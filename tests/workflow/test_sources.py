@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sql
 
 from distpriv.errors import InvalidSource
-from distpriv.releasing.ledger_places import sqlite_file
+from distpriv.releasing.ledger.urls import sqlite_file
 from distpriv.workflow.sources import ledger_url, same_source, source
 
 HERE = Path("/policies")

@@ -19,9 +19,8 @@ from distpriv.framework.domains import items, real, whole
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.total_variation import total_variation_upper_bound
+from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.plan import Plan
@@ -185,12 +184,8 @@ def _scores(fitted: FittedAttack, released: tuple[Floats, Floats]) -> Scores:
 
 def modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
     """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for Laplace noise."""
-    only = evolve(model, protected_pairs=(pair, pair[::-1]))
-    if noise.is_gaussian:
-        return (1 + exact_delta(only, noise, epsilon=0.0)) / 2
-    if noise.parts:
-        return (1 + total_variation_upper_bound(only, noise)) / 2
-    return None
+    found = modelled_total_variation(evolve(model, protected_pairs=(pair, pair[::-1])), noise)
+    return None if found is None else (1 + found) / 2
 
 
 def _mechanism_and_model(

@@ -3,24 +3,19 @@
 import math
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import log_ndtr, logsumexp
 from scipy.stats import qmc
 
-from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
+from distpriv.noise.laws import NoiseLaw
 
-__all__ = ["gaussian_log_density", "log_density", "mixture_log_density", "refuse_without_density", "regular"]
+__all__ = ["gaussian_log_density", "log_density", "regular"]
 
 REGULAR = 1e-9
 """The share of each statistic's variance that is added, so that a law without variance somewhere has a density."""
 
 MIXED = 6
 """2 to this power Gaussians stand for Laplace noise along several axes."""
-
-CELLS = 200_000
-"""Differences computed at once."""
 
 
 def regular(covariance: Floats) -> Floats:
@@ -49,6 +44,7 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     Several axes are a mixture: Lap(b) is a Gaussian whose variance is exponential with mean 2b². The mixture has
     64 members, and noise of any other law counts as Gaussian: good enough for an attack, which may use any function.
 
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> noise = LaplaceNoise(axes=[[1.0]], scales=[2.0])
     >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
     array([-1.39])
@@ -78,43 +74,3 @@ def _one_laplace_axis(centred: Floats, covariance: Floats, axis: Floats, scale: 
         -along / scale + log_ndtr(along / deviation - ratio), along / scale + log_ndtr(-along / deviation - ratio)
     )
     return np.asarray(across + math.log(deviation * math.sqrt(2 * np.pi) / (2 * scale)) + ratio**2 / 2 + sides)
-
-
-def mixture_log_density(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
-    """Return the log density of noise around points drawn evenly from `centres`; it must have a density.
-
-    >>> mixture_log_density(np.zeros((1, 1)), np.array([[-1.0], [1.0]]), GaussianNoise.isotropic(1, 1.0)).round(4)
-    array([-1.4189])
-    """
-    refuse_without_density(noise)
-    block = max(1, CELLS // len(centres))
-    found = np.empty(len(values))
-    for start in range(0, len(values), block):
-        kernel = _log_kernel(values[start : start + block], centres, noise)
-        top = kernel.max(axis=1)
-        kernel -= top[:, np.newaxis]
-        found[start : start + block] = top + np.log(np.exp(kernel, out=kernel).mean(axis=1))
-    return found
-
-
-def refuse_without_density(noise: NoiseLaw) -> None:
-    """Refuse noise that leaves a direction bare."""
-    if not any(len(part.widths) == part.dimension and part.widths.all() for part in noise.parts):
-        raise InvalidInput(
-            "the noise leaves a direction without noise, so the release has no density: give a mechanism with noise in "
-            "every direction."
-        )
-
-
-def _log_kernel(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
-    if isinstance(noise, GaussianNoise):
-        to_white = noise.whitening
-        constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.variances).sum()) / 2
-        return np.asarray(-cdist(values @ to_white, centres @ to_white, "sqeuclidean") / 2 - constant)
-    if isinstance(noise, LaplaceNoise):
-        to_unit = noise.whitening
-        constant = np.log(2 * noise.scales).sum()
-        return np.asarray(-cdist(values @ to_unit, centres @ to_unit, "cityblock") - constant)
-    apart = (values[:, np.newaxis] - centres).reshape(-1, values.shape[1])
-    none = np.zeros((noise.dimension, noise.dimension))
-    return log_density(apart, np.zeros(noise.dimension), none, noise).reshape(len(values), len(centres))

@@ -31,9 +31,6 @@ class AttackAccuracies:
     attacks: tuple[str, ...]
     accuracies: Floats = array_field()
     """By mechanism, attack and repetition."""
-    shadows: int
-    tests: int
-    seed: int
 
     def mean(self, mechanism: str, attack: str) -> float:
         """Return the accuracy over all repetitions."""
@@ -46,19 +43,6 @@ class AttackAccuracies:
 
     def _of(self, mechanism: str, attack: str) -> Floats:
         return np.asarray(self.accuracies[self.mechanisms.index(mechanism), self.attacks.index(attack)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return means and standard errors as JSON can hold them."""
-        return {
-            "shadows": self.shadows,
-            "tests": self.tests,
-            "repetitions": int(self.accuracies.shape[2]),
-            "seed": self.seed,
-            "accuracies": {
-                m: {a: {"mean": self.mean(m, a), "standard_error": self.standard_error(m, a)} for a in self.attacks}
-                for m in self.mechanisms
-            },
-        }
 
 
 def attack_accuracies(
@@ -121,9 +105,6 @@ def attack_accuracies(
         mechanisms=tuple(laws),
         attacks=tuple(attack.name for attack in tried),
         accuracies=accuracies,
-        shadows=shadows,
-        tests=tests,
-        seed=seed,
     )
 
 

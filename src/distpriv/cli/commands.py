@@ -38,7 +38,7 @@ def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
     """Print the plan; without a mechanism that holds it is refused."""
     answered = None if planned.answered is None else planned.answered.position
     lines = [str(planned.plan)]
-    others = len(planned.rest.past)
+    others = len(planned.rest.releases)
     if others and planned.fixed is None:
         lines.append(f"Noise is as wide as it takes together with {others} other question{'' if others == 1 else 's'}.")
     if others:

@@ -75,7 +75,7 @@ class LineTransport:
 def _product(stay_out: Masses, enter: Masses, leave: Masses, stay_in: Masses) -> int:
     """The entry out → out of the product of all matrices [[stay_out, enter], [leave, stay_in]]."""
     while len(stay_out) > 1:
-        # An odd one out waits at the end for the next round.
+        # An odd one out waits at the end for the next pass.
         odd = [part[len(part) & ~1 :] for part in (stay_out, enter, leave, stay_in)]
         a, b, c, d = (part[: len(part) & ~1 : 2] for part in (stay_out, enter, leave, stay_in))
         e, f, g, h = (part[1::2] for part in (stay_out, enter, leave, stay_in))

@@ -9,7 +9,7 @@ from attrs import frozen
 from joblib import Parallel, delayed
 
 from distpriv import mechanisms
-from distpriv.experiments.attacks import strong_attacks
+from distpriv.experiments.attack_points import strong_attacks
 from distpriv.experiments.properties import INCOME, PROPERTIES, Property, property_model
 from distpriv.experiments.result import AttackPoint, ErrorPoint, Result, result
 from distpriv.experiments.setting import DELTA, Setting

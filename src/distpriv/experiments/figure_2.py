@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distpriv.experiments.errors import Asked, error_points, tail_epsilon
+from distpriv.experiments.error_points import Asked, error_points, tail_epsilon
 from distpriv.experiments.paper_noise import GROUP, VARIANTS, exact_model
 from distpriv.experiments.properties import INCOME, PROPERTIES, WORK_CLASS, Property, property_model
 from distpriv.experiments.result import Claim, ErrorPoint, Result, result

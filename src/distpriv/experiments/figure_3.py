@@ -2,11 +2,11 @@
 
 from scipy.optimize import brentq
 
-from distpriv.experiments.errors import Asked, error_points, expected_error, mean_error
+from distpriv.experiments.error_points import Asked, error_points, expected_error, mean_error
 from distpriv.experiments.paper_noise import BASELINE, VARIANTS
 from distpriv.experiments.properties import GAPS, PROPERTIES, Property
 from distpriv.experiments.published import CROSSINGS
-from distpriv.experiments.result import Comparison, Result, result
+from distpriv.experiments.result import Comparison, Result, compared, result
 from distpriv.experiments.setting import Setting
 from distpriv.progress import Progress, silent
 
@@ -32,12 +32,8 @@ def figure_3(setting: Setting, progress: Progress = silent) -> Result:
 
 def _compared(secret: Property, setting: Setting) -> Comparison:
     found = crossing(secret) if setting.protocol == "exact" else _sampled_crossing(secret, setting)
-    return Comparison(
-        label=f"{secret.name}: DauM (G) below DP up to Δp",
-        published=CROSSINGS[secret.name],
-        ours=found,
-        standard_error=(2 if setting.protocol == "paper" else 1) ** 0.5 * _crossing_error(secret, setting),
-    )
+    label = f"{secret.name}: DauM (G) below DP up to Δp"
+    return compared(label, CROSSINGS[secret.name], found, _crossing_error(secret, setting), setting)
 
 
 def crossing(secret: Property) -> float:

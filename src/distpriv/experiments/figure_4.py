@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from distpriv.experiments.attacks import UNDEFENDED, Attacked, attack_points
+from distpriv.experiments.attack_points import UNDEFENDED, Attacked, attack_points
 from distpriv.experiments.figure_2 import EPSILONS
 from distpriv.experiments.paper_noise import GAUSSIAN, GROUP
 from distpriv.experiments.published import NEAR_GUESSING, UNDEFENDED_ACCURACY

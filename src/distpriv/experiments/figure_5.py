@@ -6,7 +6,7 @@ import numpy as np
 
 from distpriv.experiments.properties import INCOME, property_model
 from distpriv.experiments.published import FEMALE_VARIANCES
-from distpriv.experiments.result import Comparison, Result, Sampled, result
+from distpriv.experiments.result import Comparison, Result, Sampled, compared, result
 from distpriv.experiments.setting import Setting
 from distpriv.progress import Progress, silent
 
@@ -38,12 +38,7 @@ def figure_5(setting: Setting, progress: Progress = silent) -> Result:
 
 def _compared(one: Sampled, setting: Setting) -> Comparison:
     """Compare the variance with the published one, which has the error of a sample of so many Gaussian numbers."""
-    exact = setting.protocol == "exact"
-    ours = one.exact[1] if exact else one.fitted[1]
+    ours = one.exact[1] if setting.protocol == "exact" else one.fitted[1]
     error = one.exact[1] * math.sqrt(2 / (setting.subsets - 1))
-    return Comparison(
-        label=f"variance of the number of women, p = {one.share:g}",
-        published=FEMALE_VARIANCES[one.share],
-        ours=ours,
-        standard_error=error if exact else math.sqrt(2) * error,
-    )
+    label = f"variance of the number of women, p = {one.share:g}"
+    return compared(label, FEMALE_VARIANCES[one.share], ours, error, setting)

@@ -1,6 +1,6 @@
 """Table 2: L2 errors at ε = 0.2, 1 and 5."""
 
-from distpriv.experiments.errors import Asked, actual_delta, error_points
+from distpriv.experiments.error_points import Asked, actual_delta, error_points
 from distpriv.experiments.paper_noise import paper_noise
 from distpriv.experiments.properties import INCOME, property_model
 from distpriv.experiments.published import L2_ERRORS

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from distpriv.experiments.attacks import Attacked, attack_points
+from distpriv.experiments.attack_points import Attacked, attack_points
 from distpriv.experiments.published import ATTACK_ACCURACIES
 from distpriv.experiments.result import AttackPoint, Claim, Result, compared, result
 from distpriv.experiments.setting import Setting

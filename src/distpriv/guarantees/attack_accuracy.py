@@ -4,7 +4,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import lattice_factors
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.total_variation import total_variation_upper_bound
+from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, NoNoise
 
@@ -52,9 +52,7 @@ def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.
     """
     most = exact_delta(model, NoNoise(dimension=model.dimension), epsilon=0.0)
-    if noise.is_gaussian:
-        most = min(most, exact_delta(model, noise, epsilon=0.0))
-    elif noise.parts:
-        most = min(most, total_variation_upper_bound(model, noise))
+    found = modelled_total_variation(model, noise)
+    most = most if found is None else min(most, found)
     low, high = lattice_factors(model, noise.gaussian)
     return min(1.0, high * most + high - low)

@@ -1,16 +1,14 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
-from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
 from distpriv.guarantees.drawn import Drawn
-from distpriv.guarantees.exact_delta import pair_deltas, worst_pair
+from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
@@ -25,7 +23,6 @@ __all__ = [
     "gaussian_certificate",
     "lattice_factors",
     "smoothed_target",
-    "sum_certificate",
 ]
 
 LARGEST_SMOOTHING = 1e-3
@@ -56,28 +53,26 @@ def certified(
     Gaussian noise that misses the target by no more than that is widened by a few parts in a million, so that it does
     not.
     """
-    match noise:
-        case SumNoise():
-            certificate = sum_certificate(model, target, noise, theorem, assumptions)
-        case LaplaceNoise():
-            certificate = _translation_certificate(model, target, noise, theorem, assumptions)
-        case _:
-            certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-            if noise.parts and not certificate.holds and certificate.delta <= target.delta * (1 + NEAR):
-                noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
+    if isinstance(noise, LaplaceNoise):
+        certificate = _translation_certificate(model, target, noise, theorem, assumptions)
+    else:
+        certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
+        near = not certificate.holds and certificate.delta <= target.delta * (1 + NEAR)
+        if near and noise.parts and noise.is_gaussian:
+            noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def _widened(
     model: QueryModel,
     target: PrivacyTarget,
-    noise: GaussianNoise | NoNoise,
+    noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption],
 ) -> tuple[GaussianNoise, Certificate] | None:
     """Return the noise a few parts in a million wider, with its certificate; None if that is not enough."""
     for more in ROOM_FOR_ERROR:
-        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
+        wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
         said = Assumption(
             statement=f"variances are {more:g} of themselves wider than the theorem has them",
             status="proved",
@@ -119,57 +114,18 @@ def by_coupling(
 def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
-    noise: GaussianNoise | NoNoise,
+    noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
 ) -> Certificate:
-    """Return what Gaussian noise, or none, is worth on the model as it is, by the exact check."""
-    lattice, smoothed = _lattice_assumption(model, noise)
-    if lattice.status == "checked":
-        found = _smoothed_deltas(model, noise, target.epsilon, smoothed)
-        worst = model.protected_pairs[int(found.argmax())], float(found.max())
-    else:
-        worst = worst_pair(model, noise, target.epsilon)
-    return _on_gaussian_laws(model, target, worst, lattice, theorem, assumptions, delta_is="exact")
+    """Return what noise is worth if the statistics are Gaussian with the covariances as they are.
 
-
-def sum_certificate(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: SumNoise,
-    theorem: str,
-    assumptions: Sequence[Assumption] = (),
-) -> Certificate:
-    """Return what Laplace and Gaussian noise together are worth on the model as it is, by a proven bound.
-
-    Given its variances the Laplace part only widens the Gaussian part, so the Gaussian part alone tells how well the
-    lattice is smoothed.
+    By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
+    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed.
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    pairs = model.protected_pairs
-    if lattice.status == "checked":
-        reduced, most = counted(pairs, smoothed, target.epsilon)
-    else:
-        reduced, most = np.full(len(pairs), target.epsilon), np.ones(len(pairs))
-    at = {p: (max(0.0, float(e)), float(b)) for p, e, b in zip(pairs, reduced, most, strict=True)}
-    pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
-    delta = min(1.0, delta + float((-most * np.expm1(np.minimum(0.0, reduced))).max()))
-    return _on_gaussian_laws(model, target, (pair, delta), lattice, theorem, assumptions, delta_is="a proven bound")
-
-
-def _on_gaussian_laws(
-    model: QueryModel,
-    target: PrivacyTarget,
-    worst: tuple[Pair, float],
-    lattice: Assumption,
-    theorem: str,
-    assumptions: Sequence[Assumption],
-    *,
-    delta_is: Literal["exact", "a proven bound"],
-) -> Certificate:
-    """Return the certificate of noise whose δ was computed for Gaussian laws with the covariances as they are."""
-    pair, delta = worst
-    relation = "=" if delta_is == "exact" else "≤"
+    (first, second), delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,
         epsilon=target.epsilon,
@@ -183,11 +139,25 @@ def _on_gaussian_laws(
                 statement=f"δ is {delta_is} for the covariances as they are",
                 status="checked",
                 evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
+                f"ε = {target.epsilon:g}, worst for {first} against {second}",
             ),
             lattice,
         ),
     )
+
+
+def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest δ, and that δ, with what the lattice costs where it is smoothed."""
+    pairs = model.protected_pairs
+    unchanged = np.full(len(pairs), epsilon), np.ones(len(pairs))
+    reduced, most = counted(pairs, smoothed, epsilon) if smoothed else unchanged
+    left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
+    if noise.is_gaussian:
+        deltas = np.minimum(1.0, most * (pair_deltas(model, pairs, noise.gaussian, left) + missing))
+        return pairs[int(deltas.argmax())], float(deltas.max())
+    at = dict(zip(pairs, zip(left.tolist(), most.tolist(), strict=True), strict=True))
+    pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
+    return pair, min(1.0, delta + float((most * missing).max()))
 
 
 def _translation_certificate(
@@ -264,15 +234,6 @@ def certified_unimodal(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
-def _smoothed_deltas(
-    model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float, smoothed: dict[str, Smoothing]
-) -> Floats:
-    """Return a bound on H_ε of the laws on their lattices, whose densities are known up to a factor, for every pair."""
-    reduced, most = counted(model.protected_pairs, smoothed, epsilon)
-    deltas = pair_deltas(model, model.protected_pairs, noise, np.maximum(0.0, reduced))
-    return np.asarray(np.minimum(1.0, most * (deltas - np.expm1(np.minimum(0.0, reduced)))))
-
-
 def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:
     """Return the ε and δ that must hold for continuous statistics, or None if noise does not smooth their lattice."""
     lattice, smoothed = _lattice_assumption(model, noise)
@@ -282,13 +243,13 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
     return float(reduced.min()), target.delta / float(most.max())
 
 
-def lattice_factors(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[float, float]:
+def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
     smoothed = _lattice_assumption(model, noise)[1]
     return min((f.least for f in smoothed.values()), default=1.0), max((f.most for f in smoothed.values()), default=1.0)
 
 
-def _lattice_assumption(model: QueryModel, noise: GaussianNoise | NoNoise) -> tuple[Assumption, dict[str, Smoothing]]:
+def _lattice_assumption(model: QueryModel, noise: GaussianNoise) -> tuple[Assumption, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
     if not covers_floor(model, noise):
         return _uncovered_assumption(noise), {}
@@ -323,7 +284,7 @@ def _uncovered_assumption(noise: Noise) -> Assumption:
     elif noise.is_gaussian:
         evidence = f"the noise is finer than the lattice in some direction: {attack}"
     else:
-        kind = "Laplace" if noise.parts else "unimodal"
+        kind = "Laplace" if noise.parts else noise.kind
         evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 

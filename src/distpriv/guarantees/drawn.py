@@ -11,8 +11,7 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.framework.arrays import Floats, Rows, array_field
-from distpriv.noise.description import noise_from_dict, noise_to_dict
-from distpriv.noise.laws import NoiseLaw
+from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
 __all__ = ["Drawn", "DrawnLaw", "Measure"]
 
@@ -91,7 +90,7 @@ class Drawn:
         """Return everything as numbers, lists and text."""
         return {
             "measure": self.measure,
-            "noise": noise_to_dict(self.noise),
+            "noise": self.noise.to_dict(),
             "scale": self.scale,
             "epsilon": self.epsilon,
             "limit": self.limit,

@@ -13,7 +13,7 @@ from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw, NoNoise
+from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw
 
 __all__ = [
     "exact_delta",
@@ -21,7 +21,6 @@ __all__ = [
     "gaussian_noise",
     "pair_deltas",
     "privacy_profile",
-    "worst_pair",
 ]
 
 LARGEST_EPSILON = 700.0
@@ -109,16 +108,7 @@ def privacy_profile(
     return np.concatenate([np.zeros(0), *(sticks.upper_bound.reshape(-1, pairs).max(axis=1) for sticks in found)])
 
 
-def worst_pair(model: QueryModel, noise: GaussianNoise | NoNoise, epsilon: float) -> tuple[Pair, float]:
-    """Return the ordered pair with the largest δ, and that δ."""
-    deltas = pair_deltas(model, model.protected_pairs, noise, epsilon)
-    worst = int(deltas.argmax())
-    return model.protected_pairs[worst], float(deltas[worst])
-
-
-def pair_deltas(
-    model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise, epsilon: float | Floats
-) -> Floats:
+def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, epsilon: float | Floats) -> Floats:
     """Return upper bounds on H_ε of ordered pairs that exceed it by no more than the error of computing it.
 
     All are at the same ε, or each at its own.
@@ -131,9 +121,7 @@ def pair_deltas(
     return gaussian_hockey_sticks(epsilon, *_noisy_laws(model, pairs, noise)).upper_bound
 
 
-def _noisy_laws(
-    model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise | NoNoise
-) -> tuple[Floats, Floats, Floats]:
+def _noisy_laws(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise) -> tuple[Floats, Floats, Floats]:
     """Return the mean shifts and both covariances of every pair, in the noise's own axes, with the noise.
 
     The covariances are written in these axes before the noise is added: strong noise along some axes would otherwise

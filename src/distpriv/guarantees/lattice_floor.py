@@ -17,7 +17,7 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryDistribution, QueryModel
-from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.noise.laws import GaussianNoise
 
 __all__ = ["Smoothing", "counted", "covers_floor", "smoothing"]
 
@@ -55,7 +55,7 @@ def counted(pairs: Sequence[Pair], smoothed: Mapping[str, Smoothing], epsilon: f
     return np.asarray(epsilon + np.log(least) - np.log(most)), most
 
 
-def covers_floor(model: QueryModel, noise: GaussianNoise | NoNoise) -> bool:
+def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
     r"""Tell whether S ⪰ diag(h²), h the model's floor.
 
     That is the case exactly if no singular value of :math:`\mathrm{diag}(h) V \mathrm{diag}(s)^{-1/2}` exceeds 1, for
@@ -74,7 +74,7 @@ def covers_floor(model: QueryModel, noise: GaussianNoise | NoNoise) -> bool:
     return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOUCHING)
 
 
-def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise | NoNoise) -> Smoothing:
+def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:
     """Return how far the released density of a Gaussian profile on its lattice is from the continuous one."""
     basis = distribution.lattice
     varies = np.diag(distribution.covariance) > 0

@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import real
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import LaplaceNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import LaplaceNoise, SumNoise
 
 __all__ = ["relaxed", "relaxed_by_divergence"]
 
@@ -78,8 +78,8 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     weaker = _weaker(certificate, loss, math.exp(loss) * certificate.delta, "Theorem 4.7", close)
     noise = mechanism.noise
     if reach > 0:
-        if isinstance(noise, UnimodalNoise):
-            raise InvalidInput("unimodal noise has no sum with other noise: relax directional_laplace instead.")
+        if not noise.is_sum_of_parts:
+            raise InvalidInput(f"{noise.kind} noise has no sum with other noise: relax directional_laplace instead.")
         extra = LaplaceNoise.isotropic(noise.dimension, reach / loss)
         noise = SumNoise(parts=(*noise.parts, extra)) if noise.parts else extra
     return evolve(mechanism, name=f"relaxed {mechanism.name}", noise=noise, certificate=weaker)

@@ -15,12 +15,20 @@ import math
 import numpy as np
 from scipy.special import erfcx, ndtr
 
+from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.two_steps import TwoSteps, estimates
 from distpriv.guarantees.upper_bound import bound_by, coarsest_bounds
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import Noise
 
-__all__ = ["normal_laplace_tail", "total_variation_upper_bound"]
+__all__ = ["modelled_total_variation", "normal_laplace_tail", "total_variation_upper_bound"]
+
+
+def modelled_total_variation(model: QueryModel, noise: Noise) -> float | None:
+    """Return H_0 of the worst pair, f_θ taken as Gaussian: exact or, with Laplace noise, a bound; None if unknown."""
+    if noise.is_gaussian:
+        return exact_delta(model, noise, epsilon=0.0)
+    return total_variation_upper_bound(model, noise) if noise.is_sum_of_parts else None
 
 
 def total_variation_upper_bound(model: QueryModel, noise: Noise) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
-from distpriv.distances.gaussian_divergence_estimate import gaussian_hockey_stick_estimates
+from distpriv.distances.gaussian_estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats, array_field, completed
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
@@ -117,7 +117,8 @@ class TwoSteps:
         left = max(0.0, epsilon - share * self.cost)
         nothing = not rest.any() and np.array_equal(self.first, self.second)
         if share == 1 and not rest.any() and self.count == 1:
-            # Both Gaussians are symmetric about the plane through their mean on one side of which log M/R is smaller.
+            # Both Gaussians are symmetric about the plane through their mean on one side of which log M/R is smaller:
+            # docs/proofs/laplace_bound.md, 2 of the proof, with `middle` for ℓ₀.
             return Way(rest=rest, terms=((0.5, left), (0.5, max(0.0, epsilon - self.middle))), nothing=nothing)
         return Way(rest=rest, terms=((1.0, left),), nothing=nothing)
 
@@ -155,7 +156,7 @@ def estimates(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
     firsts, seconds = (np.concatenate(stack) for stack in zip(*covariances.values(), strict=True))
     place = {name: k for k, name in enumerate(covariances)}
     owners, rests, weights, lefts = zip(*((place[name], *rest) for name, *rest in terms), strict=True)
-    values = gaussian_hockey_stick_estimates(
+    values = hockey_stick_estimates(
         np.repeat(lefts, len(nodes)),
         np.repeat(rests, len(nodes), axis=0),
         firsts,

@@ -11,7 +11,7 @@ import numpy as np
 
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.unimodal import unimodal_delta_upper_bound
+from distpriv.distances.unimodal_divergence import unimodal_delta_upper_bound
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import UnimodalNoise

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick, gaussian_hockey_sticks
+from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import real
@@ -96,21 +96,19 @@ def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> flo
     bare = _complement(noise.axes[:, noise.widths > 0])
     if bare.shape[1] == 0:
         return 0.0
-    found = []
-    for first, second in model.protected_pairs:
-        p, q = model.distributions[first], model.distributions[second]
-        shift = bare.T @ (p.mean - q.mean)
-        shift = np.where(np.abs(shift) <= ROUNDING * np.linalg.norm(p.mean - q.mean), 0.0, shift)
-        divergence = gaussian_hockey_stick(epsilon, shift, bare.T @ p.covariance @ bare, bare.T @ q.covariance @ bare)
-        found.append(max(0.0, divergence.value - divergence.error))
-    return max(found)
+    laws = [[model.distributions[name] for name in pair] for pair in model.protected_pairs]
+    moved = [p.mean - q.mean for p, q in laws]
+    shifts = [np.where(np.abs(bare.T @ d) <= ROUNDING * np.linalg.norm(d), 0.0, bare.T @ d) for d in moved]
+    covariances = ([bare.T @ both[k].covariance @ bare for both in laws] for k in (0, 1))
+    found = gaussian_hockey_sticks(epsilon, shifts, *covariances)
+    return max(0.0, float((found.value - found.error).max()))
 
 
 def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
     """Return the bound by one way; with `enough` a number that it need not be lower than.
 
     With more than two exponentials the divergence is taken where all of them equal the least, which is an exponential
-    too, of a mean as many times smaller.
+    too, of a mean as many times smaller (`docs/proofs/laplace_bound.md`, 3 of the proof).
     """
     if way.nothing:
         return 0.0

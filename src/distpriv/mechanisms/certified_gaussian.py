@@ -11,8 +11,8 @@ from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
-from distpriv.mechanisms.noise_search import Search
 from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
+from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.smooth_floor import (
     SmoothFloor,
     measured,
@@ -90,6 +90,8 @@ def certified_gaussian(
 def _floors(model: QueryModel, target: PrivacyTarget, costs: Floats) -> list[SmoothFloor]:
     """Return the lowest noise to search above: the model's floor, and a higher one where the lattice matters there.
 
+    `docs/proofs/certified_gaussian.md`, "The search", 2.
+
     A smoothing error of η lowers the ε that is left by up to 2η, or δ where ε is 0. The higher floor has an η that is
     too small to matter. At the model's own floor η may be larger, and is left out of the search: it falls as noise is
     added, so it is measured, by `_settled`, at the noise that the search ends with.
@@ -162,7 +164,7 @@ def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:
 
 
 def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
-    """Return every shape above the floor, scaled alone and together with the floor until it is feasible."""
+    """Return every shape above the floor, scaled alone and together with the floor until it is feasible (3)."""
     *others, isotropic = shapes
     turned = np.sqrt(np.diag(isotropic))
     highest = float(np.linalg.eigvalsh(search.lowest / np.outer(turned, turned))[-1])

@@ -10,7 +10,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified, smoothed_target
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
-from distpriv.mechanisms.laplace_search import LaplaceSearch
+from distpriv.mechanisms.search.laplace_search import LaplaceSearch
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, SumNoise

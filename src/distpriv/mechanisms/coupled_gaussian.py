@@ -9,20 +9,19 @@ import numpy as np
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.lengths import ROUGH, Lengths, length, pilot_scale, require_square, standard
+from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.modelling.utility import Weights
+from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_gaussian", "gaussian_shape"]
 
-ROUNDS = 10
-"""How often the shape is improved; each round gains less than the one before."""
+IMPROVEMENTS = 10
+"""How often the shape is improved; each time gains less than the one before."""
 
 THINNEST = 1e-8
 """The least variance in a direction that moves, as a share of the largest, statistics in units of their moves."""
@@ -66,26 +65,19 @@ def coupled_gaussian(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
     ('sampling', True, True)
     """
-    plan = calibration(
-        model, target, name="coupled_gaussian", pairing=pairing, draws=draws, seed=seed, progress=progress
-    )
-    differences = plan.shape_differences()
-    shape, _ = gaussian_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    whitening = shape.axes / np.sqrt(shape.variances)
-    scale = plan.scale(whitening, 2, partial(gaussian_deltas_upper_bound, target.epsilon), differences)
-    noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        noise = GaussianNoise(axes=shape.axes, variances=require_square(scale.value**2 * shape.variances))
-    return by_coupling(
+    return coupled(
         model,
         target,
-        noise,
         name="coupled_gaussian",
-        theorem="coupled draws",
-        delta=plan.limit + plan.failure,
-        trust="sampling",
-        assumptions=plan.assumptions(),
-        drawn=plan.drawn("gaussian", target.epsilon, noise, scale),
+        measure="gaussian",
+        shape=gaussian_shape,
+        curve=gaussian_deltas_upper_bound,
+        order=2,
+        weights=weights,
+        pairing=pairing,
+        draws=draws,
+        seed=seed,
+        progress=progress,
     )
 
 
@@ -96,7 +88,8 @@ def gaussian_shape(
 
     At the least :math:`\operatorname{tr}(QS)` with :math:`E φ(Δ^⊤ S^{-1} Δ) ≤ δ`, φ(t) = δ_G(ε; √t), the derivative
     in S vanishes: S Q S is proportional to :math:`E[φ'(Δ^⊤ S^{-1} Δ) ΔΔ^⊤]`. Solve that for S with the last S on the
-    right, again and again, from φ' = 1. Several laws share the right side by how near to δ they come.
+    right, again and again, from φ' = 1 (`docs/proofs/coupled_gaussian.md`, "The shape"). Several laws share the right
+    side by how near to δ they come.
     """
     units, moved = standard(differences)
     moving = units > 0
@@ -104,7 +97,7 @@ def gaussian_shape(
     curve = partial(gaussian_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in moved], np.ones(len(moved))
     best, least = np.eye(len(root)), np.inf
-    for _ in range(ROUNDS if len(root) else 0):
+    for _ in range(IMPROVEMENTS if len(root) else 0):
         moments = [(law.T * w) @ law / len(law) for law, w in zip(moved, importance, strict=True)]
         covariance = _solution(np.tensordot(shares, moments, axes=1), root)
         lengths = [length(_whitening(covariance), 2, law) for law in moved]

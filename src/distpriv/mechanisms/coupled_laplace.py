@@ -8,20 +8,19 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.calibration import calibration
-from distpriv.mechanisms.lengths import ROUGH, Lengths, pilot_scale, require_square, standard
+from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.modelling.utility import Weights
+from distpriv.noise.laws import LaplaceNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_laplace", "laplace_deltas_upper_bound", "laplace_shape"]
 
-ROUNDS = 8
-"""How often the scales are improved; each round gains less than the one before."""
+IMPROVEMENTS = 8
+"""How often the scales are improved; each time gains less than the one before."""
 
 THINNEST = 1e-4
 """The least scale along any axis, as a share of the largest, each in units of the moves along its axis."""
@@ -64,27 +63,19 @@ def coupled_laplace(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
     ('sampling', True, True)
     """
-    plan = calibration(
-        model, target, name="coupled_laplace", pairing=pairing, draws=draws, seed=seed, progress=progress
-    )
-    differences = plan.shape_differences()
-    shape, _ = laplace_shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    curve = partial(laplace_deltas_upper_bound, target.epsilon)
-    scale = plan.scale(shape.whitening, 1, curve, differences)
-    noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        require_square((scale.value * shape.scales) ** 2)
-        noise = LaplaceNoise(axes=shape.axes, scales=scale.value * shape.scales)
-    return by_coupling(
+    return coupled(
         model,
         target,
-        noise,
         name="coupled_laplace",
-        theorem="coupled draws",
-        delta=plan.limit + plan.failure,
-        trust="sampling",
-        assumptions=plan.assumptions(),
-        drawn=plan.drawn("laplace", target.epsilon, noise, scale),
+        measure="laplace",
+        shape=laplace_shape,
+        curve=laplace_deltas_upper_bound,
+        order=1,
+        weights=weights,
+        pairing=pairing,
+        draws=draws,
+        seed=seed,
+        progress=progress,
     )
 
 
@@ -92,7 +83,7 @@ def laplace_deltas_upper_bound(epsilon: float, lengths: Floats) -> Floats:
     r"""Return a bound on H_ε of Laplace noise and the same noise moved by L1 lengths: :math:`(1 - e^{(ε - s)/2})^+`.
 
     Exact along one axis. A product of such noise, moved along several axes, is no easier to tell apart than noise on
-    one axis that is moved by the sum.
+    one axis that is moved by the sum (`docs/proofs/coupled_laplace.md`, "The bound for one difference").
 
     >>> laplace_deltas_upper_bound(1.0, np.array([0.5, 1.0, 3.0, np.inf])).round(4)
     array([0.    , 0.    , 0.6321, 1.    ])
@@ -128,7 +119,8 @@ def _scales(
     r"""Return the weighted variance, the axes and the scales of noise along the axes, the variance at its true scale.
 
     At the least :math:`Σ_k c_k b_k^2` with E ψ(s) ≤ δ, :math:`s = Σ_k |u_k|/b_k`, the derivative in b_k vanishes:
-    :math:`b_k^3` is proportional to :math:`E[ψ'(s) |u_k|] / c_k`. Several laws share it by how near to δ they come.
+    :math:`b_k^3` is proportional to :math:`E[ψ'(s) |u_k|] / c_k` (`docs/proofs/coupled_laplace.md`, "The shape").
+    Several laws share it by how near to δ they come.
     """
     along = [np.abs(law @ axes) for law in moved]
     sizes = np.max([law.mean(axis=0) for law in along], axis=0)
@@ -136,7 +128,7 @@ def _scales(
     curve = partial(laplace_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in along], np.ones(len(along))
     best, least = np.ones(len(costs)), np.inf
-    for _ in range(ROUNDS if len(costs) else 0):
+    for _ in range(IMPROVEMENTS if len(costs) else 0):
         pull = np.sum([c * (w @ law) / len(law) for c, w, law in zip(shares, importance, along, strict=True)], axis=0)
         scales = np.cbrt(pull / costs)
         thinnest = THINNEST * (scales[sizes > 0] / sizes[sizes > 0]).max()

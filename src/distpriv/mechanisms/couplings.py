@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from distpriv.distances.wasserstein_inf import wasserstein_inf
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.certificate import Assumption, Trust
@@ -19,7 +18,6 @@ __all__ = [
     "require_points",
     "translation_distance",
     "unordered",
-    "wasserstein_over_points",
 ]
 
 
@@ -90,8 +88,3 @@ def require_points(model: QueryModel, theorem: str) -> None:
             f"{theorem} needs the laws as points, and this model has moments: make it with empirical_model, or with "
             "model(…, method='sampling')."
         )
-
-
-def wasserstein_over_points(model: QueryModel) -> float:
-    """Return the largest W∞ (L1) between the points of a protected pair."""
-    return largest_over_points(model, wasserstein_inf)

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from distpriv.distances.wasserstein_inf import wasserstein_inf
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
@@ -10,11 +11,11 @@ from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.couplings import (
     has_points,
+    largest_over_points,
     law_assumption,
     proven_distance,
     require_points,
     translation_distance,
-    wasserstein_over_points,
 )
 from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
@@ -58,7 +59,7 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     trust: Trust
     if distance == "points" or (distance == "auto" and has_points(model)):
         require_points(model, theorem)
-        reach = wasserstein_over_points(model)
+        reach = largest_over_points(model, wasserstein_inf)
         assumption, trust = law_assumption(model)
     elif proven is not None:
         (reach, assumption), trust = proven, "sampling"

@@ -1,16 +1,25 @@
 """Every law of noise: Gaussian, Laplace, their sums, a staircase along one axis, and none at all."""
 
-from typing import Self
+from typing import Any, Self, get_args
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.noise.parts import GaussianNoise, LaplaceNoise, Noise
 from distpriv.noise.unimodal import UnimodalNoise
 
-__all__ = ["GaussianNoise", "LaplaceNoise", "NoNoise", "Noise", "NoiseLaw", "SumNoise", "UnimodalNoise"]
+__all__ = [
+    "GaussianNoise",
+    "LaplaceNoise",
+    "NoNoise",
+    "Noise",
+    "NoiseLaw",
+    "SumNoise",
+    "UnimodalNoise",
+    "noise_from_dict",
+]
 
 
 @frozen(kw_only=True)
@@ -27,7 +36,7 @@ class NoNoise(Noise):
 
     kind = "none"
 
-    dimension: int = field()
+    dimension: int = field(converter=int)
     """How many statistics there are."""
 
     @property
@@ -44,11 +53,6 @@ class NoNoise(Noise):
     def variances(self) -> Floats:
         """None: no noise is Gaussian noise along no axis."""
         return np.zeros(0)
-
-    @property
-    def parts(self) -> tuple[()]:
-        """None."""
-        return ()
 
     def widened(self, factor: float) -> Self:  # noqa: ARG002 - the laws share one signature
         """Return no noise."""
@@ -91,5 +95,27 @@ class SumNoise(Noise):
         return evolve(self, parts=tuple(part.widened(factor) for part in self.parts))
 
 
-NoiseLaw = GaussianNoise | LaplaceNoise | NoNoise | SumNoise | UnimodalNoise
+NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | SumNoise | NoNoise
 """Any law of noise."""
+
+LAWS: dict[str, type[NoiseLaw]] = {law.kind: law for law in get_args(NoiseLaw)}
+
+
+def noise_from_dict(values: Any) -> NoiseLaw:
+    """Return the law that its `to_dict` wrote down, to the last bit.
+
+    >>> noise_from_dict({"law": "none", "dimension": 2})
+    NoNoise(dimension=2)
+    """
+    try:
+        law = LAWS.get(values["law"])
+        if law is not None:
+            given = {each.name: values[each.name] for each in fields(law)}
+            if law is SumNoise:
+                given["parts"] = tuple(map(noise_from_dict, given["parts"]))
+            return law(**given)
+    except (TypeError, KeyError, ValueError, AttributeError) as failure:
+        raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
+    raise InvalidInput(
+        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
+    )

@@ -29,8 +29,8 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
-    >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))]
-    [False, True, True]
+    >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
+    ([False, True, True], True)
     """
 
     kind: ClassVar[str]
@@ -47,9 +47,14 @@ class Noise(ABC):
         """How wide the noise is along each axis: a deviation, a Laplace scale, or how far unimodal noise reaches."""
 
     @property
-    @abstractmethod
     def parts(self) -> "tuple[GaussianNoise | LaplaceNoise, ...]":
-        """The independent Gaussian and Laplace laws that the noise is the sum of."""
+        """The independent Gaussian and Laplace laws that the noise is the sum of; none unless a law says so."""
+        return ()
+
+    @property
+    def whitening(self) -> Floats:
+        """Columns that turn a move of the statistics into widths of the noise along each axis."""
+        return np.asarray(self.axes / self.widths)
 
     @abstractmethod
     def widened(self, factor: float) -> Self:
@@ -84,6 +89,11 @@ class Noise(ABC):
         """The scales of all the Laplace noise in it, one for each axis."""
         parts = [part.scales for part in self.parts if isinstance(part, LaplaceNoise)]
         return np.concatenate([np.zeros(0), *parts])
+
+    @property
+    def is_sum_of_parts(self) -> bool:
+        """Whether the parts are all there is of it, so that it can be stacked, and other noise added."""
+        return True
 
     @property
     def is_gaussian(self) -> bool:
@@ -176,7 +186,7 @@ class GaussianNoise(Noise):
     axes: Floats = array_field()
     """Orthonormal columns v_k."""
     variances: Floats = array_field()
-    """That along each axis."""
+    """The variance along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.variances, "variances")
@@ -223,11 +233,6 @@ class GaussianNoise(Noise):
     def widths(self) -> Floats:
         """The standard deviation along each axis."""
         return np.sqrt(self.variances)
-
-    @property
-    def whitening(self) -> Floats:
-        """Columns that turn a move of the statistics into standard deviations along each axis."""
-        return np.asarray(self.axes / self.widths)
 
     @property
     def covariance(self) -> Floats:
@@ -281,7 +286,7 @@ class LaplaceNoise(Noise):
     axes: Floats = array_field()
     """Orthonormal columns v_k."""
     scales: Floats = array_field()
-    """That of the Laplace law along each axis."""
+    """The scale of the Laplace law along each axis."""
 
     def __attrs_post_init__(self) -> None:
         _require_axes(self.axes, self.scales, "scales")
@@ -305,11 +310,6 @@ class LaplaceNoise(Noise):
     def widths(self) -> Floats:
         """The scale along each axis."""
         return self.scales
-
-    @property
-    def whitening(self) -> Floats:
-        """Columns that turn a move of the statistics into scales along each axis."""
-        return np.asarray(self.axes / self.scales)
 
     @property
     def covariance(self) -> Floats:

@@ -29,8 +29,8 @@ class UnimodalNoise(Noise):
     (2, array([0.125 , 0.0625]), 3.0551)
     >>> noise.covariance.round(2).tolist(), noise.half_widths
     ([[3.36, 4.48], [4.48, 5.97]], array([3.36, 4.48]))
-    >>> noise.widths, noise.widened(2.0).edges, noise.parts, noise.is_gaussian
-    (array([6.]), array([ 0.,  4., 12.]), (), False)
+    >>> noise.widths, noise.widened(2.0).edges, noise.parts, noise.is_sum_of_parts, noise.is_gaussian
+    (array([6.]), array([ 0.,  4., 12.]), (), False, False)
     """
 
     kind = "unimodal"
@@ -47,9 +47,9 @@ class UnimodalNoise(Noise):
         _require_cells(self.edges, self.masses)
 
     @property
-    def parts(self) -> tuple[()]:
-        """None: the noise is neither Gaussian nor Laplace."""
-        return ()
+    def is_sum_of_parts(self) -> bool:
+        """No."""
+        return False
 
     @property
     def is_gaussian(self) -> bool:

@@ -29,7 +29,7 @@ class Earlier(Protocol):
 class Settlement:
     """What becomes of options after earlier releases, if there are any."""
 
-    after: Earlier | None
+    earlier: Earlier | None
     model: QueryModel
     trust: Trust
     weights: Floats
@@ -40,7 +40,7 @@ class Settlement:
 
         What does not hold by itself stays as it is.
         """
-        if self.after is None:
+        if self.earlier is None:
             return list(results)
         least = math.inf
         found: list[Option | Refusal] = []
@@ -53,7 +53,7 @@ class Settlement:
                     )
                     found.append(Refusal(name=result.name, reason=reason))
                     continue
-                result = self._together(self.after, result)  # noqa: PLW2901 - the same option, later
+                result = self._after_them(self.earlier, result)  # noqa: PLW2901 - the same option, later
                 least = min(least, result.error) if isinstance(result, Option) else least
             found.append(result)
         return found
@@ -63,10 +63,10 @@ class Settlement:
         held = (r for r in self.of(results) if isinstance(r, Option) and r.mechanism.certificate.holds_at(self.trust))
         return min(held, key=lambda r: r.error, default=None)
 
-    def _together(self, after: Earlier, found: Option) -> Option | Refusal:
+    def _after_them(self, earlier: Earlier, found: Option) -> Option | Refusal:
         if found.name not in self._known:
             try:
-                later = after.calibrated(self.model, found.mechanism, self.trust)[0]
+                later = earlier.calibrated(self.model, found.mechanism, self.trust)[0]
                 self._known[found.name] = option(self.model, later, self.weights)
             except DistprivError as refusal:
                 self._known[found.name] = Refusal(name=found.name, reason=str(refusal), kind=type(refusal))

@@ -11,7 +11,6 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import weighted_rms
-from distpriv.noise.description import noise_to_dict
 
 __all__ = ["Option", "Refusal", "Skipped", "option"]
 
@@ -69,7 +68,7 @@ class Option:
             "attack_accuracy": self.attack_accuracy,
             "delta_is": self.delta_is,
             "certificate": self.mechanism.certificate.to_dict(),
-            "noise": noise_to_dict(noise),
+            "noise": noise.to_dict(),
         }
 
 

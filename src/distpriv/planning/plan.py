@@ -173,7 +173,7 @@ def plan(
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
     candidates = chosen_from(CANDIDATES, mechanisms)
-    settlement = Settlement(after=after, model=model, trust=trust, weights=costs)
+    settlement = Settlement(earlier=after, model=model, trust=trust, weights=costs)
     skipped: list[Skipped] = []
     if all or mechanisms is not None:
         results = run_all(candidates, model, target, costs, seed=seed, processes=processes, progress=progress)

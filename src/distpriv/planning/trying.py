@@ -9,7 +9,7 @@ from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
-from distpriv.mechanisms.coupled_pilot import DRAWS, close_error_estimate, error_estimates
+from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_error_estimate, error_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import DRAWN, Candidate
@@ -112,7 +112,7 @@ def try_what_can_win(
         else:
             run(candidate, reason)
     for candidate in prospects.in_order(able):
-        judged = settlement.after is None or candidate.exact or candidate.turn == DRAWN
+        judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
         run(candidate, None if best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]

@@ -17,12 +17,13 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.planning.plan import Plan
+from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.fixed import commitment_to_dict, drawn_to_dict
-from distpriv.releasing.joint import PastRelease, Together
-from distpriv.releasing.laws import laws_to_dict
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Ledger
+from distpriv.releasing.promised import with_reading
 from distpriv.releasing.queries import query_key, require_distinct
-from distpriv.releasing.release import named, opened, with_reading
+from distpriv.releasing.release import named, opened
 
 __all__ = ["Declaration", "declare"]
 
@@ -103,15 +104,15 @@ def declare(
     history = book.history(name)
     budget = next(iter(plans.values())).target if total is None else total
     history.check_total(budget)
-    past: tuple[PastRelease, ...] = ()
+    earlier: tuple[EarlierRelease, ...] = ()
     mechanisms: dict[str, AdditiveMechanism] = {}
     blocks: list[dict[str, Any]] = []
     for question, plan in plans.items():
-        rest = Together(past=past, total=budget, seed=seed, questions="declared")
-        made, joint = rest.calibrated(plan.model, plan.mechanism, plan.trust)
+        others = EarlierReleases(releases=earlier, total=budget, seed=seed, questions="declared")
+        made, joint = others.calibrated(plan.model, plan.mechanism, plan.trust)
         mechanisms[question] = with_reading(made, plan.model)
         blocks.append(_block(question, plan, mechanisms[question]))
-        past = (*past, PastRelease(query=_query(plan), noise=made.noise, laws=blocks[-1]["laws"]))
+        earlier = (*earlier, EarlierRelease(query=_query(plan), noise=made.noise, laws=blocks[-1]["laws"]))
     content = {
         "distpriv": __version__,
         "blocks": blocks,

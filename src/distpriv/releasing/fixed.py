@@ -5,7 +5,7 @@ was promised. A declared question has no answer yet, and counts all the same: th
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from attrs import evolve, field, frozen
 
@@ -16,14 +16,14 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_from_dict, noise_to_dict
+from distpriv.noise.laws import NoiseLaw, noise_from_dict
+from distpriv.releasing.certified_laws import reference_digests, require_same_laws
 from distpriv.releasing.immunity import may_be_immune
-from distpriv.releasing.joint import PastRelease, Questions, Together
-from distpriv.releasing.laws import reference_digests, require_same_laws
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.queries import definitions, query_from_dict, query_to_dict
 
-__all__ = ["Adaptive", "Fixed", "commitment_to_dict", "drawn_to_dict", "fixed_questions", "named_by", "together"]
+__all__ = ["Adaptive", "Fixed", "commitment_to_dict", "drawn_to_dict", "earlier_of", "fixed_questions", "named_by"]
 
 Adaptive = Literal["refuse", "assumed", "immune"]
 """What to do about a question that was not declared before the first answer.
@@ -48,10 +48,21 @@ class Fixed:
     place: int | None = None
     """Where it stands among the declared questions."""
 
+    @classmethod
+    def answered(cls, entry: Entry) -> Self:
+        """Return the question of an answer that was not declared."""
+        assert entry.query_key is not None
+        return cls(query_key=entry.query_key, content=entry.content, joint=entry.content, entry=entry, declared=False)
+
     @property
     def position(self) -> int | None:
         """The number of its answer among the releases of the dataset."""
         return None if self.entry is None else self.entry.position
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The law of the noise that its answer has, or will have."""
+        return noise_from_dict(self.content["noise"])
 
     @property
     def laws(self) -> Mapping[str, Any] | None:
@@ -77,7 +88,7 @@ class Fixed:
         return AdditiveMechanism(
             name=self.content["mechanism"],
             statistics=tuple(names.values()),
-            noise=noise_from_dict(self.content["noise"]),
+            noise=self.noise,
             certificate=self.certificate(),
         )
 
@@ -85,11 +96,11 @@ class Fixed:
         """Return the query as it was asked then."""
         return _query_of(self.content, asked)
 
-    def past(self, asked: Query | None) -> PastRelease:
+    def as_earlier(self, asked: Query | None) -> EarlierRelease:
         """Return it as something that another question is certified together with."""
-        return PastRelease(
+        return EarlierRelease(
             query=_query_of(self.content, asked),
-            noise=noise_from_dict(self.content["noise"]),
+            noise=self.noise,
             position=self.position,
             laws=self.laws,
         )
@@ -112,13 +123,10 @@ def fixed_questions(history: History) -> tuple[Fixed, ...]:
                 place=place,
             )
         )
-    for key, entry in answered.items():
-        assert key is not None
-        found.append(Fixed(query_key=key, content=entry.content, joint=entry.content, entry=entry, declared=False))
-    return tuple(found)
+    return (*found, *map(Fixed.answered, answered.values()))
 
 
-def together(
+def earlier_of(
     history: History,
     model: QueryModel,
     total: PrivacyTarget,
@@ -126,7 +134,7 @@ def together(
     query_key: str | None = None,
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
-) -> Together:
+) -> EarlierReleases:
     """Return what a model has to be certified together with: all fixed questions of the dataset but its own.
 
     Args:
@@ -149,9 +157,9 @@ def together(
         _require_compatible(question, history.dataset, model, digests)
     others = tuple(question for question in fixed if question.query_key != query_key)
     own = next((question for question in fixed if question.query_key == query_key), None)
-    past = tuple(question.past(model.query) for question in others)
-    questions = _why_safe(history, own, others, past, adaptive)
-    return Together(past=past, total=total, seed=seed, questions=questions)
+    releases = tuple(question.as_earlier(model.query) for question in others)
+    questions = _why_safe(history, own, others, adaptive)
+    return EarlierReleases(releases=releases, total=total, seed=seed, questions=questions)
 
 
 def _require_compatible(question: Fixed, dataset: str, model: QueryModel, digests: Mapping[str, str]) -> None:
@@ -172,17 +180,15 @@ def _require_compatible(question: Fixed, dataset: str, model: QueryModel, digest
         require_same_laws(question.laws, model, digests, which)
 
 
-def _why_safe(
-    history: History, own: Fixed | None, others: tuple[Fixed, ...], past: tuple[PastRelease, ...], adaptive: Adaptive
-) -> Questions:
+def _why_safe(history: History, own: Fixed | None, others: tuple[Fixed, ...], adaptive: Adaptive) -> Questions:
     """Return why it is no danger that questions may depend on answers, or refuse the question."""
-    hides_all = all(may_be_immune(release.noise) for release in past)
+    hides_all = all(may_be_immune(question.noise) for question in others)
     if own is not None:
         if all(question.declared for question in (own, *others)):
             return "declared"
         if not others:
             return "first"
-        return "immune" if hides_all and may_be_immune(own.past(None).noise) else "assumed"
+        return "immune" if hides_all and may_be_immune(own.noise) else "assumed"
     if history.declaration is not None:
         raise QuestionNotDeclared(_undeclared(history, others))
     if adaptive == "assumed" and others:
@@ -217,7 +223,7 @@ def commitment_to_dict(model: QueryModel, mechanism: AdditiveMechanism) -> dict[
         "records": model.provenance.records,
         "protected_pairs": [list(pair) for pair in model.protected_pairs],
         "mechanism": mechanism.name,
-        "noise": noise_to_dict(mechanism.noise),
+        "noise": mechanism.noise.to_dict(),
         "certificate": mechanism.certificate.to_dict(),
     }
 

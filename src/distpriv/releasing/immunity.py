@@ -17,7 +17,7 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw
+from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["THEOREM", "every_dataset_epsilon", "immune_certificate", "may_be_immune"]
 
@@ -30,10 +30,11 @@ ROUNDING = 1e-12
 def may_be_immune(noise: NoiseLaw) -> bool:
     """Tell whether noise is of the kind that hides every pair of datasets with δ = 0: Laplace along all axes.
 
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> may_be_immune(LaplaceNoise.isotropic(2, 1.0))
     True
     """
-    return isinstance(noise, LaplaceNoise) and noise.axes.shape[1] == noise.dimension
+    return len(noise.parts) == 1 and len(noise.laplace_scales) == noise.dimension
 
 
 def every_dataset_epsilon(noise: NoiseLaw, sensitivities: Floats, group: int | None) -> float:
@@ -44,17 +45,17 @@ def every_dataset_epsilon(noise: NoiseLaw, sensitivities: Floats, group: int | N
         sensitivities: how much one record can move each of its statistics.
         group: in how many records the datasets differ; None where that is not known.
 
+    >>> from distpriv.noise.laws import LaplaceNoise
     >>> round(every_dataset_epsilon(LaplaceNoise.isotropic(1, 10.0), np.array([0.5]), 10), 6)
     0.5
     """
     if not may_be_immune(noise) or group is None:
         return np.inf
-    assert isinstance(noise, LaplaceNoise)
     cost = on_lattice(noise).cost
     if cost.failure > 0:
         return np.inf
-    moves = np.abs(noise.axes).T @ (group * sensitivities)
-    return float((moves / noise.scales).sum() * (1 + ROUNDING) + 2 * cost.divergence)
+    moves = np.abs(noise.laplace_axes).T @ (group * sensitivities)
+    return float((moves / noise.laplace_scales).sum() * (1 + ROUNDING) + 2 * cost.divergence)
 
 
 def immune_certificate(stack: QueryModel, noises: Sequence[NoiseLaw], total: PrivacyTarget) -> Certificate:

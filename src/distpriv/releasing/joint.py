@@ -20,20 +20,20 @@ from distpriv.framework.queries import Query
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
-from distpriv.guarantees.certify import gaussian_certificate, sum_certificate
+from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import NoiseLaw, SumNoise
+from distpriv.noise.laws import NoiseLaw
+from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
-from distpriv.releasing.laws import require_same_moments
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 
-__all__ = ["THEOREM", "WIDER", "PastRelease", "Questions", "Together"]
+__all__ = ["THEOREM", "WIDER", "EarlierRelease", "EarlierReleases", "Questions"]
 
 Questions = Literal["alone", "first", "declared", "assumed", "immune"]
 """Why questions that depend on answers are no danger.
@@ -60,14 +60,14 @@ WIDER = "times as wide as this release alone would need"
 
 
 @frozen(kw_only=True)
-class PastRelease:
+class EarlierRelease:
     """A release that has been made: what was asked, and the noise its answer has.
 
-    >>> from distpriv.releasing.joint import PastRelease
+    >>> from distpriv.releasing.joint import EarlierRelease
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
-    >>> past = PastRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 2.0))
-    >>> past.query.names, past.noise.expected_rms, past.words
+    >>> earlier = EarlierRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 2.0))
+    >>> earlier.query.names, earlier.noise.expected_rms, earlier.words
     (('age',), 2.0, 'a declared question')
     """
 
@@ -87,19 +87,20 @@ class PastRelease:
 
 
 @frozen(kw_only=True)
-class Together:
-    """What has been released of a dataset, and what all of it together may cost.
+class EarlierReleases:
+    """The earlier releases of a dataset, which a new one has to be certified with as one, and what all may cost.
 
-    Made by `distpriv.earlier_releases`, for `distpriv.plan(…, after=…)`.
+    Made by `distpriv.earlier_releases`, for `distpriv.plan(…, after=…)`. `calibrated` widens the noise of a new release
+    until all releases hold together; `certified` says what holds with its noise as it is.
 
-    >>> from distpriv.releasing.joint import PastRelease, Together
+    >>> from distpriv.releasing.joint import EarlierRelease, EarlierReleases
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
     >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> model = dp.model(dp.datasets.adult(), query, secret, records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> asked = PastRelease(query=dp.Query(hours=dp.mean("hours_per_week")), noise=GaussianNoise.isotropic(1, 2.0))
-    >>> earlier = Together(past=(asked,), total=target)
+    >>> asked = EarlierRelease(query=dp.Query(hours=dp.mean("hours_per_week")), noise=GaussianNoise.isotropic(1, 2.0))
+    >>> earlier = EarlierReleases(releases=(asked,), total=target)
     >>> earlier.stack(model).names
     ('1. hours', '2. age')
     >>> alone = dp.mechanisms.certified_gaussian(model, target)
@@ -110,8 +111,8 @@ class Together:
     True
     """
 
-    past: tuple[PastRelease, ...]
-    """The releases so far."""
+    releases: tuple[EarlierRelease, ...]
+    """The releases so far, in their order."""
     total: PrivacyTarget
     """What all of them and the next one may cost together."""
     seed: int | None = None
@@ -132,7 +133,7 @@ class Together:
         """
         if self.questions == "immune" and not may_be_immune(mechanism.noise):
             raise QuestionNotDeclared(self._may_depend(mechanism.name))
-        if not self.past and self.questions != "immune" and self._implied(mechanism.certificate, trust):
+        if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         widest = None
         for certify in self._certifiers(model, mechanism, trust):
@@ -170,33 +171,30 @@ class Together:
         wider = Assumption(
             statement=f"noise is {factor:.4g} {WIDER}",
             status="proved",
-            evidence=f"so that all releases, {len(self.past)} of them earlier, hold epsilon = {self.total.epsilon:g}, "
-            f"delta = {self.total.delta:g} together",
+            evidence=f"so that all releases, {len(self.releases)} of them earlier, hold epsilon = "
+            f"{self.total.epsilon:g}, delta = {self.total.delta:g} together",
         )
         certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
-        return evolve(mechanism, noise=widened(mechanism.noise, factor), certificate=certificate)
+        return evolve(mechanism, noise=mechanism.noise.widened(factor), certificate=certificate)
 
     def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
-        laws = [release.noise for release in self.past]
+        laws = [release.noise for release in self.releases]
         within = calibration_target(self.total)
         whole = self.stack(model)
         if self.questions == "immune":
-            yield lambda factor: immune_certificate(whole, [*laws, widened(mechanism.noise, factor)], self.total)
+            yield lambda factor: immune_certificate(whole, [*laws, mechanism.noise.widened(factor)], self.total)
             return
 
         def drawn(certificate: Certificate, factor: float) -> Certificate:
-            noises = [*laws, widened(mechanism.noise, factor)]
+            noises = [*laws, mechanism.noise.widened(factor)]
             cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
             return discretised_certificate(certificate, cost, self.total)
 
         @cache
         def gaussian(factor: float) -> Certificate:
-            noise = stacked([*laws, widened(mechanism.noise, factor)])
-            said = self._assumptions()
-            if isinstance(noise, SumNoise):
-                return drawn(sum_certificate(whole, within, noise, THEOREM, said), factor)
-            return drawn(gaussian_certificate(whole, within, noise, THEOREM, said), factor)
+            noise = stacked([*laws, mechanism.noise.widened(factor)])
+            return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
         exact = whole.query is not None and whole.query.has_exact_moments
         if trust == "assumed" or (trust == "gaussian" and exact):
@@ -210,22 +208,23 @@ class Together:
         if model.query is None:
             raise InvalidInput("a release needs a model that was made from rows: make it with distpriv.model(…).")
         if model.query not in self._models:
-            queries = self.in_place([release.query for release in self.past], model.query)
+            queries = self.in_place([release.query for release in self.releases], model.query)
             named = [
                 (f"{number}. {name}", statistic)
                 for number, query in enumerate(queries, start=1)
                 for name, statistic in query.statistics
             ]
-            whole = remodelled(model, Query(named)) if self.past else model
-            self._models[model.query] = self._held(whole, model.query) if self.past else whole
+            whole = remodelled(model, Query(named)) if self.releases else model
+            self._models[model.query] = self._held(whole, model.query) if self.releases else whole
         return self._models[model.query]
 
     def in_place(self, others: Sequence[T], own: T) -> list[T]:
         """Return what there is of each question, with that of the model's own question where it stands.
 
-        >>> from distpriv.releasing.joint import Together
+        >>> from distpriv.releasing.joint import EarlierReleases
         >>> import distpriv as dp
-        >>> Together(past=(), total=dp.PrivacyTarget(epsilon=1), place=1).in_place(["first", "third"], "second")
+        >>> second = EarlierReleases(releases=(), total=dp.PrivacyTarget(epsilon=1), place=1)
+        >>> second.in_place(["first", "third"], "second")
         ['first', 'second', 'third']
         """
         place = len(others) if self.place is None else self.place
@@ -234,7 +233,7 @@ class Together:
     def _held(self, stack: QueryModel, own: Query) -> QueryModel:
         """Return the stack, if earlier statistics have the moments in it that they were certified on."""
         start = 0
-        others: list[PastRelease | None] = list(self.past)
+        others: list[EarlierRelease | None] = list(self.releases)
         for release in self.in_place(others, None):
             if release is not None and release.laws is not None and stack.provenance.method == "exact moments":
                 require_same_moments(release.laws, stack, start, release.words)
@@ -248,18 +247,19 @@ class Together:
                 Assumption(
                     statement="all questions and their noise were fixed before the first answer",
                     status="checked",
-                    evidence=f"{len(self.past) + 1} questions, declared in the ledger before any was answered",
+                    evidence=f"{len(self.releases) + 1} questions, declared in the ledger before any was answered",
                 )
             )
-        elif self.past:
+        elif self.releases:
             said.append(
                 Assumption(
                     statement="what is asked does not depend on earlier answers",
                     status="assumed",
-                    evidence=f"{len(self.past)} earlier releases; a question chosen by their answers is not covered",
+                    evidence=f"{len(self.releases)} earlier releases; a question chosen by their answers is not "
+                    "covered",
                 )
             )
-        unknown = [release.words for release in self.past if release.laws is None and release.position is not None]
+        unknown = [release.words for release in self.releases if release.laws is None and release.position is not None]
         if unknown:
             said.append(
                 Assumption(
@@ -278,8 +278,8 @@ class Together:
         )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:
-        many = len(self.past) != 1
-        earlier = f"{len(self.past)} earlier release{'s' if many else ''}"
+        many = len(self.releases) != 1
+        earlier = f"{len(self.releases)} earlier release{'s' if many else ''}"
         named = ", ".join(model.names)
         if widest is None or (widest.trust == "sampling" and widest.delta == 1):
             return (

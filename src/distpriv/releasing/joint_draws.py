@@ -3,7 +3,7 @@ r"""Whether several releases hold together, told from coupled draws: for queries
 For every coupling, joint convexity bounds the stack's divergence by the mean of that of the noise and the same noise
 moved by :math:`Δ = (F_1(D_i) - F_1(D_j), …)`. Of noise with independent Gaussian and Laplace parts, moved by r and s in
 their own units, :math:`H_ε ≤ (1 - e^{(ε' - s)/2})^+ + δ_G(ε - ε'; r)` for every ε' ≤ ε (basic composition); here ε' is
-the lesser of s and ε. The mean is tested as in `mechanisms/calibration.py`: a bet that is fixed on other draws,
+the lesser of s and ε. The mean is tested as in `mechanisms/search/calibration.py`: a bet that is fixed on other draws,
 and whose evidence only grows when noise is widened, so that the least factor that passes may be searched for.
 """
 
@@ -23,12 +23,12 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import average_evidence, best_bet, log_evidence
-from distpriv.mechanisms.calibration import Calibration, calibration
-from distpriv.mechanisms.lengths import Lengths, length
+from distpriv.mechanisms.search.calibration import Calibration, calibration
+from distpriv.mechanisms.search.move_lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import silent
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 
 __all__ = ["JointDraws"]
 
@@ -38,11 +38,11 @@ LEVELS = 64
 
 @frozen(kw_only=True)
 class JointDraws:
-    """Moves of all statistics in units of their noise: four lengths a draw, old and new, Gaussian and Laplace."""
+    """Moves of all statistics in units of their noise: four lengths a draw, earlier and new, Gaussian and Laplace."""
 
     plan: Calibration
     target: PrivacyTarget
-    old: tuple[NoiseLaw, ...]
+    earlier: tuple[NoiseLaw, ...]
     """The noise of each earlier release."""
     new: NoiseLaw
     moves: tuple[tuple[Floats, ...], ...]
@@ -51,29 +51,29 @@ class JointDraws:
 
     @classmethod
     def of(
-        cls, model: QueryModel, old: Sequence[NoiseLaw], new: NoiseLaw, target: PrivacyTarget, seed: int | None
+        cls, model: QueryModel, earlier: Sequence[NoiseLaw], new: NoiseLaw, target: PrivacyTarget, seed: int | None
     ) -> Self:
         """Draw, once to fix the bets and once to test."""
-        own = None if seed is None else _own_seed(seed, old)
+        own = None if seed is None else _own_seed(seed, earlier)
         plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=own, progress=silent)
 
         def measure(differences: Floats) -> Floats:
-            return _lengths(old, new, differences)
+            return _lengths(earlier, new, differences)
 
         pilot = plan.pilot(measure)
         moves = tuple(tuple(rounds) for rounds in plan.tests(measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
-        return cls(plan=plan, target=target, old=tuple(old), new=new, moves=moves, bets=bets)
+        return cls(plan=plan, target=target, earlier=tuple(earlier), new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
-        wanted = -math.log(self.plan.each)
+        wanted = -math.log(self.plan.failure_of_one_law)
         laws = tuple(
             self._law(moves, bet, factor) for rounds, bet in zip(self.moves, self.bets, strict=True) for moves in rounds
         )
         drawn = Drawn(
             measure="delta",
-            noise=stacked([*self.old, widened(self.new, factor)]),
+            noise=stacked([*self.earlier, self.new.widened(factor)]),
             scale=1.0,
             epsilon=self.target.epsilon,
             limit=self.plan.limit,
@@ -101,10 +101,10 @@ class JointDraws:
         return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
 
 
-def _own_seed(seed: int, old: Sequence[NoiseLaw]) -> int:
+def _own_seed(seed: int, earlier: Sequence[NoiseLaw]) -> int:
     """Return a seed for draws that no noise was chosen by, though noise may have been chosen with the same seed."""
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
-    named = f"a joint release\0{seed}\0{sum(law.dimension for law in old)}"
+    named = f"a joint release\0{seed}\0{sum(law.dimension for law in earlier)}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:15], 16)
 
 
@@ -114,18 +114,20 @@ def _bet(plan: Calibration, target: PrivacyTarget, pilot: Floats) -> float:
     while _deltas(target.epsilon, pilot, factor).mean() > 0.9 * plan.limit and factor < 1e5:
         factor *= 1.1
     values = _deltas(target.epsilon, pilot, factor)
-    return best_bet(values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.each)
+    return best_bet(
+        values, np.ones(len(values), dtype=np.int64), plan.limit, draws=plan.draws, failure=plan.failure_of_one_law
+    )
 
 
-def _lengths(old: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:
-    """Return the lengths of moves of the old and the new statistics: Gaussian, Laplace, Gaussian, Laplace.
+def _lengths(earlier: Sequence[NoiseLaw], new: NoiseLaw, differences: Floats) -> Floats:
+    """Return the lengths of moves of the earlier and the new statistics: Gaussian, Laplace, Gaussian, Laplace.
 
-    The old releases have independent noise, each its own: Gaussian lengths add up in squares, Laplace lengths as they
+    Earlier releases have independent noise, each its own: Gaussian lengths add up in squares, Laplace lengths as they
     are, whichever kinds the releases have.
     """
     normal = laplace = np.zeros(len(differences))
     start = 0
-    for law in old:
+    for law in earlier:
         one, other = _lengths_of(law, differences[:, start : start + law.dimension])
         normal, laplace = np.hypot(normal, one), laplace + other
         start += law.dimension
@@ -138,21 +140,18 @@ def _lengths_of(law: NoiseLaw, moved: Floats) -> list[Floats]:
     A sum of both kinds is no easier to tell apart than both by themselves, however a move is shared between them: here
     the Laplace part takes what leaves least to the Gaussian part.
     """
-    whole = stacked([law])
-    parts = whole.parts if isinstance(whole, SumNoise) else (whole,)
-    gaussian = [part for part in parts if isinstance(part, GaussianNoise) and part.axes.shape[1]]
-    laplace = [part for part in parts if isinstance(part, LaplaceNoise)]
     nothing = np.zeros(len(moved))
     if not law.dimension:
         return [nothing, nothing]
-    if laplace and not gaussian:
-        return [nothing, length(laplace[0].axes / laplace[0].scales, 1, moved)]
-    whitening = gaussian[0].axes / np.sqrt(gaussian[0].variances) if gaussian else np.zeros((law.dimension, 0))
-    if not laplace or whitening.shape[1] < law.dimension:
+    noise = stacked([law])
+    whitening, axes, scales = noise.gaussian.whitening, noise.laplace_axes, noise.laplace_scales
+    if len(scales) and not whitening.shape[1]:
+        return [nothing, length(axes / scales, 1, moved)]
+    if not len(scales) or whitening.shape[1] < law.dimension:
         return [length(whitening, 2, moved), nothing]
-    shares = moved @ whitening @ np.linalg.pinv(whitening.T @ laplace[0].axes).T
-    rest = moved - shares @ laplace[0].axes.T
-    return [length(whitening, 2, rest), length(np.diag(1 / laplace[0].scales), 1, shares)]
+    shares = moved @ whitening @ np.linalg.pinv(whitening.T @ axes).T
+    rest = moved - shares @ axes.T
+    return [length(whitening, 2, rest), length(np.diag(1 / scales), 1, shares)]
 
 
 def _deltas(epsilon: float, moves: Floats, factor: float) -> Floats:

@@ -1,173 +1,31 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from distpriv._version import __version__
-from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged, NotCertified
+from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged
 from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_to_dict
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
+from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.fingerprint import agree
-from distpriv.releasing.fixed import (
-    Adaptive,
-    Fixed,
-    commitment_to_dict,
-    drawn_to_dict,
-    fixed_questions,
-    named_by,
-    together,
-)
-from distpriv.releasing.joint import Questions, Together
-from distpriv.releasing.laws import laws_to_dict
-from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
-from distpriv.releasing.private import PrivateAnswer, look_at, reading_assumption, refused, require_source
-from distpriv.releasing.queries import definitions, query_key, query_to_dict, require_distinct
-from distpriv.releasing.readings import READ
+from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of, fixed_questions
+from distpriv.releasing.joint import EarlierReleases
+from distpriv.releasing.ledger import History, Ledger, dataset_id
+from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
+from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
+from distpriv.releasing.queries import query_key, require_distinct
+from distpriv.releasing.released import Release
 
-__all__ = ["DRAWN", "Release", "earlier_releases", "in_order_of", "named", "opened", "release", "with_reading"]
-
-DRAWN = Assumption(
-    statement="the private rows are drawn as one of the scenarios says, from rows like those of the reference",
-    status="assumed",
-    evidence="nothing is looked up in the private table to tell",
-)
-"""What every release rests on, whatever its mechanism."""
+__all__ = ["Release", "earlier_releases", "named", "opened", "release"]
 
 MOST_TRIES = 1000
 """How often a release is tried again because another one of the same dataset was written first."""
-
-
-@frozen(kw_only=True)
-class Release:
-    """What was released, and what is promised about it; made by `distpriv.release`.
-
-    >>> import distpriv as dp
-    >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
-    >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
-    >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
-    >>> shown = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
-    >>> low, high = shown.intervals["hours"]
-    >>> low < shown.values["hours"] < high, round(high - low, 3)
-    (True, 0.196)
-    >>> shown.certificate.holds, shown.joint.holds, shown.position, shown.repeated
-    (True, True, 1, False)
-    >>> sorted(shown.to_dict())
-    ['certificate', 'dataset', 'distpriv', 'intervals', 'joint_certificate', 'ledger', 'mechanism', 'noise', 'position',
-    'questions', 'time', 'values']
-    >>> shown.questions, sorted(shown.ledger)
-    ('first', ['head', 'id', 'number'])
-    >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
-    {'release': None, 'joint': None}
-
-    The ledger has it, and shows it again:
-
-    >>> entry = ledger.history("clinic-2026").entries[0]
-    >>> dp.Release.of(entry, model.query, repeated=True).values == shown.values
-    True
-    """
-
-    values: Mapping[str, float]
-    """The statistics with their noise: what may be shown to anyone."""
-    intervals: Mapping[str, tuple[float, float]]
-    """For each statistic, where the true one is with a probability of 95 %."""
-    mechanism: AdditiveMechanism
-    """The noise that was added, and its certificate."""
-    joint: Certificate | None
-    """What holds for all releases of the dataset together; none without a ledger."""
-    dataset: str | None
-    """What the ledger calls the dataset."""
-    position: int | None
-    """The number of this release among all of the dataset; none without a ledger."""
-    time: str | None
-    """When it was written down, in UTC; none without a ledger."""
-    repeated: bool
-    """Whether the query had been answered before, so that the same answer was shown again."""
-    questions: Questions
-    """Why it is no danger if a question depends on an earlier answer."""
-    ledger: Mapping[str, Any] | None
-    """Where the ledger has it: the ledger's id, the entry's number, and its digest, in which all earlier ones are."""
-    rest: Together | None = field(default=None, repr=False, eq=False)
-    """What it was certified together with; none without a ledger, or where it was only read from one."""
-
-    @property
-    def certificate(self) -> Certificate:
-        """What is promised about this release alone."""
-        return self.mechanism.certificate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        return {
-            "distpriv": __version__,
-            "dataset": self.dataset,
-            "position": self.position,
-            "time": self.time,
-            "values": dict(self.values),
-            "intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            "mechanism": self.mechanism.name,
-            "noise": noise_to_dict(self.mechanism.noise),
-            "certificate": self.certificate.to_dict(),
-            "joint_certificate": None if self.joint is None else self.joint.to_dict(),
-            "questions": self.questions,
-            "ledger": None if self.ledger is None else dict(self.ledger),
-        }
-
-    @property
-    def drawn(self) -> dict[str, Any]:
-        """The coupled draws that the certificates rest on, written down; none where they rest on moments."""
-        joint = None if self.joint is None else self.joint.drawn
-        return {"release": drawn_to_dict(self.certificate.drawn), "joint": drawn_to_dict(joint)}
-
-    @classmethod
-    def of(cls, entry: Entry, query: Query, *, repeated: bool, ledger: str | None = None) -> Self:
-        """Return the release that a ledger holds, its statistics by the names of the query that asks for them.
-
-        Its certificates are those that were written down with it.
-
-        Args:
-            entry: what the ledger holds.
-            query: the query that asks.
-            repeated: whether it was answered before.
-            ledger: the id of the ledger.
-        """
-        (question,) = (fixed for fixed in fixed_questions(_only(entry)) if fixed.entry is entry)
-        content = entry.content
-        names = {new: old for old, new in named_by(content, query).items()}
-        assert entry.position is not None
-        return cls(
-            values={name: content["values"][names[name]] for name in query.names},
-            intervals={name: tuple(content["intervals"][names[name]]) for name in query.names},
-            mechanism=question.mechanism(query),
-            joint=question.joint_certificate(),
-            dataset=entry.dataset,
-            position=entry.position,
-            time=entry.time,
-            repeated=repeated,
-            questions=content.get("questions", "first" if entry.position == 1 else "assumed"),
-            ledger={"id": ledger, "number": entry.number, "head": entry.digest},
-        )
-
-    def __str__(self) -> str:
-        width = max(map(len, self.values))
-        lines = [
-            f"  {name.ljust(width)}  {value:12.6g}   {low:.6g} to {high:.6g} (95 %)"
-            for (name, value), (low, high) in zip(self.values.items(), self.intervals.values(), strict=True)
-        ]
-        own, joint = self.certificate, self.joint
-        if joint is None or (joint.epsilon, joint.delta) == (own.epsilon, own.delta):
-            return "\n".join([*lines, str(own)])
-        together = f"all releases of the dataset together: {joint}"
-        return "\n".join([*lines, together, f"this release alone: {own}"])
 
 
 def release(
@@ -231,28 +89,37 @@ def release(
     query, records = _query_and_records(plan.model)
     require_distinct(query)
     if ledger is None:
-        return _unremembered(plan, private_source, dataset)
+        promise = promised_without_ledger(plan)
+        require_source(private_source)
+        answer = _drawn(promise, look_at(private_source, plan.model))
+        return evolve(answer, joint=None, dataset=dataset, earlier=None)
     book, name = opened(ledger), named(dataset)
     key = query_key(query, records)
     budget = plan.target if total is None else total
     seen: PrivateAnswer | None = None
     for _ in range(MOST_TRIES):
         history = book.history(name)
-        rest = together(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
+        earlier = earlier_of(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
         own = next((fixed for fixed in fixed_questions(history) if fixed.query_key == key), None)
-        made = _made_for(plan, rest) if own is None else _as_fixed(own, plan, rest, history)
+        promise = newly_promised(plan, earlier) if own is None else promised_already(own, plan, earlier, history)
         if own is not None and own.entry is not None:
             again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
-            return evolve(again, mechanism=made.mechanism, joint=made.joint, questions=rest.questions, rest=made.rest)
+            return evolve(
+                again,
+                mechanism=promise.mechanism,
+                joint=promise.joint,
+                questions=earlier.questions,
+                earlier=promise.earlier,
+            )
         if seen is None:
             require_source(private_source)
             book.look(history, budget, key)
-            seen = look_at(private_source, made.model, key=book.key, known=_fingerprint(history))
+            seen = look_at(private_source, promise.model, key=book.key, known=_fingerprint(history))
         elif not _is_known(seen, history):
-            raise refused(made.model)
-        answer = _drawn(made, seen)
+            raise refused(promise.model)
+        answer = _drawn(promise, seen)
         try:
-            entry = book.append(history, budget, key, _content(plan, made, answer, seen))
+            entry = book.append(history, budget, key, _content(plan, promise, answer, seen))
         except LedgerChanged:
             continue
         return evolve(
@@ -273,7 +140,7 @@ def earlier_releases(
     total: PrivacyTarget,
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
-) -> Together:
+) -> EarlierReleases:
     """Return the earlier releases of a dataset, for `distpriv.plan(…, after=…)`.
 
     Args:
@@ -306,16 +173,7 @@ def earlier_releases(
     (True, True)
     """
     one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
-    return together(opened(ledger).history(named(dataset)), model, total, adaptive=adaptive, seed=seed)
-
-
-def in_order_of(mechanism: AdditiveMechanism, model: QueryModel) -> QueryModel:
-    """Return the model with its statistics in the order of a mechanism; a question may be asked again in another."""
-    if mechanism.statistics == model.names:
-        return model
-    if model.query is None or set(mechanism.statistics) != set(model.names):
-        raise InvalidInput("the mechanism is of other statistics than the model: plan the same policy again.")
-    return remodelled(model, model.query.in_order_of(mechanism.statistics))
+    return earlier_of(opened(ledger).history(named(dataset)), model, total, adaptive=adaptive, seed=seed)
 
 
 def opened(ledger: str | Ledger) -> Ledger:
@@ -330,113 +188,15 @@ def named(dataset: object) -> str:
     return dataset_id(dataset)
 
 
-@frozen(kw_only=True)
-class _Made:
-    """A mechanism to answer with, the model in its order, and what holds for all releases together."""
-
-    mechanism: AdditiveMechanism
-    model: QueryModel
-    joint: Certificate
-    rest: Together
-
-
-def _made_for(plan: Plan, rest: Together) -> _Made:
-    """Return the plan's mechanism with noise as wide as all releases together need it."""
-    mechanism, joint = rest.calibrated(plan.model, plan.mechanism, plan.trust)
-    return _Made(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint, rest=rest)
-
-
-def _as_fixed(own: Fixed, plan: Plan, rest: Together, history: History) -> _Made:
-    """Return the noise that a question has already, with what it promises to the plan that asks now.
-
-    Raises:
-        NotCertified: it does not promise what the plan asks for.
-    """
-    assert plan.model.query is not None
-    _require_same_details(own, plan.model.query)
-    mechanism = own.mechanism(plan.model.query)
-    model = in_order_of(mechanism, plan.model)
-    covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
-    certificate, joint = own.certificate(), own.joint_certificate()
-    promised = covered and _within(certificate, plan.target, plan.trust)
-    if not promised or certificate.target != plan.target:
-        alone = Together(past=(), total=plan.target, seed=rest.seed, questions="first")
-        anew = alone.certified(model, mechanism, plan.trust)
-        certificate = anew if anew.holds_at(plan.trust) or not promised else certificate
-    same = rest.questions == "declared" if own.declared else own.position == len(history.entries)
-    if not rest.past and rest.questions != "immune" and _within(certificate, rest.total, plan.trust):
-        joint = evolve(certificate, assumptions=_of_mechanism(certificate))
-    elif covered and same and _within(joint, rest.total, plan.trust):
-        rest = evolve(rest, place=own.place)
-    else:
-        joint = rest.certified(model, mechanism, plan.trust)
-    which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
-    certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=rest.total)
-    for found, what in ((certificate, "this question alone"), (joint, "all questions of the dataset together")):
-        if not found.holds_at(plan.trust):
-            raise NotCertified(
-                f"this question has been given its noise, which cannot be changed, and {which} does not hold what is "
-                f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and trust "
-                f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
-                f"for {plan.trust!r}."
-            )
-    held = with_reading(evolve(mechanism, certificate=certificate), model)
-    return _Made(mechanism=held, model=model, joint=joint, rest=rest)
-
-
-def _require_same_details(own: Fixed, asked: Query) -> None:
-    """Refuse a question that has an answer, or noise, with other bounds or another resolution than it is asked with."""
-    stored = _details(own.stored_query(asked))
-    for what, now in _details(asked).items():
-        for key in ("bounds", "resolution"):
-            then = stored[what].get(key)
-            if then != now.get(key):
-                raise NotCertified(
-                    f"{now['name']!r} was asked before with {key} = {then!r}, and its rows were read that way: ask "
-                    f"with the same again, not with {now.get(key)!r}."
-                )
-
-
-def _details(query: Query) -> dict[str, dict[str, Any]]:
-    """Return everything that is written down of each statistic, by what it computes."""
-    return {definitions(Query([named]))[0]: query_to_dict(Query([named]))[0] for named in query.statistics}
-
-
-def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
-    """Tell whether what was promised once is as much as is asked for now."""
-    return evolve(certificate, target=target).holds_at(trust)
-
-
-def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
-    """Return the mechanism with a certificate that says where rows come from and how they are read, once."""
-    said = (*_of_mechanism(mechanism.certificate), DRAWN, reading_assumption(model))
-    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=said))
-
-
-def _of_mechanism(certificate: Certificate) -> tuple[Assumption, ...]:
-    """Return what a certificate rests on but for where rows come from and how they are read."""
-    ours = (DRAWN.statement, READ)
-    return tuple(assumption for assumption in certificate.assumptions if assumption.statement not in ours)
-
-
-def _unremembered(plan: Plan, private_source: Any, dataset: str | None) -> Release:
-    """Release without a ledger."""
-    mechanism = with_reading(_remembered_by_nobody(plan.mechanism), plan.model)
-    alone = Together(past=(), total=plan.target, questions="alone")
-    made = _Made(mechanism=mechanism, model=plan.model, joint=mechanism.certificate, rest=alone)
-    require_source(private_source)
-    return evolve(_drawn(made, look_at(private_source, plan.model)), joint=None, dataset=dataset, rest=None)
-
-
 def _query_and_records(model: QueryModel) -> tuple[Query, int]:
     if model.query is None or model.provenance.records is None:
         raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
     return model.query, model.provenance.records
 
 
-def _drawn(made: _Made, seen: PrivateAnswer) -> Release:
+def _drawn(promise: Promise, seen: PrivateAnswer) -> Release:
     """Draw the noise: the one place where private numbers meet it."""
-    mechanism = made.mechanism
+    mechanism = promise.mechanism
     released = on_lattice(mechanism.noise).draw(seen.values)
     values = dict(zip(mechanism.statistics, released.tolist(), strict=True))
     widths = zip(mechanism.statistics, released.tolist(), mechanism.noise.half_widths.tolist(), strict=True)
@@ -444,26 +204,26 @@ def _drawn(made: _Made, seen: PrivateAnswer) -> Release:
         values=values,
         intervals={name: (value - half, value + half) for name, value, half in widths},
         mechanism=mechanism,
-        joint=made.joint,
+        joint=promise.joint,
         dataset=None,
         position=None,
         time=None,
         repeated=False,
-        questions=made.rest.questions,
+        questions=promise.earlier.questions,
         ledger=None,
-        rest=made.rest,
+        earlier=promise.earlier,
     )
 
 
-def _content(plan: Plan, made: _Made, answer: Release, seen: PrivateAnswer) -> dict[str, Any]:
+def _content(plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer) -> dict[str, Any]:
     """Return what the ledger holds of a release."""
     return {
         "distpriv": __version__,
-        **commitment_to_dict(made.model, made.mechanism),
-        "laws": laws_to_dict(made.model),
+        **commitment_to_dict(promise.model, promise.mechanism),
+        "laws": laws_to_dict(promise.model),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
-        "joint_certificate": made.joint.to_dict(),
+        "joint_certificate": promise.joint.to_dict(),
         "drawn": answer.drawn,
         "trust": plan.trust,
         "questions": answer.questions,
@@ -483,18 +243,3 @@ def _is_known(seen: PrivateAnswer, history: History) -> bool:
     """Tell whether a table that was looked at is the one that releases which came in since then were made from."""
     known = _fingerprint(history)
     return known is None or (seen.fingerprint is not None and agree(seen.fingerprint, known))
-
-
-def _only(entry: Entry) -> History:
-    return History(dataset=entry.dataset, total=None, entries=(entry,))
-
-
-def _remembered_by_nobody(mechanism: AdditiveMechanism) -> AdditiveMechanism:
-    alone = Assumption(
-        statement="nothing else about this dataset is or was released, and this not twice",
-        status="assumed",
-        evidence="no ledger was given: answers to the same question average their noise out, and answers to several "
-        "questions can say together what none says alone",
-    )
-    certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, alone))
-    return evolve(mechanism, certificate=certificate)

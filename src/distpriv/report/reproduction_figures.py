@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from distpriv.experiments.attacks import UNDEFENDED
+from distpriv.experiments.attack_points import UNDEFENDED
 from distpriv.experiments.result import AttackPoint, ErrorPoint, Sampled
 from distpriv.framework.arrays import Floats
 from distpriv.report.curves import Lines, Reference

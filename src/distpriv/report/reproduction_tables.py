@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from distpriv.experiments.attacks import UNDEFENDED
+from distpriv.experiments.attack_points import UNDEFENDED
 from distpriv.experiments.result import AttackPoint, Comparison, ErrorPoint, Result
 from distpriv.report.page import Bullets, Cell, Table
 

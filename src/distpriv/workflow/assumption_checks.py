@@ -12,7 +12,6 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.mechanisms.hypotheses import equal_means
-from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.releasing.joint import WIDER
 from distpriv.workflow.recomputing import Claim
 from distpriv.workflow.words import same_assumption
@@ -115,10 +114,9 @@ def _same(claim: Claim, written: Assumption, found: Assumption) -> bool:
         return False
     if first is None or second is None or first == second:
         return True
-    noise = claim.noise
-    if claim.times or not isinstance(noise, GaussianNoise | NoNoise):
+    if claim.times or not claim.noise.is_gaussian:
         return True
-    deltas = pair_deltas(claim.model, [first, second], noise, claim.within.epsilon)
+    deltas = pair_deltas(claim.model, [first, second], claim.noise.gaussian, claim.within.epsilon)
     return bool(deltas[0] >= deltas[1] * (1 - NEAR))
 
 

@@ -17,10 +17,10 @@ __all__ = ["attacker_figures", "figures"]
 
 def attacker_figures(model: QueryModel, release: Release) -> dict[str, float]:
     """Return how often the best attacker is right: without noise, about this release, and about all so far."""
-    if release.rest is None or not release.rest.past:
+    if release.earlier is None or not release.earlier.releases:
         return figures(model, release.mechanism, None, [release.mechanism.noise], release.joint)
-    laws = release.rest.in_place([past.noise for past in release.rest.past], release.mechanism.noise)
-    return figures(model, release.mechanism, release.rest.stack(model), laws, release.joint)
+    laws = release.earlier.in_place([past.noise for past in release.earlier.releases], release.mechanism.noise)
+    return figures(model, release.mechanism, release.earlier.stack(model), laws, release.joint)
 
 
 def figures(

@@ -4,7 +4,7 @@ from distpriv.auditing.audit import audit
 from distpriv.auditing.report import AuditReport
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.progress import Progress, silent
-from distpriv.releasing.release import in_order_of
+from distpriv.releasing.promised import in_order_of
 from distpriv.workflow.planning import PlannedPolicy, plan_policy
 
 __all__ = ["audit_planned", "audit_policy"]

@@ -29,7 +29,6 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_to_dict
 from distpriv.releasing.release import Release
 from distpriv.workflow.display import display_values
 from distpriv.workflow.folders import partial_folder, write_file, write_whole
@@ -147,13 +146,13 @@ def evidence(
         reference: a digest of the content of every scenario's table.
     """
     joint = None
-    earlier = release.rest
-    if earlier is not None and earlier.past and model.query is not None:
-        others = earlier.past
+    earlier = release.earlier
+    if earlier is not None and earlier.releases and model.query is not None:
+        others = earlier.releases
         laws = earlier.in_place([past.noise for past in others], release.mechanism.noise)
         joint = {
             "model": model_to_dict(earlier.stack(model)),
-            "noises": [noise_to_dict(law) for law in laws],
+            "noises": [law.to_dict() for law in laws],
             "asked": [_asked(query) for query in earlier.in_place([past.query for past in others], model.query)],
             "releases": earlier.in_place([past.position for past in others], release.position),
         }

@@ -17,7 +17,7 @@ from distpriv.errors import DistprivError, InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_from_dict
+from distpriv.noise.laws import noise_from_dict
 from distpriv.workflow.bundle import RELEASE_FILE, csv_text, digest
 from distpriv.workflow.bundled_policy import policy_in_toml
 from distpriv.workflow.release_schema import AUDIT, SHARED

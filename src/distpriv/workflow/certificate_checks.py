@@ -8,7 +8,7 @@ from attrs import evolve
 
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.releasing.release import DRAWN
+from distpriv.releasing.promised import DRAWN
 from distpriv.workflow.assumption_checks import about_questions, assumptions_problem, may_say, same_reading
 from distpriv.workflow.opened import Opened
 from distpriv.workflow.recomputing import JOINT, Claim, Recomputed, recomputed

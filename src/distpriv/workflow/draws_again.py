@@ -7,7 +7,7 @@ import numpy as np
 
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
-from distpriv.mechanisms.calibration import Calibration
+from distpriv.mechanisms.search.calibration import Calibration
 from distpriv.mechanisms.search.draw_counts import Pools
 from distpriv.progress import silent
 

@@ -12,8 +12,7 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.description import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.description import noise_from_dict
-from distpriv.noise.laws import NoiseLaw
+from distpriv.noise.laws import NoiseLaw, noise_from_dict
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.readings import READ, reading_words

@@ -10,11 +10,11 @@ from distpriv.modelling.model import QueryModel
 from distpriv.planning.plan import Plan, plan
 from distpriv.progress import Progress, silent
 from distpriv.releasing.declaring import Declaration, declare
-from distpriv.releasing.fixed import Fixed, fixed_questions, together
-from distpriv.releasing.joint import PastRelease, Together
+from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry
+from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.queries import query_key
-from distpriv.releasing.release import in_order_of
 from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
 
@@ -30,7 +30,7 @@ class PlannedPolicy:
 
     policy: Policy
     plan: Plan
-    rest: Together = field(repr=False)
+    rest: EarlierReleases = field(repr=False)
     """The other questions of the dataset whose noise is fixed."""
     fixed: Fixed | None = field(repr=False)
     """The noise that the question has already, by an answer or by a declaration."""
@@ -44,7 +44,7 @@ class PlannedPolicy:
         """Return why there is nothing to release, with what the least error was refused for."""
         asked = f"epsilon = {self.plan.target.epsilon:g}, delta = {self.plan.target.delta:g}"
         spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
-        if self.rest.past and spent:
+        if self.rest.releases and spent:
             return BudgetSpent(spent[0])
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
@@ -74,7 +74,7 @@ def planned(policy: Policy, progress: Progress = silent, *, every: bool = False)
         return next(found for found in plans if found.policy.asked == policy.asked)
     model = policy.model(progress)
     key = query_key(policy.query(), policy.records)
-    rest = together(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
+    rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
     fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
     made = _plan(policy, model, rest if fixed is None else None, progress, every=every)
     return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
@@ -99,25 +99,25 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
 
 def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:
     """Plan the questions of a policy one after the other, each after those before it."""
-    past: tuple[PastRelease, ...] = ()
+    past: tuple[EarlierRelease, ...] = ()
     for question in policy.questions:
         one = policy.only(question.name)
         model = one.model(progress)
-        rest = Together(past=past, total=policy.ledger.total, questions="declared")
+        rest = EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
         made = _plan(one, model, rest, progress, every=every)
         yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
         noise = rest.calibrated(model, made.mechanism, made.trust)[0].noise
-        past = (*past, PastRelease(query=question.query, noise=noise))
+        past = (*past, EarlierRelease(query=question.query, noise=noise))
 
 
-def _plan(policy: Policy, model: QueryModel, rest: Together | None, progress: Progress, *, every: bool) -> Plan:
+def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progress: Progress, *, every: bool) -> Plan:
     with policy.file.at(("privacy", "weights")):
         return plan(
             model,
             policy.target,
             policy.trust,
             policy.weights,
-            after=rest if rest is not None and rest.past else None,
+            after=rest if rest is not None and rest.releases else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
             all=every,
             progress=progress,

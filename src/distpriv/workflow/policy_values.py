@@ -16,7 +16,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import Method
 from distpriv.modelling.reference import Missing
 from distpriv.releasing.fixed import Adaptive
-from distpriv.releasing.ledger_chain import dataset_id
+from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.workflow.policy_shape import DataTable, ModelTable, ProtectTable, ReleaseTable
 from distpriv.workflow.policy_text import PolicyText

@@ -15,12 +15,12 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate, sum_certificate
+from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
-from distpriv.mechanisms.lengths import Lengths
+from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
@@ -28,7 +28,7 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, 
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, WIDER
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.stack import stacked
 from distpriv.workflow.draws_again import draws_assumptions
 
 __all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
@@ -132,11 +132,11 @@ def recomputed(claim: Claim) -> Recomputed:
         return _exactly(_on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,)))
     if not claim.times:
         return _exactly(_on_lattice(claim, claim.noises))
-    found = _on_lattice(claim, (widened(claim.noise, 1 / factor),))
+    found = _on_lattice(claim, (claim.noise.widened(1 / factor),))
     if found.delta >= claim.written.delta:
-        other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 - room))),))
+        other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 - room))),))
         return Recomputed(certificate=found, least=other.delta, most=found.delta)
-    other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 + room))),))
+    other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 + room))),))
     return Recomputed(certificate=found, least=found.delta, most=_exactly(other).most)
 
 
@@ -186,10 +186,8 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
     match noise:
-        case GaussianNoise() | NoNoise():
+        case GaussianNoise() | NoNoise() | SumNoise():
             return gaussian_certificate(model, within, noise, theorem)
-        case SumNoise():
-            return sum_certificate(model, within, noise, theorem)
         case LaplaceNoise():
             return certified(model, within, noise, name=name, theorem=theorem).certificate
         case UnimodalNoise():

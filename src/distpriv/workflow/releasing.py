@@ -12,9 +12,10 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
-from distpriv.releasing.laws import reference_digests
+from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
-from distpriv.releasing.release import Release, in_order_of, release
+from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.release import Release, release
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.attackers import attacker_figures

@@ -13,7 +13,7 @@ from distpriv.engines.connections import matching_files
 from distpriv.engines.database import PREFIX, database_table
 from distpriv.engines.spark_source import spark_table
 from distpriv.errors import InvalidInput, InvalidSource
-from distpriv.releasing.ledger_places import checked_url, seen_from
+from distpriv.releasing.ledger.urls import checked_url, seen_from
 
 __all__ = ["ledger_url", "same_source", "source"]
 

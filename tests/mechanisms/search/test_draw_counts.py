@@ -8,7 +8,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.mechanisms.calibration import Calibration, calibration
+from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.draw_counts import MOST_ROUNDS
 from distpriv.progress import silent
 
@@ -54,4 +54,4 @@ def test_means_need_no_more_rows_than_the_widest_protected_swap() -> None:
 def test_evidence_is_asked_for_that_lets_one_of_two_noises_be_chosen() -> None:
     plan = plan_of(MEDIAN, dp.Share("s", values=(0.4, 0.5, 0.6)), None)
     assert plan.laws == 3
-    assert plan.each == pytest.approx(0.01 * TARGET.delta / (2 * 3))
+    assert plan.failure_of_one_law == pytest.approx(0.01 * TARGET.delta / (2 * 3))

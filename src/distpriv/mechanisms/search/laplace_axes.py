@@ -34,7 +34,8 @@ def unit_scales(shifts: Floats, axes: Floats, weights: Floats) -> Floats:
     r"""Return scales b with :math:`\max_{ij} Σ_k |v_kᵀd_{ij}|/b_k = 1` and little :math:`Σ_k w_k b_k^2`.
 
     For one shift :math:`b_k ∝ (|v_kᵀd|/w_k)^{1/3}` is best, w the weights of the axes; for several that formula is
-    taken with the largest part along each axis, and all scales are then made as small as they may be.
+    taken with the largest part along each axis, and all scales are then made as small as they may be
+    (`docs/proofs/certified_laplace.md`, "How the noise is chosen", 2).
 
     >>> unit_scales(np.array([[3.0, 0.0]]), np.eye(2)[:, :1], np.ones(2))
     array([3.])

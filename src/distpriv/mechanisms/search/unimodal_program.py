@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import ndtr
 
-from distpriv.distances.unimodal import unimodal_delta_upper_bound
+from distpriv.distances.unimodal_divergence import unimodal_delta_upper_bound
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
@@ -29,7 +29,7 @@ TOTAL: Final = 2**52
 REFINED: Final = (1, 4, 16, 64, 256)
 """Where the first cell is cut when there is blur, in 256ths: the best noise may have a spike at 0."""
 
-ROUNDS: Final = 5
+ATTEMPTS: Final = 5
 """How often δ is lowered before ε is."""
 
 BACK: Final = (0.0, 0.002, 0.01, 0.05)
@@ -142,11 +142,14 @@ def _few_digits(value: float) -> float:
 
 
 def _solved(grid: _Grid, target: PrivacyTarget, shift: float, deviation: float) -> Steps | None:
-    """Solve for the target and for a little less, until the proven δ is at most the target's."""
+    """Solve for the target and for a little less, until the proven δ is at most the target's.
+
+    `docs/proofs/optimal_unimodal.md`, "The program", *Until it is proven*.
+    """
     for back in BACK:
         program = _program(grid, deviation, target.epsilon * (1 - back), target.delta)
         aim = target.delta
-        for _ in range(ROUNDS):
+        for _ in range(ATTEMPTS):
             densities = _densities(program, aim)
             if densities is None:
                 break

@@ -9,16 +9,14 @@ from attrs import frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.noise.description import noise_from_dict
-from distpriv.releasing.ledger_chain import (
+from distpriv.noise.laws import noise_from_dict
+from distpriv.releasing.ledger.chain import (
     Chain,
     ChainBroken,
     Entry,
     History,
     content_of,
     dataset_id,
-    linked,
-    start_of,
     total_of,
 )
 
@@ -158,10 +156,7 @@ def migrated(old: Sequence[OldDataset], ledger: str, now: str, renamed: Mapping[
             )
         names[name] = dataset.id
     facts = [fact for name, dataset in zip(names, old, strict=True) for fact in _facts(name, dataset, now)]
-    entries: list[Entry] = []
-    for number, fact in enumerate(facts, 1):
-        entries.append(linked(entries[-1].digest if entries else start_of(ledger), number, **fact))
-    return Chain.checked(ledger, entries)
+    return Chain.checked(ledger, Chain(ledger=ledger, entries=()).following(facts))
 
 
 def _new_name(old: str, renamed: Mapping[str, str]) -> str:

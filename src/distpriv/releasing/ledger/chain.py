@@ -165,6 +165,13 @@ class Chain:
             return start_of(self.ledger)
         return self.entries[number - 1].digest if 0 < number <= len(self.entries) else None
 
+    def following(self, facts: Iterable[Mapping[str, Any]]) -> list[Entry]:
+        """Return entries that say these facts and come after all others, one after the other."""
+        found: list[Entry] = []
+        for number, fact in enumerate(facts, len(self.entries) + 1):
+            found.append(linked(found[-1].digest if found else self.head, number, **fact))
+        return found
+
     def history(self, dataset: str) -> History:
         """Return what there is about a dataset."""
         entries = [entry for entry in self.entries if entry.dataset == dataset]

@@ -9,7 +9,7 @@ from attrs import frozen
 from scipy.special import ndtr
 
 from distpriv.auditing.experiment import AttackAccuracies, attack_accuracies
-from distpriv.experiments.errors import actual_delta
+from distpriv.experiments.error_points import actual_delta
 from distpriv.experiments.paper_noise import exact_model, paper_noise
 from distpriv.experiments.properties import INCOME, property_model, reference_table
 from distpriv.experiments.repetitions import repeated

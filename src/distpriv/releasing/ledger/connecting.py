@@ -10,8 +10,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from distpriv.errors import InvalidInput
-from distpriv.releasing.ledger_chain import ChainBroken
-from distpriv.releasing.ledger_places import shown_url, sqlite_file
+from distpriv.releasing.ledger.chain import ChainBroken
+from distpriv.releasing.ledger.urls import shown_url, sqlite_file
 
 __all__ = ["BUSY_SECONDS", "ledger_engine"]
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distpriv.errors import InvalidInput
-from distpriv.noise.description import noise_from_dict, noise_to_dict
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise, noise_from_dict
 
 
 def laws(seed: int, size: int) -> list[NoiseLaw]:
@@ -24,12 +23,12 @@ def laws(seed: int, size: int) -> list[NoiseLaw]:
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
     for law in laws(seed, size):
-        assert noise_from_dict(json.loads(json.dumps(noise_to_dict(law)))) == law
+        assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
 
 
 def test_noise_along_no_axis_keeps_its_dimension() -> None:
     bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
-    assert noise_from_dict(noise_to_dict(bare)).dimension == 3
+    assert noise_from_dict(bare.to_dict()).dimension == 3
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from distpriv.errors import LedgerUnavailable
-from distpriv.releasing.ledger_chain import Chain, ChainBroken, start_of
+from distpriv.releasing.ledger.chain import Chain, ChainBroken, start_of
 
 __all__ = ["KEY_VARIABLE", "Beside", "KeyFile", "Seen", "key_of_server"]
 

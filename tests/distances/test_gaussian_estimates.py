@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.gaussian_gradient import hockey_stick_estimates
+from distpriv.distances.gaussian_estimates import hockey_stick_estimates, hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -26,7 +26,7 @@ def pair(seed: int, size: int, distance: float, spread: float) -> tuple[Floats, 
 
 def require_right(epsilon: float, shift: Floats, first: Floats, second: Floats, seed: int) -> None:
     """Hold the value against the exact divergence, and the gradient against its differences."""
-    found = hockey_stick_estimates(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
+    found = hockey_stick_slopes(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
     exact = gaussian_hockey_stick(epsilon, shift, first, second)
     assert found.values[0] == pytest.approx(exact.value, rel=1e-6, abs=exact.error + 1e-12)
     step = 1e-4 * random_covariance(np.random.default_rng(seed + 1), len(shift), 0.5) * np.linalg.eigvalsh(second)[0]
@@ -63,8 +63,18 @@ def test_many_pairs_at_once_are_the_same_as_one_by_one() -> None:
     made = [pair(seed, 3, 1.0, 0.3) for seed in range(300)]
     shifts, firsts, seconds = (np.array(column) for column in zip(*made, strict=True))
     epsilon = np.linspace(0, 3, 300)
-    together = hockey_stick_estimates(epsilon, shifts, firsts, seconds)
+    together = hockey_stick_slopes(epsilon, shifts, firsts, seconds)
     for k in range(0, 300, 37):
-        alone = hockey_stick_estimates(epsilon[[k]], shifts[[k]], firsts[[k]], seconds[[k]])
+        alone = hockey_stick_slopes(epsilon[[k]], shifts[[k]], firsts[[k]], seconds[[k]])
         assert together.values[k] == pytest.approx(alone.values[0], rel=1e-12)
         np.testing.assert_allclose(together.gradients[k], alone.gradients[0], rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0, 3))
+def test_the_estimate_is_near_the_divergence(seed: int, size: int, epsilon: float) -> None:
+    rng = np.random.default_rng(seed)
+    shift = rng.uniform(0, 1) * rng.normal(size=size)
+    first, second = random_covariance(rng, size, 0.4), random_covariance(rng, size, 0.4)
+    exact = gaussian_hockey_stick(epsilon, shift, first, second).value
+    found = hockey_stick_estimates(np.array([epsilon]), shift[None], first[None], second[None])[0]
+    assert found == pytest.approx(exact, rel=0.03, abs=1e-6)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from distpriv.distances.gaussian import gaussian_delta
-from distpriv.distances.unimodal import _tails, unimodal_delta_upper_bound
+from distpriv.distances.unimodal_divergence import _tails, unimodal_delta_upper_bound
 from distpriv.framework.arrays import Floats
 
 seeds = st.integers(0, 10**6)

@@ -6,12 +6,23 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sql
 from attrs import frozen
 from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable, DropTable
 
 from distpriv.errors import InvalidInput
-from distpriv.releasing.ledger_chain import Chain, ChainBroken, Entry, canonical, content_of, start_of
+from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, canonical, content_of, start_of
 
-__all__ = ["VERSION", "Present", "begin", "drop_version_1", "extend", "present", "require_kept", "version_of"]
+__all__ = [
+    "VERSION",
+    "NumberTaken",
+    "Present",
+    "begin",
+    "drop_version_1",
+    "extend",
+    "present",
+    "require_kept",
+    "version_of",
+]
 
 VERSION = 2
 """Of the tables; version 1 had one of datasets and one of releases, without digests."""
@@ -55,6 +66,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "previous": (str,),
     "digest": (str,),
 }
+
+
+class NumberTaken(Exception):
+    """Somebody else has written an entry of that number meanwhile."""
 
 
 @frozen(kw_only=True)
@@ -104,14 +119,16 @@ def extend(connection: sql.Connection, chain: Chain, entries: Sequence[Entry]) -
     """Write entries after those of a chain, and see that they are there before they are committed.
 
     Raises:
-        sqlalchemy.exc.IntegrityError: somebody else has taken their numbers meanwhile.
-        ChainBroken: something is there that was not written, or the other way round.
+        NumberTaken: somebody else has taken their numbers meanwhile.
+        ChainBroken: something is there that was not written, or was written and is not there.
     """
-    _insert(connection, entries)
     count = len(chain.entries) + len(entries)
-    connection.execute(
-        sql.update(_LEDGER).where(_LEDGER.c.id == chain.ledger).values(count=count, head=entries[-1].digest)
-    )
+    now = sql.update(_LEDGER).where(_LEDGER.c.id == chain.ledger).values(count=count, head=entries[-1].digest)
+    try:
+        _insert(connection, entries)
+        connection.execute(now)
+    except IntegrityError:
+        raise NumberTaken from None
     require_kept(present(connection).chain, entries)
 
 

@@ -6,57 +6,25 @@ that planned on the same history of a dataset one is told that the history has c
 never because there is none: otherwise one that was lost would be a budget that is new.
 """
 
-import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Self
 
-import sqlalchemy as sql
 from attrs import field, frozen
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
-from distpriv.releasing import ledger_version_1 as version_1
-from distpriv.releasing.ledger_chain import (
-    Chain,
-    ChainBroken,
-    Entry,
-    History,
-    Kind,
-    canonical,
-    content_of,
-    dataset_id,
-    linked,
-)
-from distpriv.releasing.ledger_engine import ledger_engine
-from distpriv.releasing.ledger_files import KEY_VARIABLE, Beside, Seen, key_of_server
-from distpriv.releasing.ledger_places import checked_url, scrubbed, shown_url, sqlite_file
-from distpriv.releasing.ledger_tables import (
-    VERSION,
-    Present,
-    begin,
-    drop_version_1,
-    extend,
-    present,
-    require_kept,
-    version_of,
-)
+from distpriv.releasing.ledger import version_1
+from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, History, Kind, canonical, content_of, dataset_id
+from distpriv.releasing.ledger.store import Store
+from distpriv.releasing.ledger.tables import VERSION, NumberTaken, drop_version_1, extend, version_of
 
-__all__ = ["Entry", "History", "Kind", "Ledger", "dataset_id"]
+__all__ = ["Ledger"]
 
 MOST_TRIES = 1000
 """How often an entry is written again because another one has taken its number."""
-
-_HOW_TO_MAKE = "make it once, on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…)"
-_RESTORE = "nothing was released, and nothing will be until the newest copy of it is put back with the files beside it"
-
-
-class _NumberTaken(Exception):
-    """Somebody else has written an entry of that number meanwhile."""
 
 
 @frozen
@@ -65,8 +33,8 @@ class Ledger:
 
     >>> import distpriv as dp
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
-    >>> ledger.datasets(), ledger.history("clinic-2026").entries
-    ((), ())
+    >>> ledger.url, ledger.datasets(), ledger.history("clinic-2026").entries
+    ('sqlite:///ledger.db', (), ())
     >>> total = dp.PrivacyTarget(epsilon=1, delta=0.001)
     >>> look = ledger.look(ledger.history("clinic-2026"), total, "mean age")  # before the private table is opened
     >>> entry = ledger.append(ledger.history("clinic-2026"), total, "mean age", {"values": {"age": 40.1}})
@@ -81,10 +49,15 @@ class Ledger:
     ['ledger.db', 'ledger.db.head', 'ledger.db.key']
     """
 
-    url: str = field(repr=lambda url: repr(shown_url(url)))
-    """Where the database is."""
-    _engine: sql.Engine = field(repr=False, eq=False)
-    _beside: Beside | None = field(repr=False, eq=False)
+    _store: Store = field(repr=False, eq=lambda store: store.url)
+
+    @property
+    def url(self) -> str:
+        """Where the database is."""
+        return self._store.url
+
+    def __repr__(self) -> str:
+        return f"Ledger(url={self._store.shown!r})"
 
     @classmethod
     def create(cls, url: str, *, exist_ok: bool = False) -> Self:
@@ -105,24 +78,24 @@ class Ledger:
         distpriv.errors.InvalidInput: there is a ledger sqlite:///ledger.db already: open it with
         distpriv.Ledger.open(…), or give another name.
         """
-        ledger = cls._at(url)
-        key = secrets.token_bytes(32) if ledger._beside else key_of_server()
-        with ledger._named("be made"):
-            if ledger._beside is not None:
-                if ledger._beside.is_empty:
-                    ledger._refuse_traces()
-                ledger._beside.touch()
-        with ledger._transaction("be made", writes=True) as connection:
+        store = Store.at(url)
+        key = store.new_key()
+        with store.named("be made"):
+            if store.beside is not None:
+                if store.beside.is_empty:
+                    store.refuse_traces()
+                store.beside.touch()
+        with store.transaction("be made", writes=True) as connection:
             if version_of(connection) is not None:
                 if exist_ok:
-                    return ledger
+                    return cls(store)
                 raise InvalidInput(
-                    f"there is a ledger {ledger._shown} already: open it with distpriv.Ledger.open(…), or give another "
+                    f"there is a ledger {store.shown} already: open it with distpriv.Ledger.open(…), or give another "
                     "name."
                 )
-            ledger._refuse_traces()
-            ledger._begin(connection, secrets.token_hex(16), key)
-        return ledger
+            store.refuse_traces()
+            store.begin(connection, secrets.token_hex(16), key)
+        return cls(store)
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -142,10 +115,10 @@ class Ledger:
         distpriv.errors.LedgerUnavailable: there is no ledger sqlite:///ledger.db, so nothing is released: make it once,
         on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…).
         """
-        ledger = cls._at(url)
-        with ledger._transaction("be read", writes=False) as connection:
-            ledger._require(version_of(connection))
-        return ledger
+        store = Store.at(url)
+        with store.transaction("be read", writes=False) as connection:
+            store.require(version_of(connection))
+        return cls(store)
 
     @classmethod
     def exists(cls, url: str) -> bool:
@@ -155,13 +128,13 @@ class Ledger:
         >>> dp.Ledger.exists("sqlite:///ledger.db")
         False
         """
-        ledger = cls._at(url)
-        with ledger._named("be read"):
-            if ledger._beside is not None and not os.path.exists(ledger._beside.file):
-                return ledger._beside.traces() is not None
-        with ledger._transaction("be read", writes=False) as connection:
+        store = Store.at(url)
+        with store.named("be read"):
+            if store.beside is not None and not os.path.exists(store.beside.file):
+                return store.beside.traces() is not None
+        with store.transaction("be read", writes=False) as connection:
             found = version_of(connection) is not None
-            return found or (ledger._beside is not None and ledger._beside.traces() is not None)
+            return found or (store.beside is not None and store.beside.traces() is not None)
 
     def history(self, dataset: str) -> History:
         """Return all releases of a dataset, having checked every entry of the ledger.
@@ -171,11 +144,11 @@ class Ledger:
             LedgerUnavailable: the ledger cannot be read, or is not as it was written.
         """
         name = dataset_id(dataset)
-        return self._read().chain.history(name)
+        return self._store.read().chain.history(name)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the ids of all datasets."""
-        return self._read().chain.datasets
+        return self._store.read().chain.datasets
 
     def histories(self) -> tuple[History, ...]:
         """Return the histories of all datasets; of a ledger of version 1 too, by the ids that it has.
@@ -186,11 +159,11 @@ class Ledger:
         >>> [(history.dataset, history.looks) for history in ledger.histories()]
         [('ward', 1)]
         """
-        with self._transaction("be read", writes=False) as connection:
-            old = version_1.read_version_1(connection) if self._version(connection) == 1 else None
+        with self._store.transaction("be read", writes=False) as connection:
+            old = version_1.read_version_1(connection) if self._store.version(connection) == 1 else None
         if old is not None:
             return version_1.histories(old)
-        chain = self._read().chain
+        chain = self._store.read().chain
         return tuple(map(chain.history, chain.datasets))
 
     @property
@@ -201,8 +174,8 @@ class Ledger:
         >>> dp.Ledger.create("sqlite:///ledger.db").version
         2
         """
-        with self._transaction("be read", writes=False) as connection:
-            return self._version(connection)
+        with self._store.transaction("be read", writes=False) as connection:
+            return self._store.version(connection)
 
     @property
     def id(self) -> str:
@@ -213,7 +186,7 @@ class Ledger:
         >>> len(ledger.id), ledger.history("ward").ledger == ledger.id
         (32, True)
         """
-        return self._read().chain.ledger
+        return self._store.read().chain.ledger
 
     @property
     def head(self) -> str | None:
@@ -227,7 +200,7 @@ class Ledger:
         >>> ledger.head == entry.digest
         True
         """
-        chain = self._read().chain
+        chain = self._store.read().chain
         return chain.head if chain.entries else None
 
     @property
@@ -238,18 +211,7 @@ class Ledger:
         >>> len(dp.Ledger.create("sqlite:///ledger.db").key)
         32
         """
-        found = self._read()
-        if self._beside is None:
-            key = key_of_server()
-            if hashlib.sha256(key).hexdigest() != found.key_digest:
-                raise LedgerUnavailable(
-                    f"{KEY_VARIABLE} is not the key that the ledger {self._shown} was made with: set it to that one."
-                )
-            return key
-        with self._named("be read"):
-            file = self._beside.key()
-        assert file is not None  # without it nothing would have been read
-        return file.key
+        return self._store.key()
 
     def look(self, history: History, total: PrivacyTarget, query_key: str) -> Entry:
         """Write down that the private table will be looked at, whatever comes of it; only then may it be opened.
@@ -325,107 +287,21 @@ class Ledger:
         Traceback (most recent call last):
         distpriv.errors.InvalidInput: the ledger sqlite:///ledger.db is of version 2: there is nothing to migrate.
         """
-        key = secrets.token_bytes(32) if self._beside else key_of_server()
-        with self._transaction("be migrated", writes=True) as connection:
-            if self._version(connection) != 1:
-                raise InvalidInput(f"the ledger {self._shown} is of version {VERSION}: there is nothing to migrate.")
+        store, key = self._store, self._store.new_key()
+        with store.transaction("be migrated", writes=True) as connection:
+            if store.version(connection) != 1:
+                raise InvalidInput(
+                    f"the ledger {self._store.shown} is of version {VERSION}: there is nothing to migrate."
+                )
             old, name = version_1.read_version_1(connection), secrets.token_hex(16)
             unknown = sorted(set(renamed or {}) - {dataset.id for dataset in old})
             if unknown:
                 raise InvalidInput(f"there is no dataset {unknown[0]!r} in the ledger to rename: check its id.")
             chain = version_1.migrated(old, name, _now(), renamed or {})
             drop_version_1(connection)
-            self._begin(connection, name, key, chain)
+            store.begin(connection, name, key, chain)
         if chain.entries:
-            self._kept(chain.entries)
-
-    @classmethod
-    def _at(cls, url: str) -> Self:
-        parsed = checked_url(url)
-        file = sqlite_file(parsed)
-        return cls(url, ledger_engine(parsed), None if file is None else Beside(file))
-
-    @property
-    def _shown(self) -> str:
-        return shown_url(self.url)
-
-    def _read(self) -> Present:
-        """Return everything, and see to it that the newest entry is remembered before anything is shown."""
-        seen = self._seen()  # first: an entry that comes later may be there and not be seen, never the other way round
-        try:
-            with self._transaction("be read", writes=False) as connection:
-                found = self._checked(connection, seen)
-        except LedgerUnavailable:
-            if self._seen() == seen:
-                raise
-            return self._read()  # it was made or migrated in between
-        if self._beside and seen and seen.number < len(found.chain.entries):
-            # Whoever wrote the newest entry has not come so far. Where nothing may be written, nothing can be lost.
-            with suppress(LedgerUnavailable):
-                self._kept(found.chain.entries[-1:])
-        return found
-
-    def _seen(self) -> Seen | None:
-        with self._named("be read"):
-            return self._beside.seen() if self._beside else None
-
-    def _checked(self, connection: sql.Connection, seen: Seen | None) -> Present:
-        version = self._version(connection)
-        if version == 1:
-            raise LedgerUnavailable(
-                f"the ledger {self._shown} is of version 1, so nothing is released: run `distpriv ledger POLICY "
-                "--migrate` once."
-            )
-        if version != VERSION:
-            raise LedgerUnavailable(
-                f"the ledger {self._shown} is of version {version}, and this distpriv knows {VERSION}: install the "
-                "one that wrote it."
-            )
-        found = present(connection)
-        if self._beside is not None:
-            self._check_beside(found, seen)
-        return found
-
-    def _check_beside(self, found: Present, seen: Seen | None) -> None:
-        """Refuse a ledger that is not the one that was last seen here, or came without the files beside it."""
-        assert self._beside is not None
-        key, chain = self._beside.key(), found.chain
-        for path, file in ((self._beside.key_path, key), (self._beside.head_path, seen)):
-            if file is None:
-                raise ChainBroken(f"{os.path.basename(path)!r} is not beside it, so it may be a copy")
-            if file.ledger != chain.ledger:
-                raise ChainBroken(f"{os.path.basename(path)!r} beside it belongs to another ledger")
-        assert key is not None
-        assert seen is not None
-        if hashlib.sha256(key.key).hexdigest() != found.key_digest:
-            raise ChainBroken(f"{os.path.basename(self._beside.key_path)!r} beside it has another key")
-        if chain.digest_at(seen.number) != seen.head:
-            raise ChainBroken(
-                f"entry {seen.number} was seen in it and is not there among {len(chain.entries)}, so it was put back "
-                "to an older one, or exchanged"
-            )
-
-    def _version(self, connection: sql.Connection) -> int:
-        version = self._require(version_of(connection))
-        if version == 1 and self._beside is not None and (traces := self._beside.traces()):
-            raise ChainBroken(f"it is of version 1 and {traces}")
-        return version
-
-    def _require(self, version: int | None) -> int:
-        if version is not None:
-            return version
-        self._refuse_traces()
-        raise LedgerUnavailable(f"there is no ledger {self._shown}, so nothing is released: {_HOW_TO_MAKE}.")
-
-    def _refuse_traces(self) -> None:
-        if self._beside is not None and (traces := self._beside.traces()):
-            raise ChainBroken(f"it is empty or gone, and {traces}")
-
-    def _begin(self, connection: sql.Connection, name: str, key: bytes, chain: Chain | None = None) -> None:
-        """Make tables and files; files first, since those that have seen nothing are no trace of a ledger."""
-        if self._beside is not None:
-            self._beside.begin(name, key)
-        begin(connection, name, key, chain)
+            store.kept(chain.entries)
 
     def _write(
         self,
@@ -445,72 +321,32 @@ class Ledger:
         tried = -1
         for _ in range(MOST_TRIES):
             try:
-                with self._transaction("be written", writes=True) as connection:
-                    chain = self._checked(connection, self._seen()).chain
+                with self._store.transaction("be written", writes=True) as connection:
+                    chain = self._store.checked(connection, self._store.seen()).chain
                     if tried == len(chain.entries):
                         raise ChainBroken(f"it takes no entry {tried + 1}, perhaps because of a trigger")
+                    tried = len(chain.entries)
                     found = _of_the_same(history, chain, name)
                     found.check_total(total)
                     check(found)
-                    facts: list[dict[str, Any]] = []
-                    if found.total is None:
-                        held = {"epsilon": total.epsilon, "delta": total.delta}
-                        facts.append({"kind": "dataset", "content": held})
-                    position = found.next_position if kind == "release" else None
-                    facts.append({"kind": kind, "content": plain, "query_key": query_key, "position": position})
-                    entries: list[Entry] = []
-                    for number, fact in enumerate(facts, len(chain.entries) + 1):
-                        previous = entries[-1].digest if entries else chain.head
-                        entries.append(linked(previous, number, dataset=name, time=now, **fact))
-                    tried = len(chain.entries)
-                    try:
-                        extend(connection, chain, entries)
-                    except IntegrityError:
-                        raise _NumberTaken from None
-            except _NumberTaken:
+                    fact = {"dataset": name, "time": now, "kind": kind, "query_key": query_key, "content": plain}
+                    entries = chain.following(_facts(found, total, fact))
+                    extend(connection, chain, entries)
+            except NumberTaken:
                 continue
-            return self._kept(entries)
+            return self._store.kept(entries)
         raise LedgerUnavailable(
-            f"the ledger {self._shown} cannot be written, since its numbers keep being taken: nothing was released; "
-            "ask again when others are done, or see whether something else writes into it."
+            f"the ledger {self._store.shown} cannot be written, since its numbers keep being taken: nothing was "
+            "released; ask again when others are done, or see whether something else writes into it."
         )
 
-    def _kept(self, entries: "tuple[Entry, ...] | list[Entry]") -> Entry:
-        """Read entries back from the database itself, remember the newest one beside it, and return the last of them.
 
-        Nobody else writes meanwhile, so what is remembered never goes back.
-        """
-        with self._transaction("be read back", writes=self._beside is not None) as connection:
-            chain = self._checked(connection, self._seen()).chain
-            require_kept(chain, entries)
-            if self._beside is not None:
-                self._beside.record(chain)
-        return chain.entries[entries[-1].number - 1]
-
-    @contextmanager
-    def _transaction(self, purpose: str, *, writes: bool) -> Iterator[sql.Connection]:
-        with self._named(purpose):
-            if self._beside is not None and not os.path.exists(self._beside.file):
-                self._require(None)
-            with self._engine.connect().execution_options(writes=writes) as connection, connection.begin():
-                yield connection
-
-    @contextmanager
-    def _named(self, purpose: str) -> Iterator[None]:
-        """Say of everything that goes wrong inside which ledger it is, in one sentence and without its password."""
-        try:
-            yield
-        except ChainBroken as broken:
-            raise LedgerUnavailable(
-                f"the ledger {self._shown} is not as it was written, as {broken}: {_RESTORE}."
-            ) from None
-        except (SQLAlchemyError, OSError, UnicodeError) as failure:
-            cause = getattr(failure, "strerror", None) or str(getattr(failure, "orig", None) or failure)
-            cause = scrubbed(cause, self._engine.url)
-            raise LedgerUnavailable(
-                f"the ledger {self._shown} cannot {purpose} ({cause}): nothing was released; see that its folder "
-                "exists, may be written to and has room."
-            ) from None
+def _facts(history: History, total: PrivacyTarget, fact: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what is to be written: the total of a dataset that has none, and the fact, a release with its position."""
+    if history.total is None:
+        held = {"epsilon": total.epsilon, "delta": total.delta}
+        yield {**fact, "kind": "dataset", "query_key": None, "content": held}
+    yield {**fact, "position": history.next_position if fact["kind"] == "release" else None}
 
 
 def _of_the_same(history: History, chain: Chain, name: str) -> History:

@@ -1,4 +1,7 @@
-"""The search for Laplace and Gaussian noise of least error whose bound on δ is about the target's."""
+"""The search for Laplace and Gaussian noise of least error whose bound on δ is about the target's.
+
+Its steps are those of `docs/proofs/certified_laplace.md`, "How the noise is chosen"; the numbers below are theirs.
+"""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +32,7 @@ LIKELY = 0.9
 HIGHEST = 14.0
 """The logarithm of the largest λ that is tried, in units of the least that adds anything."""
 
-ROUNDS = 12
+STEPS = 12
 """How many steps the search takes from the best of the first noise; what is best may be at infinity."""
 
 WORKING = 6
@@ -41,7 +44,10 @@ BOUND_OVER_ESTIMATE = 0.98
 
 @frozen(kw_only=True)
 class LaplaceSearch:
-    """All the noise that is looked at, by three numbers, and about what its bound on δ is for the pairs that matter."""
+    """Noise by three numbers (3): ε₁/ε of the Laplace part, λ of the Gaussian part, and ν, the Gaussian share of it.
+
+    Of each there is about what its bound on δ is for the pairs that matter, and what its error is (4).
+    """
 
     model: QueryModel
     epsilon: float
@@ -89,7 +95,7 @@ class LaplaceSearch:
         return float((self.given[some] / self.needs[some]).min()) if some.any() else 0.0
 
     def noise(self, ratio: float, level: float, near: float = 0.0) -> SumNoise:
-        """Return the noise at ε₁ = ratio · ε and λ = level, with Gaussian deviations near · b_k along the axes too."""
+        """Return the noise at ε₁ = ratio · ε and λ = level, with deviations near · b_k along the axes too (3)."""
         scales = self.scales / (ratio * self.epsilon)
         spread = self.directions * np.sqrt(np.maximum(0.0, level * self.needs - self.given))
         along = self.axes * (near * scales)
@@ -119,7 +125,7 @@ class LaplaceSearch:
         return evolve(self, pairs=pairs, delta=self.delta * min(max(share, 0.02), 1.0) * 0.998)
 
     def level(self, ratio: float, near: float, within: float, most: float = math.inf) -> float:
-        """Return the λ that about meets the target, to a relative `within`; infinite if none does.
+        """Return the λ that about meets the target, the root of log δ(λ) = log δ; infinite if none does.
 
         Args:
             ratio: ε₁/ε.
@@ -162,12 +168,12 @@ class LaplaceSearch:
         return weighted_rms(self.noise(ratio, level, near).covariance, self.weights) if level < math.inf else math.inf
 
     def best(self) -> tuple[float, float]:
-        """Return the ratio and the share of least error: the best of a few, improved by ever smaller steps."""
+        """Return the ratio and the share of least error (4): the best of a few, improved by ever smaller steps."""
         tried = {(ratio, near): math.inf for ratio in RATIOS for near in (0.0, 0.3)}
         for point in sorted(tried, key=lambda p: (abs(math.log(p[0] / LIKELY)), p[1])):
             tried[point] = self.error(*point, min(tried.values()))
         point, step = min(tried, key=lambda p: tried[p]), 0.08
-        for _ in range(ROUNDS):
+        for _ in range(STEPS):
             ratio, near = point
             around = (
                 (ratio * (1 + step), near),
@@ -195,7 +201,7 @@ def _some(ways: Sequence[Way]) -> list[Way]:
 
 
 def _differences(model: QueryModel, axes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return directions away from the axes, how much covariances differ along them, and what they are."""
+    """Return eigenvectors of the covariances' differences away from the axes, |d_k|^{2/3} and a_k along them (3)."""
     unit = np.sqrt(weights)
     away = np.eye(model.dimension)
     if axes.size:

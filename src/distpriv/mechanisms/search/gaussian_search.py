@@ -3,7 +3,8 @@ r"""The search for the least Gaussian noise whose divergences are small enough, 
 Minimise tr(QS) subject to S ⪰ F and :math:`H_ε(N(μ_i, Σ_i + S) ‖ N(μ_j, Σ_j + S)) ≤ δ` for every ordered pair. By data
 processing the divergence falls as S grows, so any S becomes feasible by scaling, if scaling can do it at all, and how
 far is found by a root search. No convexity is known: the search starts from several shapes and finds a local minimum.
-It uses estimates, and only the pairs that matter; what comes out is for the exact check to judge.
+It uses estimates, and only the pairs that matter; what comes out is for the exact check to judge. The numbers below are
+those of `docs/proofs/certified_gaussian.md`, "The search".
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
-from distpriv.distances.gaussian_gradient import hockey_stick_estimates
+from distpriv.distances.gaussian_estimates import hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 __all__ = ["Search"]
@@ -23,7 +24,7 @@ Indices = NDArray[np.intp]
 
 ADDED: Final = 6
 """Violated pairs that are added at a time."""
-ROUNDS: Final = 8
+ADDITIONS: Final = 8
 """How often pairs are added before the noise is scaled instead."""
 VARIABLES: Final = 200
 """With more than so many unknowns the noise above the floor is sought with fewer axes than there are statistics."""
@@ -59,7 +60,7 @@ class Search:
         """Return log H − log δ of some pairs, and its gradients in S."""
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
-            found = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+            found = hockey_stick_slopes(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
         except np.linalg.LinAlgError:  # too uneven to be computed with: not to be taken
             return -np.log(self.deltas[pairs]), np.zeros_like(firsts)
         values = np.maximum(found.values, TINY)
@@ -79,7 +80,7 @@ class Search:
         return violated[np.argsort(-excess[violated], kind="stable")][:ADDED]
 
     def scaled(self, base: Floats, shape: Floats) -> Floats | None:
-        """Return base + c · shape with the least c ≥ 0 that is feasible; None if there is none."""
+        """Return base + c · shape with the least c ≥ 0 that is feasible (3 and 5); None if there is none."""
         hot, scale = self.worst(base), 0.0
         while len(hot):
             found = self._scale(base, shape, hot)
@@ -93,6 +94,7 @@ class Search:
         return np.asarray(base + scale * shape)
 
     def _scale(self, base: Floats, shape: Floats, pairs: Indices) -> float | None:
+        # The root c of max_ij log H_ε(base + c · shape) = log δ, bracketed and found in its logarithm.
         def above(logarithm: float) -> float:
             return float(self.excess(base + np.exp(logarithm) * shape, pairs)[0].max())
 
@@ -109,12 +111,12 @@ class Search:
         return float(np.exp(root) * (1 + 1e-10))
 
     def descended(self, start: Floats) -> Floats | None:
-        """Return a local minimum near a start, found on a factor of S − F, and made feasible by scaling."""
+        """Return a local minimum near a start, found on a factor of S − F (4), and made feasible by scaling (5)."""
         count = min(len(self.costs), max(2, VARIABLES // len(self.costs)))
         factor = _factor(start - self.lowest, count)
         excess = self.excess(start, self.everything)[0]
         hot = np.argsort(-excess, kind="stable")[:ADDED]
-        for _ in range(ROUNDS):
+        for _ in range(ADDITIONS):
             factor = self._minimum(_factor(factor @ factor.T, count), np.eye(count), hot)
             factor = self._minimum(np.eye(len(factor)), factor, hot)
             more = self.worst(self.lowest + factor @ factor.T, hot)

@@ -7,7 +7,7 @@ needs. A closer look takes the draws that would choose the shape of the noise, w
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
-from distpriv.mechanisms.calibration import calibration
 from distpriv.mechanisms.coupled_gaussian import gaussian_shape
 from distpriv.mechanisms.coupled_laplace import laplace_shape
+from distpriv.mechanisms.search.calibration import Shape, calibration
 from distpriv.modelling.coupling import row_features
 from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel
@@ -30,10 +30,7 @@ __all__ = ["DRAWS", "close_error_estimate", "error_estimates"]
 ROWS, DRAWS = 1000, 5000
 """How many rows of each stratum, and how many differences of datasets, a pilot draws."""
 
-SHAPES: dict[str, Callable[[Sequence[Floats], Floats, float, float], tuple[object, float]]] = {
-    "coupled_gaussian": gaussian_shape,
-    "coupled_laplace": laplace_shape,
-}
+SHAPES: dict[str, Shape] = {"coupled_gaussian": gaussian_shape, "coupled_laplace": laplace_shape}
 
 
 def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> dict[str, float]:

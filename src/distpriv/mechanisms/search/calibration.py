@@ -9,6 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from attrs import frozen
@@ -19,17 +20,31 @@ from distpriv.framework.domains import one_of, whole
 from distpriv.framework.secrets import Pair, ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
+from distpriv.mechanisms.search.move_lengths import (
+    ROUGH,
+    Curve,
+    Lengths,
+    least_scale,
+    length,
+    pilot_scale,
+    require_square,
+)
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
 from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
-from distpriv.noise.laws import NoiseLaw
+from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress
 
-__all__ = ["Calibration", "Scale", "calibration"]
+__all__ = ["Calibration", "Scale", "Shape", "calibration", "coupled"]
+
+Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
+"""From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
 
 FAILURE = 0.01
 """Which share of δ pays for the chance that the draws mislead."""
@@ -38,7 +53,7 @@ ROUNDING = 1e-4
 """Which share of δ may be lost by statistics being rounded to floating point."""
 
 MOST_SHAPE_DRAWS = 1_000_000
-"""The same, of all laws together."""
+"""How many draws at most choose the shape, of all laws together."""
 
 
 @frozen(kw_only=True)
@@ -76,11 +91,11 @@ class Calibration:
     progress: Progress
 
     @property
-    def each(self) -> float:
-        """The chance that is left for the draws of one law to show a mean below the limit that is not below it.
+    def failure_of_one_law(self) -> float:
+        """The chance that the draws of one law may mislead, β/2L in `docs/proofs/coupled_gaussian.md`, "The scale".
 
-        A plan may take the better of `CHOICES` coupled mechanisms, and each is misled if any of its laws is: by the
-        union bound these chances add up to `failure`.
+        A plan may take the better of `CHOICES` coupled mechanisms, and each is misled if any of its L laws is: by the
+        union bound these chances add up to `failure`, β.
         """
         return self.failure / (CHOICES * self.laws)
 
@@ -91,13 +106,14 @@ class Calibration:
     def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
 
-        A scale of 0 says that the statistics move so seldom that no noise is needed.
+        That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
+        one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
         """
         pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
         drawn = [[Lengths.rounded_up(lengths) for lengths in law] for law in self.tests(measure)]
-        wanted = -math.log(self.each)
+        wanted = -math.log(self.failure_of_one_law)
         found = 0.0
         for rounds, bet in zip(drawn, bets, strict=True):
 
@@ -152,7 +168,7 @@ class Calibration:
         The best bets depend on the scale, and the least scale that passes on the bets: each is found from the other in
         turn, on the pilot's draws, as if there were as many as will test.
         """
-        failure = self.each
+        failure = self.failure_of_one_law
         start = pilot_scale(pilot, curve, self.limit)
         bets: list[float] = []
         for _ in range(4):
@@ -255,6 +271,47 @@ class Calibration:
                 evidence="row numbers are drawn from the whole stratum, and get rows of the pool at random",
             ),
         )
+
+
+def coupled(
+    model: QueryModel,
+    target: PrivacyTarget,
+    *,
+    name: str,
+    measure: Literal["gaussian", "laplace"],
+    shape: Shape,
+    curve: Callable[[float, Floats], Floats],
+    order: int,
+    weights: Weights,
+    pairing: Pairing | None,
+    draws: int | None,
+    seed: int | None,
+    progress: Progress,
+) -> AdditiveMechanism:
+    """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
+
+    The curve bounds the δ of noise that is moved by a length, from ε and lengths in the L1 or L2 norm (`order`); the
+    measure is what such a length is called where draws are written down.
+    """
+    plan = calibration(model, target, name=name, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    differences = plan.shape_differences()
+    law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    scale = plan.scale(law.whitening, order, partial(curve, target.epsilon), differences)
+    noise: NoiseLaw = NoNoise(dimension=model.dimension)
+    if scale.value > 0:
+        require_square((scale.value * law.widths) ** 2)
+        noise = law.widened(scale.value)
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name=name,
+        theorem="coupled draws",
+        delta=plan.limit + plan.failure,
+        trust="sampling",
+        assumptions=plan.assumptions(),
+        drawn=plan.drawn(measure, target.epsilon, noise, scale),
+    )
 
 
 def calibration(

@@ -15,9 +15,10 @@ import math
 
 import numpy as np
 from attrs import frozen
+from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
-from distpriv.auditing.densities import mixture_log_density, refuse_without_density
+from distpriv.auditing.densities import log_density
 from distpriv.auditing.populations import Population
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
@@ -29,6 +30,9 @@ from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress, silent
 
 __all__ = ["DeltaEstimate", "true_delta_estimate"]
+
+CELLS = 200_000
+"""Differences computed at once."""
 
 
 @frozen(kw_only=True)
@@ -139,3 +143,44 @@ def _both_sides(
 
 def _log_ratio(at: Floats, mixture: list[Floats], above: int, below: int, noise: NoiseLaw) -> Floats:
     return mixture_log_density(at, mixture[above], noise) - mixture_log_density(at, mixture[below], noise)
+
+
+def mixture_log_density(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
+    """Return the log density of noise around points drawn evenly from `centres`; it must have a density.
+
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> mixture_log_density(np.zeros((1, 1)), np.array([[-1.0], [1.0]]), GaussianNoise.isotropic(1, 1.0)).round(4)
+    array([-1.4189])
+    """
+    refuse_without_density(noise)
+    block = max(1, CELLS // len(centres))
+    found = np.empty(len(values))
+    for start in range(0, len(values), block):
+        kernel = _log_kernel(values[start : start + block], centres, noise)
+        top = kernel.max(axis=1)
+        kernel -= top[:, np.newaxis]
+        found[start : start + block] = top + np.log(np.exp(kernel, out=kernel).mean(axis=1))
+    return found
+
+
+def refuse_without_density(noise: NoiseLaw) -> None:
+    """Refuse noise that leaves a direction bare."""
+    if not any(len(part.widths) == part.dimension and part.widths.all() for part in noise.parts):
+        raise InvalidInput(
+            "the noise leaves a direction without noise, so the release has no density: give a mechanism with noise in "
+            "every direction."
+        )
+
+
+def _log_kernel(values: Floats, centres: Floats, noise: NoiseLaw) -> Floats:
+    if noise.is_gaussian:
+        to_white = noise.gaussian.whitening
+        constant = (np.log(2 * np.pi) * noise.dimension + np.log(noise.gaussian.variances).sum()) / 2
+        return np.asarray(-cdist(values @ to_white, centres @ to_white, "sqeuclidean") / 2 - constant)
+    if len(noise.parts) == 1:
+        to_unit = noise.parts[0].whitening
+        constant = np.log(2 * noise.laplace_scales).sum()
+        return np.asarray(-cdist(values @ to_unit, centres @ to_unit, "cityblock") - constant)
+    apart = (values[:, np.newaxis] - centres).reshape(-1, values.shape[1])
+    none = np.zeros((noise.dimension, noise.dimension))
+    return log_density(apart, np.zeros(noise.dimension), none, noise).reshape(len(values), len(centres))

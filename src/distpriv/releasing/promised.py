@@ -1,0 +1,169 @@
+"""What holds for an answer: noise that is made for it, or noise that its question has already.
+
+A question that is asked for the first time gets its plan's noise, as wide as all releases of the dataset need it. One
+that was declared or answered has its noise, which nobody can change: it is held against what is asked for now.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from distpriv.errors import InvalidInput, NotCertified
+from distpriv.framework.queries import Query
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.from_rows import remodelled
+from distpriv.modelling.model import QueryModel
+from distpriv.planning.plan import Plan
+from distpriv.releasing.fixed import Fixed
+from distpriv.releasing.joint import EarlierReleases
+from distpriv.releasing.ledger import History
+from distpriv.releasing.private import reading_assumption
+from distpriv.releasing.queries import definitions, query_to_dict
+from distpriv.releasing.readings import READ
+
+__all__ = [
+    "DRAWN",
+    "Promise",
+    "in_order_of",
+    "newly_promised",
+    "promised_already",
+    "promised_without_ledger",
+    "with_reading",
+]
+
+DRAWN = Assumption(
+    statement="the private rows are drawn as one of the scenarios says, from rows like those of the reference",
+    status="assumed",
+    evidence="nothing is looked up in the private table to tell",
+)
+"""What every release rests on, whatever its mechanism."""
+
+
+@frozen(kw_only=True)
+class Promise:
+    """A mechanism to answer with, the model in its order, and what holds for all releases together."""
+
+    mechanism: AdditiveMechanism
+    model: QueryModel
+    joint: Certificate
+    earlier: EarlierReleases
+
+
+def newly_promised(plan: Plan, earlier: EarlierReleases) -> Promise:
+    """Return the plan's mechanism with noise as wide as all releases together need it."""
+    mechanism, joint = earlier.calibrated(plan.model, plan.mechanism, plan.trust)
+    return Promise(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint, earlier=earlier)
+
+
+def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: History) -> Promise:
+    """Return the noise that a question has already, with what it promises to the plan that asks now.
+
+    Raises:
+        NotCertified: it does not promise what the plan asks for.
+    """
+    assert plan.model.query is not None
+    _require_same_details(own, plan.model.query)
+    mechanism = own.mechanism(plan.model.query)
+    model = in_order_of(mechanism, plan.model)
+    covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
+    certificate = _promised_alone(own, plan, model, mechanism, earlier.seed, covered=covered)
+    joint = own.joint_certificate()
+    same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)
+    if not earlier.releases and earlier.questions != "immune" and _within(certificate, earlier.total, plan.trust):
+        joint = evolve(certificate, assumptions=_of_mechanism(certificate))
+    elif covered and same and _within(joint, earlier.total, plan.trust):
+        earlier = evolve(earlier, place=own.place)
+    else:
+        joint = earlier.certified(model, mechanism, plan.trust)
+    certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=earlier.total)
+    _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
+    held = with_reading(evolve(mechanism, certificate=certificate), model)
+    return Promise(mechanism=held, model=model, joint=joint, earlier=earlier)
+
+
+def _promised_alone(
+    own: Fixed, plan: Plan, model: QueryModel, mechanism: AdditiveMechanism, seed: int | None, *, covered: bool
+) -> Certificate:
+    """Return what holds for a question alone: what was promised, or what is certified anew for another target."""
+    certificate = own.certificate()
+    promised = covered and _within(certificate, plan.target, plan.trust)
+    if promised and certificate.target == plan.target:
+        return certificate
+    nothing = EarlierReleases(releases=(), total=plan.target, seed=seed, questions="first")
+    anew = nothing.certified(model, mechanism, plan.trust)
+    return anew if anew.holds_at(plan.trust) or not promised else certificate
+
+
+def _require_held(own: Fixed, trust: Trust, certificates: Mapping[str, Certificate]) -> None:
+    """Refuse a question whose noise does not hold what is asked for now."""
+    which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
+    for what, found in certificates.items():
+        if not found.holds_at(trust):
+            raise NotCertified(
+                f"this question has been given its noise, which cannot be changed, and {which} does not hold what is "
+                f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and trust "
+                f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
+                f"for {trust!r}."
+            )
+
+
+def _require_same_details(own: Fixed, asked: Query) -> None:
+    """Refuse a question that has an answer, or noise, with other bounds or another resolution than it is asked with."""
+    stored = _details(own.stored_query(asked))
+    for what, now in _details(asked).items():
+        for key in ("bounds", "resolution"):
+            then = stored[what].get(key)
+            if then != now.get(key):
+                raise NotCertified(
+                    f"{now['name']!r} was asked before with {key} = {then!r}, and its rows were read that way: ask "
+                    f"with the same again, not with {now.get(key)!r}."
+                )
+
+
+def _details(query: Query) -> dict[str, dict[str, Any]]:
+    """Return everything that is written down of each statistic, by what it computes."""
+    return {definitions(Query([named]))[0]: query_to_dict(Query([named]))[0] for named in query.statistics}
+
+
+def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
+    """Tell whether what was promised once is as much as is asked for now."""
+    return evolve(certificate, target=target).holds_at(trust)
+
+
+def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
+    """Return the mechanism with a certificate that says where rows come from and how they are read, once."""
+    said = (*_of_mechanism(mechanism.certificate), DRAWN, reading_assumption(model))
+    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=said))
+
+
+def _of_mechanism(certificate: Certificate) -> tuple[Assumption, ...]:
+    """Return what a certificate rests on but for where rows come from and how they are read."""
+    ours = (DRAWN.statement, READ)
+    return tuple(assumption for assumption in certificate.assumptions if assumption.statement not in ours)
+
+
+def promised_without_ledger(plan: Plan) -> Promise:
+    """Return the plan's mechanism for a release that no ledger remembers."""
+    alone = Assumption(
+        statement="nothing else about this dataset is or was released, and this not twice",
+        status="assumed",
+        evidence="no ledger was given: answers to the same question average their noise out, and answers to several "
+        "questions can say together what none says alone",
+    )
+    certificate = plan.mechanism.certificate
+    said = evolve(certificate, assumptions=(*certificate.assumptions, alone))
+    mechanism = with_reading(evolve(plan.mechanism, certificate=said), plan.model)
+    nothing = EarlierReleases(releases=(), total=plan.target, questions="alone")
+    return Promise(mechanism=mechanism, model=plan.model, joint=mechanism.certificate, earlier=nothing)
+
+
+def in_order_of(mechanism: AdditiveMechanism, model: QueryModel) -> QueryModel:
+    """Return the model with its statistics in the order of a mechanism; a question may be asked again in another."""
+    if mechanism.statistics == model.names:
+        return model
+    if model.query is None or set(mechanism.statistics) != set(model.names):
+        raise InvalidInput("the mechanism is of other statistics than the model: plan the same policy again.")
+    return remodelled(model, model.query.in_order_of(mechanism.statistics))
