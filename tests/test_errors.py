@@ -16,7 +16,7 @@ FILES = sorted(name for file in SOURCE.rglob("*.py") if (name := file.relative_t
 
 
 def test_every_error_is_exported_and_drawn_in_the_tree() -> None:
-    classes = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
+    classes = {name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)}
     assert classes == set(errors.__all__)
     assert errors.__doc__ is not None
     drawn = [line.split()[1] if line.strip()[0] in "├└│" else line.split()[0] for line in tree_lines(errors.__doc__)]

@@ -54,11 +54,13 @@ class DuckDBEngine:
             return self.run(query).to_arrow_table()
         except (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException) as failure:
             raise InvalidSource(
-                f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}."
+                f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}.",
+                about=("table", self.description),
             ) from failure
         except duckdb.Error as failure:
             raise InvalidExpression(
-                f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it."
+                f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it.",
+                about=("table", self.description),
             ) from failure
 
     def moments(

@@ -142,15 +142,18 @@ class SparkEngine:
                 return action()
         except (AnalysisException, ParseException) as failure:
             raise InvalidExpression(
-                f"an expression does not fit {self.description}: {first_sentence(failure)}; cast or change it."
+                f"an expression does not fit {self.description}: {first_sentence(failure)}; cast or change it.",
+                about=("table", self.description),
             ) from failure
         except (PySparkException, Py4JError) as failure:
             if "[USER_RAISED_EXCEPTION]" in str(failure):
                 raise InvalidExpression(
-                    f"an expression does not fit {self.description}: {first_sentence(failure)}."
+                    f"an expression does not fit {self.description}: {first_sentence(failure)}.",
+                    about=("table", self.description),
                 ) from failure
             raise InvalidSource(
-                f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}."
+                f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}.",
+                about=("table", self.description),
             ) from failure
 
 

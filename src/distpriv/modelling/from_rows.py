@@ -83,7 +83,10 @@ def model(
     one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not isinstance(statistic, RowMean))
-        raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
+        raise InvalidModel(
+            f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.",
+            about=("statistic", odd),
+        )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
     replacement = yes_or_no("replacement", replacement, InvalidModel)
     draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
@@ -356,7 +359,8 @@ def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], re
         if bounds[0] > low[number] or bounds[1] < high[number]:
             raise InvalidQuery(
                 f"statistic {name!r} declares bounds ({bounds[0]:g}, {bounds[1]:g}), and the reference table has values"
-                f" from {low[number]:g} to {high[number]:g}: widen them, or clip it with greatest and least."
+                f" from {low[number]:g} to {high[number]:g}: widen them, or clip it with greatest and least.",
+                about=("statistic", name),
             )
         sensitivities.append(statistic.record_sensitivity(records, *bounds))
         number += 1

@@ -17,7 +17,16 @@ from attrs import evolve, field, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.errors import (
+    About,
+    InvalidExpression,
+    InvalidInput,
+    InvalidQuery,
+    InvalidSecret,
+    InvalidSource,
+    MissingValues,
+    about,
+)
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, one_of
 from distpriv.framework.queries import FunctionOfRows, Query
@@ -79,11 +88,11 @@ class ReferenceTable:
         one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
-            parse_expression(statistic.expression, engine.schema.names, where=f"statistic {name!r}")
+            _parsed(statistic.expression, engine, ("statistic", name), f"statistic {name!r}")
             for name, statistic in query.statistics
             if not isinstance(statistic, FunctionOfRows)
         )
-        parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
+        parsed = {text: _parsed(text, engine, ("share", text), "the secret") for text in predicates}
         pooling = pooling or Pooling()
         _refuse_wrong_key(pooling.key, engine)
         select = RowSelect(
@@ -234,10 +243,16 @@ class ReferenceTable:
         self._refuse_too_many_digits(*_extremes(moments.values()))
         return moments
 
+    @property
+    def _itself(self) -> About:
+        return "table", self.engine.description
+
     def _refuse_no_rows(self) -> None:
         if self.probe.size == 0:
             left = " left without missing values in any of its columns" if self.select.drop_missing else ""
-            raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
+            raise InvalidSource(
+                f"{self.engine.description} has no rows{left}: give a table with data in it.", about=self._itself
+            )
 
     def _pool(self, table: pa.Table) -> RowPool:
         names = [name for name in table.column_names if name.startswith("v")]
@@ -264,18 +279,23 @@ class ReferenceTable:
             for _, statistic in self.query.statistics
             if not isinstance(statistic, FunctionOfRows)
         ] + [True] * len(self.predicates)
-        places = [f"statistic {name!r}" for name in self._sql_names()] + ["the secret"] * len(self.predicates)
-        for kind, predicate, place, expression in zip(
-            self._types, wants_predicate, places, (*self.numbers, *self.predicates.values()), strict=True
+        named: list[tuple[str, About]] = [(f"statistic {name!r}", ("statistic", name)) for name in self._sql_names()]
+        named += [("the secret", ("share", text)) for text in self.predicates]
+        for kind, predicate, (place, what), expression in zip(
+            self._types, wants_predicate, named, (*self.numbers, *self.predicates.values()), strict=True
         ):
             if predicate and not pa.types.is_boolean(kind):
                 raise InvalidExpression(
-                    f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
-                    "\"sex = 'Female'\"."
+                    f"{expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
+                    "\"sex = 'Female'\".",
+                    where=place,
+                    about=what,
                 )
             if not predicate and not _is_number(kind):
                 cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
-                raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
+                raise InvalidExpression(
+                    f"{expression.text!r} is of type {kind}, not a number: {cure}.", where=place, about=what
+                )
 
     def _refuse_if_incomplete(self, strata: list[dict[str, Any]]) -> None:
         """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
@@ -295,12 +315,14 @@ class ReferenceTable:
         if columns:
             raise MissingValues(
                 f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave all rows out that have "
-                "any in any column with missing='drop', which leaves out none of the private table's."
+                "any in any column with missing='drop', which leaves out none of the private table's.",
+                about=self._itself,
             )
         values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
         raise MissingValues(
             f"{self.engine.description} has nulls or NaN in {values}: no row is left out for what an expression makes "
-            "of it, so provide for such rows by COALESCE or ELSE."
+            "of it, so provide for such rows by COALESCE or ELSE.",
+            about=self._itself,
         )
 
     def _refuse_too_many_digits(self, low: Floats, high: Floats) -> None:
@@ -311,7 +333,8 @@ class ReferenceTable:
             if digits is not None and largest * 10.0**digits >= 2.0**53:
                 raise InvalidSource(
                     f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
-                    "than arithmetic keeps: subtract a constant in its expression, or divide by one."
+                    "than arithmetic keeps: subtract a constant in its expression, or divide by one.",
+                    about=("statistic", name),
                 )
 
     def _refuse_infinite_columns(self, pool: RowPool) -> None:
@@ -320,13 +343,15 @@ class ReferenceTable:
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidSource(
                     f"column {name!r} of {self.engine.description} has infinite values: mend those rows, so that "
-                    "functions see finite numbers only."
+                    "functions see finite numbers only.",
+                    about=self._itself,
                 )
 
     def _refuse_not_finite(self, name: str) -> None:
         raise InvalidSource(
             f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
-            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
+            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0.",
+            about=("statistic", name),
         )
 
     def _refuse_changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
@@ -335,7 +360,8 @@ class ReferenceTable:
             if below[side] == hash_below(1.0) and read[side] != count:
                 raise InvalidSource(
                     f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
-                    "that does not change while it is read."
+                    "that does not change while it is read.",
+                    about=self._itself,
                 )
 
     def _refuse_ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
@@ -343,7 +369,8 @@ class ReferenceTable:
         if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
             raise InvalidSource(
                 f"the key {self.pooling.key!r} has the same value in several rows of {self.engine.description}: name a "
-                "column that tells rows apart, or no key."
+                "column that tells rows apart, or no key.",
+                about=("option", "key"),
             )
 
     def _refuse_one_sided(self, predicate: str, seen: set[bool]) -> None:
@@ -351,8 +378,14 @@ class ReferenceTable:
             word = "every" if True in seen else "no"
             raise InvalidSecret(
                 f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
-                "spelling, or give a reference table with both kinds of rows."
+                "spelling, or give a reference table with both kinds of rows.",
+                about=("share", predicate),
             )
+
+
+def _parsed(text: str, engine: Engine, what: About, where: str) -> RowExpression:
+    with about(*what):
+        return parse_expression(text, engine.schema.names, where=where)
 
 
 def _counted(rows: Mapping[str, int], of: int) -> str:
@@ -372,7 +405,9 @@ def _columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
     for name, column in wanted:
         if column not in known:
             raise InvalidQuery(
-                f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
+                f"there is no column {column!r}: {did_you_mean(column, engine.schema.names)}",
+                where=f"statistic {name!r}",
+                about=("statistic", name),
             )
     return tuple(dict.fromkeys(column for _, column in wanted))
 
@@ -383,11 +418,16 @@ def _refuse_wrong_key(key: str | None, engine: Engine) -> None:
         return
     names = engine.schema.names
     if key not in names:
-        raise InvalidSource(f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}")
+        raise InvalidSource(
+            f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}",
+            about=("option", "key"),
+        )
     kind = engine.schema.field(key).type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not text and not pa.types.is_integer(kind):
-        raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
+        raise InvalidSource(
+            f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.", about=("option", "key")
+        )
 
 
 def _is_ordered(kind: pa.DataType) -> bool:

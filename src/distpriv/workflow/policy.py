@@ -1,16 +1,16 @@
 """A policy file: what to publish, what to hide, and how well; read once, and the library's own values ever after."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from attrs import evolve, field, frozen
 
 from distpriv.engines.engine import engine_for
-from distpriv.errors import InvalidInput, InvalidPolicy
+from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Scenarios, Secret, Share
+from distpriv.framework.secrets import Secret, Share
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import model
@@ -142,9 +142,7 @@ class Policy:
 
     def model(self, progress: Progress | None = None) -> QueryModel:
         """Return the model of the released statistics, from public tables alone."""
-        for path, table in self._public_tables():
-            with self.file.at(path):
-                engine_for(table)
+        places = self._places()
         try:
             return model(
                 self.reference,
@@ -161,7 +159,8 @@ class Policy:
                 progress=progress,
             )
         except InvalidInput as failure:
-            raise self._refusal(failure) from failure
+            place = () if failure.about is None else places.get(failure.about, ())
+            raise self.file.refusal(place, failure.sentence) from failure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy for JSON, with every default filled in and nothing of where private things are."""
@@ -196,29 +195,24 @@ class Policy:
         ]
         return tables if isinstance(self.file.document["release"], list) else tables[0]
 
-    def _public_tables(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield every table that the model is made from, by its key."""
+    def _places(self) -> Mapping[About, KeyPath]:
+        """Open every table that the model is made from, and return the key of all that the model may refuse."""
+        found: dict[About, KeyPath] = {("option", "key"): ("model", "key")}
+        tables: list[tuple[KeyPath, str]] = []
         if self.reference is not None:
-            yield ("data", "reference"), self.reference
+            tables.append((("data", "reference"), self.reference))
         for number, secret in enumerate(self.protected):
-            if isinstance(secret, Scenarios):
-                for name, table in secret.tables.items():
-                    yield ("protect", number, "scenarios", name), table
-
-    def _refusal(self, failure: InvalidInput) -> InvalidPolicy:
-        """Return what the model refused, by the key it is about."""
-        message = str(failure)
-        for name, _ in self.released.statistics:
-            if message.startswith(f"statistic {name!r}"):
-                path = (*self.question.path, "statistics", name)
-                return self.file.refusal(path, message.removeprefix(f"statistic {name!r}: "))
-        for number, secret in enumerate(self.protected):
-            if isinstance(secret, Share) and (repr(secret.predicate) in message or f"{secret.predicate} @ " in message):
-                return self.file.refusal(("protect", number, "share"), message.removeprefix("the secret: "))
-        for path, table in self._public_tables():
-            if repr(table) in message or f"scenario {path[-1]!r}" in message:
-                return self.file.refusal(path, message)
-        return self.file.refusal((), message)
+            if isinstance(secret, Share):
+                found.setdefault(("share", secret.predicate), ("protect", number, "share"))
+                continue
+            for name, table in secret.tables.items():
+                found.setdefault(("scenario", name), ("protect", number, "scenarios", name))
+                tables.append((("protect", number, "scenarios", name), table))
+        for path, table in tables:
+            with self.file.at(path):
+                found.setdefault(("table", engine_for(table).description), path)
+        statistics = (*self.question.path, "statistics")
+        return found | {("statistic", name): (*statistics, name) for name, _ in self.released.statistics}
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
