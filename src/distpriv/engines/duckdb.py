@@ -12,9 +12,10 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from distpriv.engines.connections import literal, matching_files, of_files, of_memory
-from distpriv.engines.database import connected, database_table
+from distpriv.engines.database import connected
 from distpriv.engines.engine import SOURCE
 from distpriv.engines.expressions import RowExpression
+from distpriv.engines.source_names import source_name
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidSource
 
@@ -88,8 +89,8 @@ def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDB
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return partial(_query_relation, source), "the DuckDB relation"
-    if isinstance(source, str) and (named := database_table(source)):
-        return connected(*named, description=repr(source)).sql, repr(source)
+    if isinstance(source, str) and (named := source_name(source)).engine == "duckdb":
+        return connected(named.path or "", named.table or "", description=repr(source)).sql, repr(source)
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
         try:

@@ -12,7 +12,8 @@ from attrs import field, frozen
 from distpriv.engines import arrow_moments
 from distpriv.engines.engine import SOURCE, Executors
 from distpriv.engines.expressions import RowExpression
-from distpriv.engines.spark_source import data_frame, first_sentence, quiet, spark_table
+from distpriv.engines.source_names import source_name
+from distpriv.engines.spark_source import data_frame, first_sentence, quiet
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import DistprivError, InvalidExpression, InvalidSource
 
@@ -54,7 +55,7 @@ class SparkEngine:
     @classmethod
     def open(cls, source: Any) -> Self:
         """Open a DataFrame, or a text that names a table."""
-        named = spark_table(source) if isinstance(source, str) else None
+        named = source_name(source) if isinstance(source, str) else None
         frame: DataFrame = source if named is None else data_frame(named)
         description = "the Spark DataFrame" if named is None else repr(named.text)
         lowered = [name.lower() for name in frame.columns]
@@ -160,7 +161,7 @@ class SparkEngine:
 def accepts(source: Any) -> bool:
     """Tell whether a source is a Spark DataFrame, or a text that names a table for Spark."""
     if isinstance(source, str):
-        return spark_table(source) is not None
+        return source_name(source).engine == "spark"
     kind = type(source)
     return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from distpriv.engines import duckdb, spark
-from distpriv.engines.database import PREFIX, database_table
 from distpriv.engines.engine import SOURCE, Engine
+from distpriv.engines.source_names import source_name
 from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
 from distpriv.errors import InvalidSource, PrivateTableRefused
 from distpriv.framework.arrays import Floats, array_field
@@ -69,9 +69,9 @@ def require_source(source: Any) -> None:
     """
     if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
         return
-    if isinstance(source, str) and source.startswith(PREFIX):
-        named = _named_database(source)
-        if not os.path.isfile(os.path.expanduser(named[0])):
+    named = source_name(source, called="the private table") if isinstance(source, str) else None
+    if named is not None and named.engine == "duckdb":
+        if not os.path.isfile(os.path.expanduser(named.path or "")):
             raise InvalidSource("there is no database file at the path of the private table: check the path.")
         return
     if spark.accepts(source):
@@ -196,18 +196,6 @@ def _called(statistic: FunctionOfRows, columns: Mapping[str, Any], each: list[Fu
 
 def _usable(value: Floats) -> bool:
     return bool(np.isfinite(value).all() and (np.abs(value) < LARGEST).all())
-
-
-def _named_database(source: str) -> tuple[str, str]:
-    try:
-        named = database_table(source)
-    except InvalidSource:
-        named = None
-    if named is None:
-        raise InvalidSource(
-            "the private table does not name a file and a table: write it as in 'duckdb:census.duckdb?table=persons'."
-        )
-    return named
 
 
 def _require_files(path: str) -> None:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput
 from distpriv.workflow.initial import initial_policy
 
@@ -14,7 +15,8 @@ def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Pat
     target = Path(path).expanduser()
     if os.path.lexists(target):
         raise InvalidInput(f"there is a file {str(path)!r} already, and it is left alone: give another name.")
-    text = initial_policy(source, reference=None if source is None else _seen_from(target, source))
+    reference = None if source is None else source_name(source).told_from(target.parent).text
+    text = initial_policy(source, reference=reference)
     try:
         with open(target, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -23,11 +25,3 @@ def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Pat
             f"the policy file {str(path)!r} cannot be written ({failure.strerror or failure}): give another path."
         ) from failure
     return target
-
-
-def _seen_from(policy: Path, source: str) -> str:
-    """Return a source as the policy must call it, whose paths are seen from its own folder."""
-    if source.startswith("duckdb:") or "://" in source:
-        return source
-    folder = os.path.abspath(policy.parent)
-    return Path(os.path.relpath(os.path.expanduser(source), folder)).as_posix()
