@@ -36,18 +36,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_line_of_a_key_is_found(name: str) -> None:
     text, path, line = CASES[name]
-    assert places(text, tomllib.loads(text)).of[path].line == line
-
-
-@pytest.mark.parametrize("text", [text for text, _, _ in CASES.values()])
-def test_what_stands_at_a_place_is_the_value(text: str) -> None:
-    document = tomllib.loads(text)
-    for path, place in places(text, document).of.items():
-        value: Any = document
-        for part in path:
-            value = value[part]
-        if place.end > place.start:
-            assert tomllib.loads(f"v = {text[place.start : place.end]}")["v"] == value
+    assert places(text, tomllib.loads(text)).of[path] == line
 
 
 keys = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -72,10 +61,9 @@ def test_every_value_of_any_document_has_its_place(document: dict[str, Any], spa
     assert tomllib.loads(text) == document
     found = places(text, document)
     assert set(document) == {path[0] for path in found.of}
-    for path, place in found.of.items():
+    for path, line in found.of.items():
         if len(path) == 1:
-            assert text.split("\n")[place.line - 1].startswith(toml_key(str(path[0])) + "=")
-    assert all(text[start] == "#" and "\n" not in text[start:end] for start, end in found.comments)
+            assert text.split("\n")[line - 1].startswith(toml_key(str(path[0])) + "=")
 
 
 def is_toml(text: str) -> bool:

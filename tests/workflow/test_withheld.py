@@ -7,8 +7,9 @@ from tests.workflow.shared import policy_from
 from tests.workflow.wrong_policies import RIGHT, changed
 
 from distpriv.errors import InvalidPolicy
+from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.toml_writing import toml_string
-from distpriv.workflow.withheld import WITHHELD, policy_without_private
+from distpriv.workflow.withheld import WITHHELD, holds_nothing_private, policy_without_private
 
 PRIVATE = "/srv/ward 7/secret.parquet"
 
@@ -24,8 +25,12 @@ WAYS = {
 }
 
 
+def public_text(text: str) -> str:
+    return policy_without_private(PolicyText.parse(text, name="the policy").document)
+
+
 def shown_and_meant(text: str) -> tuple[str, dict[str, object]]:
-    public = policy_without_private(text)
+    public = public_text(text)
     return public, tomllib.loads(public)
 
 
@@ -56,24 +61,23 @@ def test_the_address_of_the_ledger_is_gone_with_its_password() -> None:
     assert "geheim" not in public
 
 
-def test_everything_else_stays_as_it_was() -> None:
+def test_everything_else_means_what_it_did() -> None:
     public, document = shown_and_meant(RIGHT)
     expected = tomllib.loads(RIGHT)
     expected["data"]["private"] = WITHHELD
     expected["ledger"]["url"] = WITHHELD
     assert document == expected
-    kept = [line for line in RIGHT.split("\n") if not line.startswith(("private", "url"))]
-    assert [line for line in public.split("\n") if not line.startswith(("private", "url"))] == kept
-    assert policy_without_private(public) == public
+    assert public_text(public) == public
+    assert holds_nothing_private(PolicyText.parse(public, name="the policy"))
 
 
 def test_a_hash_inside_text_is_no_comment() -> None:
     text = changed(("income = '>50K'", "income = '#1'"))
-    assert "income = '#1'" in policy_without_private(text)
+    assert "income = '#1'" in public_text(text)
 
 
 def test_a_policy_of_a_bundle_can_be_planned_again_and_not_released() -> None:
-    public = policy_from(policy_without_private(RIGHT))
+    public = policy_from(public_text(RIGHT))
     original = policy_from(RIGHT)
     assert public.to_dict() == original.to_dict()
     with pytest.raises(InvalidPolicy, match=r"data.private: this is missing or withheld"):
@@ -85,14 +89,47 @@ def test_a_policy_of_a_bundle_can_be_planned_again_and_not_released() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["C"])))
 def test_any_private_source_and_any_comment_are_withheld(private: str, comment: str) -> None:
     text = changed(('"hospital.parquet"', f"{toml_string(private)} # {comment}"))
-    assert policy_without_private(text) == policy_without_private(RIGHT)
+    assert public_text(text) == public_text(RIGHT)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_line_ends_and_marks_make_no_difference(end: str) -> None:
-    assert policy_without_private("\ufeff" + RIGHT.replace("\n", end)) == policy_without_private(RIGHT)
+    assert public_text("\ufeff" + RIGHT.replace("\n", end)) == public_text(RIGHT)
 
 
 def test_what_is_no_toml_is_refused() -> None:
     with pytest.raises(InvalidPolicy, match="the policy, line 1: this is no TOML"):
-        policy_without_private("private")
+        public_text("private")
+
+
+EARLIER = changed(('"hospital.parquet"', f'"{WITHHELD}"'), ('"sqlite:///ledger.db"', f'"{WITHHELD}"'))
+"""As earlier versions wrote it: the text that was given, with what is private cut out of it."""
+
+
+@pytest.mark.parametrize(
+    ("edit", "nothing"),
+    [
+        (("", ""), True),
+        (("income = '>50K'", "income = '#1'"), True),
+        (("records = 100", "records  =  100"), True),
+        (("records = 100", "records = 100 # of the ward"), False),
+        (("records = 100", "records = 100 #"), False),
+        (("[release]", "#[release]\n[release]"), False),
+        (("[0.45, 0.55]", "[0.45, # old\n 0.55]"), False),
+        (("income = '>50K'", "income = '\\u0023'\" #\""), False),
+        (('private = "(withheld)"', 'private = "ward.parquet"'), False),
+        (('url = "(withheld)"', 'url = "sqlite:///ward.db"'), False),
+    ],
+)
+def test_a_policy_that_an_earlier_version_wrote_is_known_to_hold_nothing_private(
+    edit: tuple[str, str], nothing: bool
+) -> None:
+    assert holds_nothing_private(PolicyText.parse(changed(edit, text=EARLIER), name="policy.toml")) is nothing
+
+
+@given(st.text(st.characters(exclude_categories=["C"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_no_comment_goes_unnoticed_whatever_stands_in_text(comment: str, text: str) -> None:
+    file = changed(('"hospital-2026"', toml_string(text)), text=EARLIER)
+    assert holds_nothing_private(PolicyText.parse(file, name="policy.toml"))
+    with_comment = changed(("records = 100", f"records = 100 #{comment}"), text=file)
+    assert not holds_nothing_private(PolicyText.parse(with_comment, name="policy.toml"))

@@ -11,7 +11,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.workflow.policy import Policy, policy_of
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.toml_places import Places
-from distpriv.workflow.withheld import policy_without_private
+from distpriv.workflow.withheld import holds_nothing_private
 
 __all__ = ["policy_in_release", "policy_in_toml"]
 
@@ -50,9 +50,10 @@ def policy_in_toml(text: str) -> dict[str, Any]:
         InvalidPolicy: it is none, or holds what a release takes out: comments, and where private things are.
     """
     name = "policy.toml"
-    if policy_without_private(text, name=name) != text:
+    file = PolicyText.parse(text, name=name)
+    if file.text != text or not holds_nothing_private(file):
         raise InvalidPolicy(
             f"{name} has comments in it, or says where private things are, which a release takes out: give the file as "
             "it was written."
         )
-    return policy_of(PolicyText.parse(text, name=name), HERE).to_dict()
+    return policy_of(file, HERE).to_dict()

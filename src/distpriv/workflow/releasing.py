@@ -66,7 +66,7 @@ def release_policy(
     policy = read_policy(path).only(only)
     source = policy.private_source()
     require_ledger(policy)
-    public = policy_without_private(policy.file.text, name=policy.file.name)
+    public = policy_without_private(policy.file.document)
     folder = BundleFolder.prepared(out)
     try:
         declare_policy(policy, progress)
@@ -116,7 +116,7 @@ def audit_bundle(
     released = _as_promised(released, document)
     attacked = audit_planned(found, released.mechanism, releases=releases, seed=seed, progress=progress)
     model = in_order_of(released.mechanism, found.plan.model)
-    public = policy_without_private(found.policy.file.text, name=found.policy.file.name)
+    public = policy_without_private(found.policy.file.document)
     page = _page(found, released, model, document, public, attacked)
     files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
     manifest = {**document["manifest"], **with_manifest(document, files)["manifest"]}
