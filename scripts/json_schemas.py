@@ -5,7 +5,7 @@ import tomllib
 from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Trust
-from distpriv.workflow.policy_shape import PolicyShape
+from distpriv.workflow.policy.shape import PolicyShape
 from distpriv.workflow.release_schema import (
     AUDIT,
     INTERVALS,

@@ -20,8 +20,8 @@ from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.display import display_values
 from distpriv.workflow.ledgers import list_ledger
-from distpriv.workflow.planning import plan_policy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.plan_policy import plan_policy
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 FILES = ["policy.toml", "release.csv", "release.json", "report.html"]
@@ -137,7 +137,7 @@ def test_a_bundle_that_could_not_be_written_is_completed_by_asking_again(folder:
 
 
 def test_a_page_that_cannot_be_drawn_is_said_after_the_ledger_was_written(folder: Path) -> None:
-    broken = patch("distpriv.workflow.releasing._page", side_effect=MemoryError("no memory"))
+    broken = patch("distpriv.workflow.release_policy._page", side_effect=MemoryError("no memory"))
     with broken, pytest.raises(BundleNotWritten, match="again"):
         release_policy(str(write_policy(folder)), folder / "out")
     assert releases(folder) == 1
