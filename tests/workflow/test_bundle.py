@@ -15,7 +15,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
-from distpriv.releasing.joint import WIDER
+from distpriv.releasing.joint import widening
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.display import display_values
@@ -97,7 +97,7 @@ def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_
     with only("certified_gaussian"):
         release_policy(str(write_policy(folder, total, (age, ""))), folder / "one")
         second = release_policy(str(write_policy(folder, total, (age, ""), (never, asked[0]))), folder / "two")
-        assert WIDER in str(second.release.certificate)
+        assert any(map(widening, second.release.certificate.assumptions))
         assert verify_bundle(second.folder).holds
         with pytest.raises(BudgetSpent, match="2 earlier releases leave no room for hours"):
             release_policy(str(write_policy(folder, total, (age, ""), (never, asked[1]))), folder / "three")

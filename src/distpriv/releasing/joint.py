@@ -9,6 +9,7 @@ All of that is about questions, and noise, that were fixed before the first answ
 least. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -33,7 +34,7 @@ from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.laws import require_same_moments
 from distpriv.releasing.stack import stacked, widened
 
-__all__ = ["THEOREM", "WIDER", "PastRelease", "Questions", "Together"]
+__all__ = ["THEOREM", "PastRelease", "Questions", "Together", "widening", "widening_assumption"]
 
 Questions = Literal["alone", "first", "declared", "assumed", "immune"]
 """Why questions that depend on answers are no danger.
@@ -56,7 +57,8 @@ Certifier = Callable[[float], Certificate]
 
 THEOREM = "all releases of the dataset certified as one"
 
-WIDER = "times as wide as this release alone would need"
+_WIDENED = "noise is {} times as wide as this release alone would need"
+_FACTOR = re.compile(_WIDENED.format(r"(\d[\d.e+]*)"))
 
 
 @frozen(kw_only=True)
@@ -167,12 +169,7 @@ class Together:
     def _widened(self, mechanism: AdditiveMechanism, factor: float) -> AdditiveMechanism:
         if factor == 1:
             return mechanism
-        wider = Assumption(
-            statement=f"noise is {factor:.4g} {WIDER}",
-            status="proved",
-            evidence=f"so that all releases, {len(self.past)} of them earlier, hold epsilon = {self.total.epsilon:g}, "
-            f"delta = {self.total.delta:g} together",
-        )
+        wider = widening_assumption(factor, len(self.past), self.total)
         certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
         return evolve(mechanism, noise=widened(mechanism.noise, factor), certificate=certificate)
 
@@ -306,3 +303,24 @@ def _least_factor(holds: Callable[[float], bool]) -> float | None:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def widening_assumption(factor: float, earlier: int, total: PrivacyTarget) -> Assumption:
+    """Return how a certificate says that noise was widened for the sake of all releases; `widening` reads it.
+
+    >>> from distpriv.framework.target import PrivacyTarget
+    >>> widening(widening_assumption(1.23456, 2, PrivacyTarget(epsilon=1, delta=0.01)))
+    1.235
+    """
+    return Assumption(
+        statement=_WIDENED.format(f"{factor:.4g}"),
+        status="proved",
+        evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
+        f"delta = {total.delta:g} together",
+    )
+
+
+def widening(assumption: Assumption) -> float | None:
+    """Return how many times as wide noise is said to be as a release alone would need; nothing where it is not."""
+    found = _FACTOR.fullmatch(assumption.statement)
+    return float(found.group(1)) if found else None

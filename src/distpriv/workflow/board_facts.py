@@ -11,7 +11,7 @@ from distpriv.framework.secrets import Secret, Share
 from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.releasing.release import Release
 from distpriv.report.board import BoardFacts, ShownStatistic
 from distpriv.report.protection import Protection
@@ -90,6 +90,6 @@ def _percent(share: float) -> str:
 
 
 def _profile(model: QueryModel, noise: NoiseLaw, epsilons: Floats) -> Floats:
-    if isinstance(noise, GaussianNoise | NoNoise):
+    if noise.is_gaussian:
         return privacy_profile(model, noise, epsilons)
     return np.array([delta_upper_bound(model, noise, epsilon=float(epsilon)) for epsilon in epsilons])

@@ -108,7 +108,7 @@ def audit_bundle(
         InvalidInput: the folder is no bundle of this policy's release.
     """
     document = read_release(folder)
-    found = plan_policy(path, progress, only=_name_of(document))
+    found = plan_policy(path, progress, only=document["question"])
     released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
     same = ("dataset", "position", "values")
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
@@ -170,9 +170,3 @@ def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
     """Return a release with the certificates that its bundle has, which are for the policy that asked."""
     own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
     return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint)
-
-
-def _name_of(document: Mapping[str, Any]) -> str | None:
-    """Return which of a policy's releases a bundle is of."""
-    asked = document.get("question")
-    return asked if isinstance(asked, str) else None

@@ -14,6 +14,7 @@ from distpriv.experiments.setting import ProtocolName, Setting
 from distpriv.progress import Progress, silent
 from distpriv.report import render, save
 from distpriv.report.reproduction import figures_of, reproduction_page
+from distpriv.workflow.folders import write_whole
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -114,7 +115,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _write(path: Path, found: Mapping[str, Any]) -> None:
-    """Write a file at once or not at all, so that a run that is interrupted leaves nothing half written."""
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
-    part.replace(path)
+    write_whole(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")

@@ -12,8 +12,7 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.mechanisms.hypotheses import equal_means
-from distpriv.noise.laws import GaussianNoise, NoNoise
-from distpriv.releasing.joint import WIDER
+from distpriv.releasing.joint import widening, widening_assumption
 from distpriv.workflow.verifying.recomputing import Claim
 from distpriv.workflow.verifying.words import same_assumption
 
@@ -41,16 +40,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
         )
         for more in ROOM_FOR_ERROR
     ]
-    said += [
-        Assumption(
-            statement=f"noise is {times} {WIDER}",
-            status="proved",
-            evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
-            f"delta = {total.delta:g} together",
-        )
-        for times in claim.times
-        for earlier in range(others + 1)
-    ]
+    said += [widening_assumption(times, earlier, total) for times in claim.times for earlier in range(others + 1)]
     said += equal_means(claim.model)
     if claim.mechanism == "no_noise":
         bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
@@ -102,7 +92,7 @@ def assumptions_problem(claim: Claim, found: Iterable[Assumption], beside: Seque
             continue
         extra = next((one for one in allowed if same_assumption(written, one)), None)
         # What a mechanism says of itself comes first, and that it was widened last.
-        if extra is None or not (not waiting if WIDER in extra.statement else waiting == expected):
+        if extra is None or not (not waiting if widening(extra) else waiting == expected):
             return f"{written.statement!r} ({written.status}) is not what it rests on"
         allowed.remove(extra)
     return f"it rests on {waiting[0].statement!r}, and does not say so" if waiting else None
@@ -115,10 +105,9 @@ def _same(claim: Claim, written: Assumption, found: Assumption) -> bool:
         return False
     if first is None or second is None or first == second:
         return True
-    noise = claim.noise
-    if claim.times or not isinstance(noise, GaussianNoise | NoNoise):
+    if claim.times or not claim.noise.is_gaussian:
         return True
-    deltas = pair_deltas(claim.model, [first, second], noise, claim.within.epsilon)
+    deltas = pair_deltas(claim.model, [first, second], claim.noise.gaussian, claim.within.epsilon)
     return bool(deltas[0] >= deltas[1] * (1 - NEAR))
 
 

@@ -1,11 +1,13 @@
 """Whether a ledger holds what a bundle says that it released."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.releasing.laws import NEAR, same_moments
+from distpriv.releasing.ledger_chain import Entry, History
 from distpriv.releasing.queries import query_from_dict
 from distpriv.releasing.release import Release
 from distpriv.workflow.policy.bundled import policy_in_release
@@ -14,42 +16,10 @@ from distpriv.workflow.statistics import statistic_text
 __all__ = ["LedgerBook", "ledger_problem"]
 
 
-NEAR = 1e-6
-"""By which share of a deviation moments may differ that were computed twice."""
-
-
-class LedgerEntry(Protocol):
-    """One entry of the chain."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def position(self) -> int | None: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def time(self) -> str: ...
-    @property
-    def content(self) -> Mapping[str, Any]: ...
-
-
-class LedgerHistory(Protocol):
-    """All releases of a dataset, from a chain that is unbroken."""
-
-    @property
-    def total(self) -> PrivacyTarget | None: ...
-    @property
-    def entries(self) -> Sequence[Any]: ...
-    @property
-    def ledger(self) -> str | None: ...
-    @property
-    def declaration(self) -> Any: ...
-
-
 class LedgerBook(Protocol):
     """What is asked of a ledger: `history` refuses a broken chain."""
 
-    def history(self, dataset: str) -> Any: ...  # noqa: D102
+    def history(self, dataset: str) -> History: ...  # noqa: D102
 
 
 def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> str | None:
@@ -61,11 +31,11 @@ def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> str | Non
     return next(_contradictions(document, ledger.history(document["dataset"])), None)
 
 
-def _contradictions(document: Mapping[str, Any], history: LedgerHistory) -> Iterator[str]:
+def _contradictions(document: Mapping[str, Any], history: History) -> Iterator[str]:
     said, position = document["ledger"], document["position"]
     if history.ledger != said["id"]:
         yield "this is another ledger than the one that has the release"
-    entry: LedgerEntry | None = next((one for one in history.entries if one.position == position), None)
+    entry = next((one for one in history.entries if one.position == position), None)
     if entry is None or (entry.number, entry.digest) != (said["number"], said["head"]):
         yield "its chain does not hold this release, so it was rolled back or is another one"
         return
@@ -79,7 +49,7 @@ def _contradictions(document: Mapping[str, Any], history: LedgerHistory) -> Iter
         yield "it has declared questions that the bundle does not speak of"
 
 
-def _others(document: Mapping[str, Any], history: LedgerHistory) -> Iterator[str]:
+def _others(document: Mapping[str, Any], history: History) -> Iterator[str]:
     """Say where the questions that a release was certified with are others than the ledger has."""
     joint = document["evidence"]["joint"]
     declared = () if history.declaration is None else history.declaration.content["blocks"]
@@ -120,19 +90,16 @@ def _laws(
             continue
         if laws["tables"].get(name) != reference.get(name):
             yield "it was certified on another reference than the bundle says"
-        mean, covariance = (np.array(laws["moments"][name][key]) for key in ("mean", "covariance"))
-        unit = np.sqrt(np.maximum(np.diag(covariance), 0.0)) + NEAR * (1 + np.abs(mean))
-        moved = np.abs(np.array(scenario["mean"])[place] - mean) / unit
-        spread = np.abs(np.array(scenario["covariance"])[place, place] - covariance) / np.outer(unit, unit)
         share = NEAR if model["draws"] is None else 20 / model["draws"] ** 0.5
-        if not (moved <= share).all() or not (spread <= share).all():
+        mean, covariance = np.array(scenario["mean"])[place], np.array(scenario["covariance"])[place, place]
+        if not same_moments(laws["moments"][name], mean, covariance, share):
             yield "it holds other moments for a release than the bundle says"
             return
 
 
-def _contents(document: Mapping[str, Any], entry: LedgerEntry) -> Iterator[str]:
+def _contents(document: Mapping[str, Any], entry: Entry) -> Iterator[str]:
     """Say what was written down otherwise; statistics may have other names where a question was asked again."""
-    held = Release.of(entry, policy_in_release(document).query(), repeated=True)  # type: ignore[arg-type]
+    held = Release.of(entry, policy_in_release(document).query(), repeated=True)
     found = held.to_dict()
     for key in ("dataset", "position", "time", "values", "intervals", "mechanism", "noise"):
         if found[key] != document[key]:

@@ -17,7 +17,7 @@ from distpriv.framework.secrets import Pair, ShareScenario, protect
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.workflow.policy import Policy
 
 __all__ = ["draws_problem", "joint_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
@@ -228,7 +228,7 @@ def _same_moments(mean: Floats, covariance: Floats, found: Floats, spread: Float
 def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
     """Return that draws are shorter on average than the mean shifts, if they are: no coupling can have that."""
     noise = drawn.noise
-    if drawn.measure == "delta" or not isinstance(noise, GaussianNoise | LaplaceNoise):
+    if drawn.measure == "delta" or noise.kind not in ("gaussian", "laplace"):
         return None
     longest = 0.0
     for rounds in drawn.by_law():
@@ -239,11 +239,7 @@ def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
         longest = max(longest, mean + UNLIKELY * error)
     for pair in model.protected_pairs:
         moved = np.abs(noise.axes.T @ model.mean_shift(pair)) - _sampling_error(model, pair, noise.axes)
-        moved = np.maximum(moved, 0.0)
-        if isinstance(noise, GaussianNoise):
-            length = float(np.sqrt(np.sum(moved**2 / noise.variances)))
-        else:
-            length = float(np.sum(moved / noise.scales))
+        length = float(np.linalg.norm(np.maximum(moved, 0.0) / noise.widths, 2 if noise.is_gaussian else 1))
         if drawn.scale * length > longest * (1 + NEAR):
             return (
                 f"the mean shift of {pair[0]} against {pair[1]} is {drawn.scale * length:.4g} units of the draws long, "
@@ -293,7 +289,7 @@ def _least_delta(model: QueryModel, pair: Pair, noise: NoiseLaw, epsilon: float,
     if gap == 0 or widest == 0:
         return 0.0
     found = _cantelli(gap, spread[0], spread[1], epsilon)
-    if normal and isinstance(noise, GaussianNoise | NoNoise):
+    if normal and noise.is_gaussian:
         own = max(float(direction @ covariance @ direction) for covariance in (first, second))
         skewness = float(np.abs(direction) @ model.record_sensitivities) * own / min(spread) ** 1.5
         slack = SKEWED * (1 + math.exp(min(epsilon, 700.0))) * skewness

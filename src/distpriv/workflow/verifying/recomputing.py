@@ -1,7 +1,6 @@
 """Certificates computed anew, from moments, noise and draws that were written down."""
 
 import math
-import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,7 +14,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate, sum_certificate
+from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
@@ -24,11 +23,11 @@ from distpriv.mechanisms.lengths import Lengths
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise, UnimodalNoise
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
-from distpriv.releasing.joint import THEOREM, WIDER
-from distpriv.releasing.stack import stacked, widened
+from distpriv.releasing.joint import THEOREM, widening
+from distpriv.releasing.stack import stacked
 from distpriv.workflow.verifying.draws_again import draws_assumptions
 
 __all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
@@ -67,8 +66,6 @@ FOUR_DIGITS = 6e-4
 LEAST = 3e-5
 """By which share noise that is the least to pass may be above the least."""
 
-_TIMES = re.compile(rf"noise is (\S+) {re.escape(WIDER)}")
-
 
 @frozen(kw_only=True)
 class Claim:
@@ -92,10 +89,9 @@ class Claim:
         return calibration_target(self.written.target)
 
     @property
-    def times(self) -> tuple[str, ...]:
+    def times(self) -> tuple[float, ...]:
         """How many times as wide the noise is said to be as this release alone needs; when planned, and when made."""
-        found = [_TIMES.fullmatch(assumption.statement) for assumption in self.written.assumptions]
-        return tuple(match.group(1) for match in found if match)
+        return tuple(filter(None, map(widening, self.written.assumptions)))
 
 
 @frozen(kw_only=True)
@@ -123,7 +119,7 @@ def recomputed(claim: Claim) -> Recomputed:
     if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
-    factor, room = math.prod(map(float, claim.times)), FOUR_DIGITS * len(claim.times)
+    factor, room = math.prod(claim.times), FOUR_DIGITS * len(claim.times)
     if claim.times and not 1 < factor < math.inf:
         raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     if enough is not None:
@@ -132,11 +128,11 @@ def recomputed(claim: Claim) -> Recomputed:
         return _exactly(_on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,)))
     if not claim.times:
         return _exactly(_on_lattice(claim, claim.noises))
-    found = _on_lattice(claim, (widened(claim.noise, 1 / factor),))
+    found = _on_lattice(claim, (claim.noise.widened(1 / factor),))
     if found.delta >= claim.written.delta:
-        other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 - room))),))
+        other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 - room))),))
         return Recomputed(certificate=found, least=other.delta, most=found.delta)
-    other = _on_lattice(claim, (widened(claim.noise, 1 / (factor * (1 + room))),))
+    other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 + room))),))
     return Recomputed(certificate=found, least=found.delta, most=_exactly(other).most)
 
 
@@ -188,13 +184,11 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
     match noise:
         case GaussianNoise() | NoNoise():
             return gaussian_certificate(model, within, noise, theorem)
-        case SumNoise():
-            return sum_certificate(model, within, noise, theorem)
-        case LaplaceNoise():
-            return certified(model, within, noise, name=name, theorem=theorem).certificate
         case UnimodalNoise():
             unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
             return unknown(name=name, theorem=theorem).certificate
+        case _:
+            return certified(model, within, noise, name=name, theorem=theorem).certificate
 
 
 def _shown(claim: Claim, drawn: Drawn) -> float:
@@ -244,12 +238,10 @@ def _require_its_units(drawn: Drawn) -> None:
     """Refuse lengths that are not of the kind that noise is measured by, or a scale that it cannot have."""
     if drawn.measure == "delta":
         fits = drawn.scale == 1
-    elif isinstance(drawn.noise, NoNoise):
+    elif drawn.noise.kind == "none":
         fits = drawn.scale == 0
     else:
-        kind = drawn.noise if 0 < drawn.scale < math.inf else None
-        fits = isinstance(kind, GaussianNoise) and drawn.measure == "gaussian"
-        fits = fits or (isinstance(kind, LaplaceNoise) and drawn.measure == "laplace")
+        fits = drawn.noise.kind == drawn.measure and 0 < drawn.scale < math.inf
     if not fits:
         raise InvalidInput(f"draws of {drawn.measure!r} at a scale of {drawn.scale:g} are not those of the noise.")
 
@@ -277,9 +269,9 @@ def _laws(model: QueryModel) -> int:
 
 def _factor(noise: NoiseLaw, enough: NoiseLaw) -> float:
     """Return how many times as wide noise is as other noise of its kind, along the same axes, or refuse it."""
-    (axes, widths), (enough_axes, enough_widths) = _widths(noise), _widths(enough)
-    same = type(noise) is type(enough) and axes.shape == enough_axes.shape
-    if not same or not np.allclose(axes, enough_axes, rtol=0, atol=ROUNDING):
+    widths, enough_widths = noise.widths, enough.widths
+    same = noise.kind == enough.kind and noise.axes.shape == enough.axes.shape
+    if not same or not np.allclose(noise.axes, enough.axes, rtol=0, atol=ROUNDING):
         raise InvalidInput("the noise is of another kind, or along other axes, than the noise that was found enough.")
     if not widths.size:
         return 1.0
@@ -289,19 +281,3 @@ def _factor(noise: NoiseLaw, enough: NoiseLaw) -> float:
     if np.ptp(factors) > ROUNDING * factors.max() or factors.min() < 1 - ROUNDING:
         raise InvalidInput("the noise is narrower than the noise that was found to be enough.")
     return float(factors.max())
-
-
-def _widths(noise: NoiseLaw) -> tuple[Floats, Floats]:
-    """Return the axes of all parts of noise, side by side, and how wide it is along each."""
-    match noise:
-        case GaussianNoise():
-            return noise.axes, np.sqrt(noise.variances)
-        case LaplaceNoise():
-            return noise.axes, noise.scales
-        case SumNoise():
-            parts = [_widths(part) for part in noise.parts]
-            return np.concatenate([axes for axes, _ in parts], axis=1), np.concatenate([sizes for _, sizes in parts])
-        case UnimodalNoise():
-            return noise.axes, noise.edges[-1:]
-        case NoNoise():
-            return np.zeros((noise.dimension, 0)), np.zeros(0)
