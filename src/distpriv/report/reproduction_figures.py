@@ -9,9 +9,8 @@ import numpy as np
 from distpriv.experiments.attacks import UNDEFENDED
 from distpriv.experiments.result import AttackPoint, ErrorPoint, Sampled
 from distpriv.framework.arrays import Floats
-from distpriv.report.curves import Lines, Reference
 from distpriv.report.drawing import Axis
-from distpriv.report.figures import Series, histogram, lines
+from distpriv.report.figures import Reference, Series, histogram, lines
 from distpriv.report.page import Figure
 
 __all__ = ["attack_figure", "error_figure", "sample_figures"]
@@ -72,15 +71,17 @@ def attack_figure(
     references = [Reference("a blind guess", (low, 0.5), (high, 0.5))]
     if without is not None:
         references.append(Reference(f"no noise ({without:.3f}), the upper line", (low, without), (high, without)))
-    drawing = Lines(
-        series=tuple(series),
+    ends = [f"{one.name} from {one.y[0]:.3f} to {one.y[-1]:.3f}" for one in series]
+    return lines(
+        name,
+        series,
         x=EPSILON,
         y=Axis("attacker is right", unit="share of releases"),
-        references=tuple(references),
+        references=references,
         hollow=HOLLOW,
+        caption=caption,
+        alt=f"{len(series)} lines. {'; '.join(ends)}.",
     )
-    ends = [f"{one.name} from {one.y[0]:.3f} to {one.y[-1]:.3f}" for one in series]
-    return Figure(name=name, drawing=drawing, caption=caption, alt=f"{len(series)} lines. {'; '.join(ends)}.")
 
 
 def sample_figures(samples: Sequence[Sampled]) -> list[Figure]:
