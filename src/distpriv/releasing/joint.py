@@ -34,7 +34,7 @@ from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.laws import require_same_moments
 from distpriv.releasing.stack import stacked, widened
 
-__all__ = ["THEOREM", "PastRelease", "Questions", "Together", "widening", "widening_assumption"]
+__all__ = ["THEOREM", "PastRelease", "Questions", "Together", "about_questions", "widening", "widening_assumption"]
 
 Questions = Literal["alone", "first", "declared", "assumed", "immune"]
 """Why questions that depend on answers are no danger.
@@ -239,23 +239,8 @@ class Together:
         return stack
 
     def _assumptions(self) -> Sequence[Assumption]:
-        said = []
-        if self.questions == "declared":
-            said.append(
-                Assumption(
-                    statement="all questions and their noise were fixed before the first answer",
-                    status="checked",
-                    evidence=f"{len(self.past) + 1} questions, declared in the ledger before any was answered",
-                )
-            )
-        elif self.past:
-            said.append(
-                Assumption(
-                    statement="what is asked does not depend on earlier answers",
-                    status="assumed",
-                    evidence=f"{len(self.past)} earlier releases; a question chosen by their answers is not covered",
-                )
-            )
+        questions = "assumed" if self.past and self.questions != "declared" else self.questions
+        said = about_questions(questions, len(self.past) + 1)
         unknown = [release.words for release in self.past if release.laws is None and release.position is not None]
         if unknown:
             said.append(
@@ -303,6 +288,27 @@ def _least_factor(holds: Callable[[float], bool]) -> float | None:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def about_questions(questions: str, number: int) -> list[Assumption]:
+    """Return what has to be said of so many questions, by why it is no danger that they may depend on answers."""
+    if questions == "assumed":
+        return [
+            Assumption(
+                statement="what is asked does not depend on earlier answers",
+                status="assumed",
+                evidence=f"{number - 1} earlier releases; a question chosen by their answers is not covered",
+            )
+        ]
+    if questions == "declared":
+        return [
+            Assumption(
+                statement="all questions and their noise were fixed before the first answer",
+                status="checked",
+                evidence=f"{number} questions, declared in the ledger before any was answered",
+            )
+        ]
+    return []
 
 
 def widening_assumption(factor: float, earlier: int, total: PrivacyTarget) -> Assumption:

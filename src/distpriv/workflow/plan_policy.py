@@ -12,7 +12,7 @@ from distpriv.progress import Progress, silent
 from distpriv.releasing.declaring import Declaration, declare
 from distpriv.releasing.fixed import Fixed, fixed_questions, together
 from distpriv.releasing.joint import PastRelease, Together
-from distpriv.releasing.ledger import Entry
+from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.queries import query_key
 from distpriv.releasing.release import in_order_of
 from distpriv.workflow.ledgers import history_of, opened_ledger
@@ -69,7 +69,7 @@ def plan_policy(
 def planned(policy: Policy, progress: Progress = silent, *, every: bool = False) -> PlannedPolicy:
     """Plan a policy that was read."""
     history = history_of(policy)
-    if policy.declares and history.declaration is None and not history.entries:
+    if _still_to_declare(policy, history):
         plans = _declaring(policy, progress, every=every)
         return next(found for found in plans if found.policy.asked == policy.asked)
     model = policy.model(progress)
@@ -86,8 +86,7 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
     Raises:
         NotCertified: no mechanism holds for one of them, or there is no room for all.
     """
-    history = history_of(policy)
-    if not policy.declares or history.declaration is not None or history.entries:
+    if not _still_to_declare(policy, history_of(policy)):
         return None
     plans = {}
     for found in _declaring(policy, progress):
@@ -95,6 +94,10 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
             raise found.refusal()
         plans[str(found.policy.asked)] = found.plan
     return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
+
+
+def _still_to_declare(policy: Policy, history: History) -> bool:
+    return policy.declares and history.declaration is None and not history.entries
 
 
 def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:

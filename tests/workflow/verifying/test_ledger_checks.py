@@ -7,17 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 from tests.workflow.forging import AGE, NEVER, forged, make_bundles
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
 
 from distpriv.errors import LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
+from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import History, Ledger
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.verifying.assumption_checks import ADAPTIVE, DECLARED
 
 
 @frozen
@@ -164,13 +164,9 @@ def relabelled(document: dict[str, Any]) -> None:
     """Say that questions were declared which were assumed to be independent."""
     document["questions"] = "declared"
     told = document["joint_certificate"]["assumptions"]
-    place = next(k for k, one in enumerate(told) if one["statement"] == ADAPTIVE)
     number = len(document["evidence"]["joint"]["noises"])
-    told[place] = {
-        "statement": DECLARED,
-        "status": "checked",
-        "evidence": f"{number} questions, declared in the ledger before any was answered",
-    }
+    (assumed,), (claimed,) = (about_questions(questions, number) for questions in ("assumed", "declared"))
+    told[told.index(asdict(assumed))] = asdict(claimed)
 
 
 def another_question(document: dict[str, Any]) -> None:

@@ -106,21 +106,16 @@ class Policy:
         _ = found.question  # refuses a name that is not there
         return found
 
-    @property
-    def released(self) -> Query:
-        """The statistics to release."""
-        return self.question.query
-
     def query(self) -> Query:
         """Return the statistics to release."""
-        return self.released
+        return self.question.query
 
     @property
     def weights(self) -> Mapping[str, float] | Literal["relative"] | None:
         """How much the error of each released statistic counts."""
         if not isinstance(self.weighed, Mapping):
             return self.weighed
-        return {name: weight for name, weight in self.weighed.items() if name in self.released.names}
+        return {name: weight for name, weight in self.weighed.items() if name in self.query().names}
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -146,7 +141,7 @@ class Policy:
         try:
             return model(
                 self.reference,
-                self.released,
+                self.query(),
                 self.protected,
                 records=self.records,
                 method=self.options.method,
@@ -212,7 +207,7 @@ class Policy:
             with self.file.at(path):
                 found.setdefault(("table", engine_for(table).description), path)
         statistics = (*self.question.path, "statistics")
-        return found | {("statistic", name): (*statistics, name) for name, _ in self.released.statistics}
+        return found | {("statistic", name): (*statistics, name) for name, _ in self.query().statistics}
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:

@@ -16,10 +16,7 @@ from distpriv.releasing.joint import widening, widening_assumption
 from distpriv.workflow.verifying.recomputing import Claim
 from distpriv.workflow.verifying.words import same_assumption
 
-__all__ = ["ADAPTIVE", "DECLARED", "about_questions", "assumptions_problem", "may_say", "same_reading"]
-
-ADAPTIVE = "what is asked does not depend on earlier answers"
-DECLARED = "all questions and their noise were fixed before the first answer"
+__all__ = ["assumptions_problem", "may_say", "same_reading"]
 
 NEAR = 1e-6
 
@@ -46,27 +43,6 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
         bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
         said.append(bare.certificate.assumptions[0])
     return said
-
-
-def about_questions(questions: str, number: int) -> list[Assumption]:
-    """Return what has to be said of so many questions, by why it is no danger that they may depend on answers."""
-    if questions == "assumed":
-        return [
-            Assumption(
-                statement=ADAPTIVE,
-                status="assumed",
-                evidence=f"{number - 1} earlier releases; a question chosen by their answers is not covered",
-            )
-        ]
-    if questions == "declared":
-        return [
-            Assumption(
-                statement=DECLARED,
-                status="checked",
-                evidence=f"{number} questions, declared in the ledger before any was answered",
-            )
-        ]
-    return []
 
 
 def same_reading(written: Assumption, told: Assumption, query: Query) -> bool:

@@ -22,6 +22,7 @@ from distpriv.workflow.bundle import RELEASE_FILE, csv_text, digest
 from distpriv.workflow.policy.bundled import policy_in_toml
 from distpriv.workflow.release_schema import AUDIT, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
+from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["Files", "audit_problem", "files_beside", "files_problem"]
 
@@ -66,12 +67,9 @@ def files_beside(path: str | os.PathLike[str], document: Mapping[str, Any]) -> F
     return Files(contents=contents, odd=tuple(odd))
 
 
-def files_problem(files: Files, document: Mapping[str, Any]) -> str | None:
-    """Return which file is not the one that was written with a release.json, or says something else, if one does."""
-    return next(_wrong_files(files, document), None)
-
-
-def _wrong_files(files: Files, document: Mapping[str, Any]) -> Iterator[str]:
+@first_problem
+def files_problem(files: Files, document: Mapping[str, Any]) -> Iterator[str]:
+    """Say which file is not the one that was written with a release.json, or says something else."""
     manifest = document["manifest"]
     for name in files.odd:
         yield f"{name!r} is no plain file that can be read"
@@ -105,7 +103,7 @@ def audit_problem(content: bytes, document: Mapping[str, Any], model: QueryModel
         return str(refusal).rstrip(".")
     if (problem := conforming(written, AUDIT, SHARED)) is not None:
         return f"it is not as an audit is written: {problem}"
-    return next(_wrong_audit(_report(written), written, document, model), None)
+    return _wrong_audit(_report(written), written, document, model)
 
 
 def _report(written: Mapping[str, Any]) -> AuditReport:
@@ -122,6 +120,7 @@ def _measures(written: Mapping[str, Any]) -> Measures:
     return Measures(**{**written, "interval": tuple(written["interval"])})
 
 
+@first_problem
 def _wrong_audit(
     report: AuditReport, written: Mapping[str, Any], document: Mapping[str, Any], model: QueryModel
 ) -> Iterator[str]:

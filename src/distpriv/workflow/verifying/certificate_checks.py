@@ -8,9 +8,11 @@ from attrs import evolve
 
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.releasing.joint import about_questions
 from distpriv.releasing.release import DRAWN
-from distpriv.workflow.verifying.assumption_checks import about_questions, assumptions_problem, may_say, same_reading
+from distpriv.workflow.verifying.assumption_checks import assumptions_problem, may_say, same_reading
 from distpriv.workflow.verifying.opened import Opened
+from distpriv.workflow.verifying.problems import Found, first_problem, found
 from distpriv.workflow.verifying.recomputing import JOINT, Claim, Recomputed, recomputed
 
 __all__ = ["certificate", "joint_certificate"]
@@ -20,9 +22,6 @@ NEAR = 1e-6
 
 ROOM = 0.1
 """By which share the δ of noise may be off that is known by a factor with four digits; `least` and `most` say it."""
-
-Found = tuple[bool, str]
-"""Whether a check is passed, and a sentence on it."""
 
 
 def certificate(opened: Opened) -> Found:
@@ -80,17 +79,17 @@ def _is_own(opened: Opened, written: Certificate) -> bool:
 
 def _compared(claim: Claim, document: Mapping[str, Any], beside: Sequence[Assumption]) -> Found:
     """Hold a recomputed certificate against the written one."""
-    found = recomputed(claim)
-    made = found.certificate
+    again = recomputed(claim)
+    made = again.certificate
     what = f"δ is {made.delta:.6g} at ε = {made.epsilon:g}, and {claim.written.target.delta:g} is allowed"
-    problem = next(_differences(claim, document, found, what, beside), None)
-    return (True, f"{what}; trust {claim.written.trust!r}.") if problem is None else (False, f"{problem}.")
+    return found(_difference(claim, document, again, what, beside), f"{what}; trust {claim.written.trust!r}.")
 
 
-def _differences(
-    claim: Claim, document: Mapping[str, Any], found: Recomputed, what: str, beside: Sequence[Assumption]
+@first_problem
+def _difference(
+    claim: Claim, document: Mapping[str, Any], again: Recomputed, what: str, beside: Sequence[Assumption]
 ) -> Iterator[str]:
-    written, made = claim.written, found.certificate
+    written, made = claim.written, again.certificate
     if not made.holds and not (claim.times and made.delta <= written.target.delta * (1 + ROOM)):
         yield f"recomputed from the bundle, {what}"
     if not written.holds or document["holds"] != written.holds or written.contradicted != made.contradicted:
@@ -99,9 +98,9 @@ def _differences(
         yield f"recomputed it holds at trust {made.trust!r}, and {written.trust!r} is written"
     if not math.isclose(written.epsilon, made.epsilon, rel_tol=NEAR**2):
         yield f"the bundle says ε = {written.epsilon:g}, and recomputed {what}"
-    if found.least > written.delta * (1 + NEAR):
+    if again.least > written.delta * (1 + NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, and recomputed {what}"
-    if found.most < written.delta * (1 - NEAR):
+    if again.most < written.delta * (1 - NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, which its own moments and noise contradict: {what}"
     if made.theorem != written.theorem:
         yield f"it follows from {made.theorem}, and {written.theorem!r:.80} is written"

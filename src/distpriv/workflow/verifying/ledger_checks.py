@@ -12,6 +12,7 @@ from distpriv.releasing.queries import query_from_dict
 from distpriv.releasing.release import Release
 from distpriv.workflow.policy.bundled import policy_in_release
 from distpriv.workflow.statistics import statistic_text
+from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["LedgerBook", "ledger_problem"]
 
@@ -22,16 +23,14 @@ class LedgerBook(Protocol):
     def history(self, dataset: str) -> History: ...  # noqa: D102
 
 
-def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> str | None:
-    """Return in what a ledger contradicts a bundle, if in anything.
+@first_problem
+def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> Iterator[str]:
+    """Say in what a ledger contradicts a bundle.
 
     Raises:
         DistprivError: the ledger cannot be read, or its chain is broken.
     """
-    return next(_contradictions(document, ledger.history(document["dataset"])), None)
-
-
-def _contradictions(document: Mapping[str, Any], history: History) -> Iterator[str]:
+    history = ledger.history(document["dataset"])
     said, position = document["ledger"], document["position"]
     if history.ledger != said["id"]:
         yield "this is another ledger than the one that has the release"

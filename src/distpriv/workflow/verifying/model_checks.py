@@ -19,6 +19,7 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 from distpriv.workflow.policy import Policy
+from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["draws_problem", "joint_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
 
@@ -35,12 +36,9 @@ SKEWED = 0.07
 r"""How far the distribution function of a sum is from the normal one, over its skewness: :math:`1/(6\sqrt{2π})`."""
 
 
-def policy_problem(policy: Policy, model: QueryModel) -> str | None:
-    """Return in what a model differs from the policy it is said to be of, if in anything."""
-    return next(_against_policy(policy, model), None)
-
-
-def _against_policy(policy: Policy, model: QueryModel) -> Iterator[str]:
+@first_problem
+def policy_problem(policy: Policy, model: QueryModel) -> Iterator[str]:
+    """Say in what a model differs from the policy it is said to be of."""
     asked, made, options = policy.query(), model.provenance, policy.options
     if set(model.names) != set(asked.names):
         yield "the moments are of other statistics than the policy's"
@@ -65,12 +63,9 @@ def _against_policy(policy: Policy, model: QueryModel) -> Iterator[str]:
         yield "the moments are of another number of draws than the policy's"
 
 
-def moments_problem(model: QueryModel, statistics: Sequence[Statistic | None]) -> str | None:
-    """Return why moments cannot be those of statistics, if they cannot; of some it may not be known what they are."""
-    return next(_of_statistics(model, statistics), None)
-
-
-def _of_statistics(model: QueryModel, statistics: Sequence[Statistic | None]) -> Iterator[str]:
+@first_problem
+def moments_problem(model: QueryModel, statistics: Sequence[Statistic | None]) -> Iterator[str]:
+    """Say why moments cannot be those of statistics; of some it may not be known what they are."""
     records = model.provenance.records or 1
     for number, (name, statistic) in enumerate(zip(model.names, statistics, strict=True)):
         if isinstance(statistic, RowMean | Variance | Quantile):
@@ -181,12 +176,9 @@ def _off_line(model: QueryModel) -> Iterator[str]:
                 yield f"the means at shares of {predicate} are not on a line, as those of drawn rows are"
 
 
-def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw], place: int) -> str | None:
-    """Return in what the model of all releases differs from this release's own, one of them, if in anything."""
-    return next(_against_own(model, whole, noises, place), None)
-
-
-def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw], place: int) -> Iterator[str]:
+@first_problem
+def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw], place: int) -> Iterator[str]:
+    """Say in what the model of all releases differs from this release's own, one of them."""
     sizes = [noise.dimension for noise in noises]
     if sum(sizes) != whole.dimension or sizes[place] != model.dimension:
         yield "the joint moments are of another number of statistics than the releases have"

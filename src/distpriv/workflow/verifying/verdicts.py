@@ -4,22 +4,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-__all__ = [
-    "ALONE",
-    "ATTACKS",
-    "CHAIN",
-    "DRAWS",
-    "EARLIER",
-    "INSTALLED",
-    "MOMENTS",
-    "NOT_CHECKED",
-    "PRIVATE_TABLE",
-    "REPORT",
-    "VALUES",
-    "Check",
-    "NotChecked",
-    "Verdict",
-]
+__all__ = ["NOT_CHECKED", "Check", "NotChecked", "Verdict"]
 
 
 @frozen(kw_only=True)
@@ -30,28 +15,22 @@ class NotChecked:
     what: str
 
 
-VALUES = NotChecked(name="values", what="that the values are those that were drawn")
-PRIVATE_TABLE = NotChecked(
-    name="private table", what="that the private table was the one meant, with its rows as assumed"
+NOT_CHECKED = tuple(
+    NotChecked(name=name, what=what)
+    for name, what in {
+        "values": "that the values are those that were drawn",
+        "private table": "that the private table was the one meant, with its rows as assumed",
+        "moments": "that moments, steps without a declared resolution and what one record can do are those of the "
+        "reference",
+        "draws": "that coupled draws are all that were made, of the reference, with bets and a seed that others chose",
+        "earlier releases": "that earlier releases asked what is written and had that noise",
+        "ledger": "that the ledger holds this release at this position and time: give --ledger URL",
+        "report.html": "what report.html says: it is the file that was written, if digests fit",
+        "attacks": "that the attacks in audit.json came out as written",
+        "other files": "the other files of the bundle, as release.json was given by itself",
+        "versions": "that these versions of distpriv and its libraries were used",
+    }.items()
 )
-MOMENTS = NotChecked(
-    name="moments",
-    what="that moments, steps without a declared resolution and what one record can do are those of the reference",
-)
-DRAWS = NotChecked(
-    name="draws",
-    what="that coupled draws are all that were made, of the reference, with bets and a seed that others chose",
-)
-EARLIER = NotChecked(name="earlier releases", what="that earlier releases asked what is written and had that noise")
-CHAIN = NotChecked(
-    name="ledger", what="that the ledger holds this release at this position and time: give --ledger URL"
-)
-REPORT = NotChecked(name="report.html", what="what report.html says: it is the file that was written, if digests fit")
-ATTACKS = NotChecked(name="attacks", what="that the attacks in audit.json came out as written")
-ALONE = NotChecked(name="other files", what="the other files of the bundle, as release.json was given by itself")
-INSTALLED = NotChecked(name="versions", what="that these versions of distpriv and its libraries were used")
-
-NOT_CHECKED = (VALUES, PRIVATE_TABLE, MOMENTS, DRAWS, EARLIER, CHAIN, REPORT, ATTACKS, ALONE, INSTALLED)
 """All that may be left unchecked; a verdict has those of its bundle."""
 
 

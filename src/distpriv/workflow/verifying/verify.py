@@ -8,7 +8,7 @@ and figures from values. What is left, since no bundle can show it, is named in
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -21,6 +21,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
+from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.attackers import figures
@@ -29,9 +30,8 @@ from distpriv.workflow.display import display_values
 from distpriv.workflow.release_schema import RELEASE, SHARED
 from distpriv.workflow.statistics import parse_statistic, statistic_text
 from distpriv.workflow.strict_json import conforming
-from distpriv.workflow.verifying.assumption_checks import ADAPTIVE, DECLARED
 from distpriv.workflow.verifying.bundle_files import audit_problem, files_beside, files_problem
-from distpriv.workflow.verifying.certificate_checks import NEAR, Found, certificate, joint_certificate
+from distpriv.workflow.verifying.certificate_checks import NEAR, certificate, joint_certificate
 from distpriv.workflow.verifying.ledger_checks import LedgerBook, ledger_problem
 from distpriv.workflow.verifying.model_checks import (
     draws_problem,
@@ -41,22 +41,8 @@ from distpriv.workflow.verifying.model_checks import (
     policy_problem,
 )
 from distpriv.workflow.verifying.opened import Opened
-from distpriv.workflow.verifying.verdicts import (
-    ALONE,
-    ATTACKS,
-    CHAIN,
-    DRAWS,
-    EARLIER,
-    INSTALLED,
-    MOMENTS,
-    NOT_CHECKED,
-    PRIVATE_TABLE,
-    REPORT,
-    VALUES,
-    Check,
-    NotChecked,
-    Verdict,
-)
+from distpriv.workflow.verifying.problems import Found, first_problem, found
+from distpriv.workflow.verifying.verdicts import NOT_CHECKED, Check, NotChecked, Verdict
 
 __all__ = ["Check", "NotChecked", "Verdict", "verify_bundle"]
 
@@ -111,9 +97,9 @@ def _checked(name: str, check: Callable[[Opened], Found], opened: Opened) -> Che
     """Run one check; what cannot be computed does not hold."""
     try:
         with np.errstate(all="ignore"):  # absurd numbers are no news here, and what is no number passes no check
-            passed, found = check(opened)
+            passed, told = check(opened)
     except DistprivError as refusal:
-        passed, found = False, f"the {name} cannot be recomputed: {refusal}"
+        passed, told = False, f"the {name} cannot be recomputed: {refusal}"
     except (
         LookupError,
         TypeError,
@@ -123,24 +109,28 @@ def _checked(name: str, check: Callable[[Opened], Found], opened: Opened) -> Che
         RuntimeError,
         StopIteration,
     ) as failure:
-        passed, found = False, f"the {name} cannot be recomputed: {failure!r} in what the bundle holds."
-    return Check(name=name, passed=passed, found=" ".join(found.split()))
+        passed, told = False, f"the {name} cannot be recomputed: {failure!r} in what the bundle holds."
+    return Check(name=name, passed=passed, found=" ".join(told.split()))
 
 
 def _policy(opened: Opened) -> Found:
+    return found(_against_policy(opened), "dataset, targets, trust and statistics are those of the policy.")
+
+
+@first_problem
+def _against_policy(opened: Opened) -> Iterator[str]:
     document, policy, joint = opened.document, opened.policy, opened.together
     if opened.own.target != policy.target:
-        return False, "the certificate is held against another target than the policy's."
+        yield "the certificate is held against another target than the policy's"
     if joint is not None and joint.target != policy.ledger.total:
-        return False, "the joint certificate is held against another total than the policy's."
+        yield "the joint certificate is held against another total than the policy's"
     names = list(policy.query().names)
     if any(list(document[key]) != names for key in ("values", "intervals", "display")):
-        return False, "the released numbers are not the statistics of the policy."
+        yield "the released numbers are not the statistics of the policy"
     if TRUST[opened.own.trust] < TRUST[policy.trust]:
-        return False, f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for."
+        yield f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for"
     if document["dataset"] != policy.dataset:
-        return False, "the release is of another dataset than the policy's."
-    return True, "dataset, targets, trust and statistics are those of the policy."
+        yield "the release is of another dataset than the policy's"
 
 
 def _intervals(opened: Opened) -> Found:
@@ -161,9 +151,7 @@ def _model(opened: Opened) -> Found:
     if problem is None and asked is not None and asked[opened.place] != _texts(opened):
         problem = "what this release asked is something else than the policy's statistics"
     problem = problem or _reading_problem(opened) or _reference_problem(opened)
-    if problem is not None:
-        return False, f"{problem}."
-    return True, "scenarios, pairs, shares, records and statistics are those of the policy."
+    return found(problem, "scenarios, pairs, shares, records and statistics are those of the policy.")
 
 
 def _texts(opened: Opened) -> dict[str, str]:
@@ -212,9 +200,9 @@ def _moments(opened: Opened) -> Found:
         problem = draws_problem(opened.model, drawn)
     if problem is None and opened.whole is not None and opened.together is not None:
         problem = _joint_moments_problem(opened, opened.whole, opened.together)
-    if problem is not None:
-        return False, f"{problem}."
-    return True, "steps, lattices and moments can be those of the statistics, and do not rule the certificate out."
+    return found(
+        problem, "steps, lattices and moments can be those of the statistics, and do not rule the certificate out."
+    )
 
 
 def _joint_moments_problem(opened: Opened, whole: QueryModel, written: Certificate) -> str | None:
@@ -246,11 +234,11 @@ def _attacker(opened: Opened) -> Found:
     mechanism = AdditiveMechanism(
         name=opened.document["mechanism"], statistics=opened.model.names, noise=opened.noise, certificate=opened.own
     )
-    found = figures(opened.model, mechanism, opened.whole, opened.noises, opened.together)
+    right = figures(opened.model, mechanism, opened.whole, opened.noises, opened.together)
     for key, written in opened.document["attacker"].items():
-        if not math.isclose(written, found[key], rel_tol=NEAR):
-            return False, f"an attacker is right {found[key]:.4%} of the time ({key}), and {written:.4%} is written."
-    return True, f"an attacker is right at most {found['together']:.1%} of the time, all releases so far together."
+        if not math.isclose(written, right[key], rel_tol=NEAR):
+            return False, f"an attacker is right {right[key]:.4%} of the time ({key}), and {written:.4%} is written."
+    return True, f"an attacker is right at most {right['together']:.1%} of the time, all releases so far together."
 
 
 def _shown(opened: Opened) -> Found:
@@ -276,12 +264,12 @@ def _questions(opened: Opened) -> Found:
     said, several = document["questions"], document["evidence"]["joint"] is not None
     if opened.policy.declares and (said == "first" or (said == "declared" and not _asks_all(opened))):
         return False, "the policy declares other questions than the bundle speaks of."
-    statements = () if joint is None else tuple(assumption.statement for assumption in joint.assumptions)
+    told = joint is not None and set(about_questions(said, len(opened.noises))) <= set(joint.assumptions)
     added_up = joint is not None and (not several or joint.theorem == IMMUNE)
     fits = {
         "first": joint is not None and not several and document["position"] == 1,
-        "declared": several and DECLARED in statements,
-        "assumed": several and ADAPTIVE in statements,
+        "declared": several and told,
+        "assumed": several and told,
         "immune": added_up and all(map(may_be_immune, opened.noises)),
     }
     if not fits.get(said, False):
@@ -307,40 +295,31 @@ def _asks_all(opened: Opened) -> bool:
 
 def _files(opened: Opened) -> Found:
     assert opened.files is not None
-    problem = files_problem(opened.files, opened.document)
-    if problem is not None:
-        return False, f"{problem}."
-    return True, f"{', '.join(sorted(opened.files.contents))} were written with this release, and say what it says."
+    told = f"{', '.join(sorted(opened.files.contents))} were written with this release, and say what it says."
+    return found(files_problem(opened.files, opened.document), told)
 
 
 def _audit(opened: Opened) -> Found:
     assert opened.files is not None
     problem = audit_problem(opened.files.contents["audit.json"], opened.document, opened.model)
-    if problem is not None:
-        return False, f"the audit does not fit: {problem}."
-    return True, "audit.json says what its own numbers say, of this release."
+    return found(problem, "audit.json says what its own numbers say, of this release.", "the audit does not fit: ")
 
 
 def _ledger(opened: Opened, book: LedgerBook) -> Found:
-    problem = ledger_problem(opened.document, book)
-    if problem is not None:
-        return False, f"the ledger contradicts the bundle: {problem}."
-    return True, "its chain is unbroken and holds this release, with these numbers and this total."
+    held = "its chain is unbroken and holds this release, with these numbers and this total."
+    return found(ledger_problem(opened.document, book), held, "the ledger contradicts the bundle: ")
 
 
 def _unseen(opened: Opened, *, ledger: bool) -> tuple[NotChecked, ...]:
     """Return what this bundle cannot show."""
     evidence, files = opened.document["evidence"], opened.files
     applies = {
-        VALUES: not ledger,
-        PRIVATE_TABLE: True,
-        MOMENTS: True,
-        DRAWS: any(drawn is not None for drawn in evidence["drawn"].values()),
-        EARLIER: evidence["joint"] is not None,
-        CHAIN: not ledger,
-        REPORT: files is not None,
-        ATTACKS: files is not None and "audit.json" in files.contents,
-        ALONE: files is None,
-        INSTALLED: True,
+        "values": not ledger,
+        "draws": any(drawn is not None for drawn in evidence["drawn"].values()),
+        "earlier releases": evidence["joint"] is not None,
+        "ledger": not ledger,
+        "report.html": files is not None,
+        "attacks": files is not None and "audit.json" in files.contents,
+        "other files": files is None,
     }
-    return tuple(item for item in NOT_CHECKED if applies[item])
+    return tuple(item for item in NOT_CHECKED if applies.get(item.name, True))
