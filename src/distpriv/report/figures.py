@@ -9,7 +9,10 @@ from distpriv.report.drawing import CLAIMS, Axis
 from distpriv.report.page import Figure
 from distpriv.report.rows import Bar, Bars
 
-__all__ = ["Axis", "Bar", "Reference", "Series", "bars", "histogram", "lines"]
+__all__ = ["Axis", "Bar", "Drawing", "Reference", "Series", "bars", "histogram", "lines"]
+
+Drawing = Lines | Histogram | Bars
+"""Data that know how to put themselves on paper."""
 
 
 def lines(

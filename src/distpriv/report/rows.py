@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.report.drawing import CLAIMS, Axis, Key, Paper
@@ -77,7 +77,8 @@ class Bars:
     y: Axis
     legend: str = text_field("the legend")
     hollow: str = text_field("hollow", default=CLAIMS)
-    in_rows: bool = field(default=True, init=False)
+    in_rows: ClassVar = True
+    """Whether rows, one below the other, take the place of numbers up the paper."""
 
     def __attrs_post_init__(self) -> None:
         if self.x.log:

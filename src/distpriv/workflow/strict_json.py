@@ -1,7 +1,6 @@
 """JSON read strictly: one meaning for every text, finite numbers, no key twice, and nothing that a schema lacks.
 
-The schemas are those of `release_schema`, JSON Schema in the few words of `schema_words`, so that what is documented is
-what is read.
+The schemas are those of `release_schema`, JSON Schema in a few words, so that what is documented is what is read.
 """
 
 import json
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from distpriv.errors import InvalidInput
-from distpriv.workflow.schema_words import Schema
+from distpriv.workflow.release_schema import Schema
 
 __all__ = ["LONGEST", "conforming", "is_no_character", "strict_json"]
 
@@ -102,7 +101,7 @@ def conforming(document: Any, schema: Schema, shared: Mapping[str, Schema]) -> s
 
     A whole number is one without a point, and true is no number.
 
-    >>> from distpriv.workflow.schema_words import COUNT, table
+    >>> from distpriv.workflow.release_schema import COUNT, table
     >>> conforming({"position": True}, table(position=COUNT), {})
     'position must be a whole number, got True'
     >>> conforming({"position": 1, "of": 2}, table(position=COUNT), {})

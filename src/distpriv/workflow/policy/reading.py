@@ -17,24 +17,12 @@ from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
+from distpriv.workflow.policy import values
 from distpriv.workflow.policy.shape import checked_shape
 from distpriv.workflow.policy.targets import target, total
 from distpriv.workflow.policy.toml_places import KeyPath
 from distpriv.workflow.policy.toml_text import PolicyText
-from distpriv.workflow.policy.values import (
-    ModelOptions,
-    Question,
-    adaptive,
-    dataset,
-    ledger_address,
-    model_options,
-    questions,
-    records,
-    secrets,
-    sources,
-    trust,
-    weights,
-)
+from distpriv.workflow.policy.values import ModelOptions, Question
 from distpriv.workflow.statistics import statistic_text
 
 __all__ = ["LedgerPolicy", "Policy", "policy_of", "read_policy"]
@@ -222,14 +210,14 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
 def policy_of(file: PolicyText, folder: Path) -> Policy:
     """Return what a policy's text means, its paths seen from a folder."""
     shape = checked_shape(file)
-    count = records(file, shape.release)
-    asked = questions(file, shape.release, count)
-    hidden = secrets(file, shape.protect, count, folder)
-    reference, private = sources(file, shape.data, hidden, folder)
+    count = values.records(file, shape.release)
+    asked = values.questions(file, shape.release, count)
+    hidden = values.secrets(file, shape.protect, count, folder)
+    reference, private = values.sources(file, shape.data, hidden, folder)
     aim = target(file, "privacy", shape.privacy)
     return Policy(
         file=file,
-        dataset=dataset(file, shape.data.id),
+        dataset=values.dataset(file, shape.data.id),
         records=count,
         reference=reference,
         private=private,
@@ -237,13 +225,13 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         asked=None,
         protected=hidden,
         target=aim,
-        trust=trust(file, shape.privacy.trust),
-        weighed=weights(file, shape.privacy.weights, asked),
+        trust=values.trust(file, shape.privacy.trust),
+        weighed=values.weights(file, shape.privacy.weights, asked),
         ledger=LedgerPolicy(
-            url=ledger_address(file, shape.ledger.url, folder),
+            url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),
-            adaptive=adaptive(file, shape.ledger.adaptive),
+            adaptive=values.adaptive(file, shape.ledger.adaptive),
             create=shape.ledger.create,
         ),
-        options=model_options(file, shape.model),
+        options=values.model_options(file, shape.model),
     )
