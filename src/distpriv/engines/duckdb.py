@@ -19,7 +19,7 @@ from distpriv.engines.source_names import source_name
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidSource
 
-__all__ = ["DuckDBEngine", "accepts"]
+__all__ = ["SUFFIXES", "DuckDBEngine"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -37,7 +37,13 @@ class DuckDBEngine:
 
     dialect = "duckdb"
     row_number = "ROW_NUMBER() OVER () - 1"
+    number_of_hex = "CAST('0x' || {} AS HUGEINT)"
     executors = None
+
+    @staticmethod
+    def accepts(source: Any) -> bool:
+        """Tell whether DuckDB can read a source of this type."""
+        return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
     @classmethod
     def open(cls, source: Any, *, every_row: bool = False) -> Self:
@@ -74,11 +80,6 @@ class DuckDBEngine:
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""
         return self.select(f"SELECT * FROM ({query}) USING SAMPLE reservoir({rows} ROWS) REPEATABLE ({seed})")
-
-
-def accepts(source: Any) -> bool:
-    """Tell whether DuckDB can read a source of this type."""
-    return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
 
 def _opened(source: Any, every_row: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str]:

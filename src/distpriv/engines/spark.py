@@ -20,7 +20,7 @@ from distpriv.errors import DistprivError, InvalidExpression, InvalidSource
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngine", "accepts"]
+__all__ = ["SparkEngine"]
 
 J = TypeVar("J")
 T = TypeVar("T")
@@ -51,6 +51,15 @@ class SparkEngine:
 
     dialect = "spark"
     row_number = "MONOTONICALLY_INCREASING_ID()"
+    number_of_hex = "CAST(CONV({}, 16, 10) AS DECIMAL(38, 0))"
+
+    @staticmethod
+    def accepts(source: Any) -> bool:
+        """Tell whether a source is a Spark DataFrame, or a text that names a table for Spark."""
+        if isinstance(source, str):
+            return source_name(source).engine == "spark"
+        kind = type(source)
+        return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
     @classmethod
     def open(cls, source: Any) -> Self:
@@ -156,14 +165,6 @@ class SparkEngine:
                 f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}.",
                 about=("table", self.description),
             ) from failure
-
-
-def accepts(source: Any) -> bool:
-    """Tell whether a source is a Spark DataFrame, or a text that names a table for Spark."""
-    if isinstance(source, str):
-        return source_name(source).engine == "spark"
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 @contextmanager

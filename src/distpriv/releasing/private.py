@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from distpriv.engines import duckdb, spark
-from distpriv.engines.engine import SOURCE, Engine
+from distpriv.engines.duckdb import SUFFIXES
+from distpriv.engines.engine import SOURCE, Engine, is_table
 from distpriv.engines.source_names import source_name
 from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
 from distpriv.errors import InvalidSource, PrivateTableRefused
@@ -67,21 +67,16 @@ def require_source(source: Any) -> None:
     Traceback (most recent call last):
     distpriv.errors.InvalidSource: there is no file at the path of the private table: check the path.
     """
-    if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
-        return
     named = source_name(source, called="the private table") if isinstance(source, str) else None
     if named is not None and named.engine == "duckdb":
         if not os.path.isfile(os.path.expanduser(named.path or "")):
             raise InvalidSource("there is no database file at the path of the private table: check the path.")
-        return
-    if spark.accepts(source):
-        return
-    if not duckdb.accepts(source):
+    elif not is_table(source):
         raise InvalidSource(
             f"the private table cannot be a {type(source).__name__}: give a path or glob of CSV or Parquet files, "
             "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
         )
-    if isinstance(source, str | os.PathLike):
+    elif isinstance(source, os.PathLike) or (named is not None and named.engine == "files"):
         _require_files(os.path.expanduser(str(Path(source))))
 
 
@@ -203,5 +198,5 @@ def _require_files(path: str) -> None:
         raise InvalidSource("the path of the private table is a folder: name the files in it, as in '*.parquet'.")
     if not os.path.exists(path) and not (has_magic(path) and matching_files(path, recursive=True)):
         raise InvalidSource("there is no file at the path of the private table: check the path.")
-    if not path.lower().endswith(duckdb.SUFFIXES):
+    if not path.lower().endswith(SUFFIXES):
         raise InvalidSource("the private table is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
