@@ -131,16 +131,13 @@ def audit(
 ) -> None:
     """Attack what a policy releases, and hold the outcome against the certificate."""
     from distpriv.cli.commands import reported, show_audit
-    from distpriv.workflow.audit_policy import audit_policy
-    from distpriv.workflow.release_policy import audit_bundle
+    from distpriv.workflow.release_policy import audit_bundle, audit_policy
 
     if bundle is None:
-        found = reported(
-            lambda progress: audit_policy(policy, only=only, releases=releases, seed=seed, progress=progress)
-        )
+        attacked = reported(lambda p: audit_policy(policy, only=only, releases=releases, seed=seed, progress=p))
     else:
-        found = reported(lambda progress: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=progress))
-    raise typer.Exit(show_audit(found, json=json))
+        attacked = reported(lambda p: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=p))
+    raise typer.Exit(show_audit(attacked, json=json))
 
 
 @app.command()

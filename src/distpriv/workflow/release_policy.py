@@ -1,4 +1,4 @@
-"""From a policy to a release bundle."""
+"""From a policy to a release bundle, and to what attacks show of it."""
 
 import os
 from collections.abc import Mapping
@@ -6,10 +6,12 @@ from typing import Any
 
 from attrs import evolve
 
+from distpriv.auditing.audit import audit as attack
 from distpriv.auditing.audit import require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
 from distpriv.releasing.laws import reference_digests
@@ -18,7 +20,6 @@ from distpriv.releasing.release import Release, in_order_of, release
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.attackers import attacker_figures
-from distpriv.workflow.audit_policy import audit_planned
 from distpriv.workflow.board_facts import board_facts
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
@@ -37,7 +38,7 @@ from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, plan_po
 from distpriv.workflow.policy import read_policy
 from distpriv.workflow.policy.withheld import policy_without_private
 
-__all__ = ["audit_bundle", "release_policy"]
+__all__ = ["audit_bundle", "audit_policy", "release_policy"]
 
 
 def release_policy(
@@ -94,6 +95,13 @@ def release_policy(
         folder.discard()
 
 
+def audit_policy(
+    path: str, *, only: str | None = None, releases: int = 100_000, seed: int = 0, progress: Progress = silent
+) -> AuditReport:
+    """Attack what a policy releases, or one of several releases; the private table is not looked at."""
+    return _audited(plan_policy(path, progress, only=only), releases=releases, seed=seed, progress=progress)
+
+
 def audit_bundle(
     path: str,
     folder: str | os.PathLike[str],
@@ -114,7 +122,7 @@ def audit_bundle(
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
     released = _as_promised(released, document)
-    attacked = audit_planned(found, released.mechanism, releases=releases, seed=seed, progress=progress)
+    attacked = _audited(found, released.mechanism, releases=releases, seed=seed, progress=progress)
     model = in_order_of(released.mechanism, found.plan.model)
     public = policy_without_private(found.policy.file.document)
     page = _page(found, released, model, document, public, attacked)
@@ -123,6 +131,19 @@ def audit_bundle(
     document = {**document, "manifest": dict(sorted(manifest.items()))}
     replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
     return attacked
+
+
+def _audited(
+    planned: PlannedPolicy,
+    released: AdditiveMechanism | None = None,
+    *,
+    releases: int = 100_000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AuditReport:
+    """Attack what has been released by a plan, or would be."""
+    mechanism, model = (released, in_order_of(released, planned.plan.model)) if released else planned.mechanism()
+    return attack(mechanism, model=model, releases=releases, seed=seed, progress=progress)
 
 
 def _written(
@@ -136,7 +157,7 @@ def _written(
     model = in_order_of(released.mechanism, found.plan.model)
     attacked: AuditReport | None = None
     if audit is not None:
-        attacked = audit_planned(found, released.mechanism, releases=audit, progress=progress)
+        attacked = _audited(found, released.mechanism, releases=audit, progress=progress)
     document = release_json(
         found.policy,
         released,

@@ -130,7 +130,7 @@ def _differences(value: Any, schema: Schema, shared: Mapping[str, Schema], path:
         return
     kind = schema["type"]
     if not _is_a(value, kind):
-        yield f"{_place(path)} must be {_WORDS[kind]}, got {_short(value)}"
+        yield f"{_place(path)} must be {_KINDS[kind][1]}, got {_short(value)}"
     elif kind == "object":
         yield from _in_object(value, schema, shared, path)
     elif kind == "array":
@@ -176,28 +176,19 @@ def _out_of_range(value: Any, schema: Schema, path: Path) -> Iterator[str]:
         yield f"{_place(path)} is not written as such a text is, got {_short(value)}"
 
 
-_WORDS = {
-    "string": "text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "text"),
+    "number": ((int, float), "a number"),
+    "integer": ((int,), "a whole number"),
+    "boolean": ((bool,), "true or false"),
+    "array": ((list,), "a list"),
+    "object": ((dict,), "an object"),
+    "null": ((type(None),), "null"),
 }
 
 
 def _is_a(value: Any, kind: str) -> bool:
-    types: dict[str, tuple[type, ...]] = {
-        "string": (str,),
-        "number": (int, float),
-        "integer": (int,),
-        "boolean": (bool,),
-        "array": (list,),
-        "object": (dict,),
-        "null": (type(None),),
-    }
-    return isinstance(value, types[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _KINDS[kind][0]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def _place(path: Path) -> str:

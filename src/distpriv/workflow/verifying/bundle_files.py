@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +54,13 @@ def files_beside(path: str | os.PathLike[str], document: Mapping[str, Any]) -> F
         raise InvalidInput(f"{str(folder)!r} cannot be read ({failure.strerror}): give a bundle's folder.") from failure
     if not given.is_dir() and not set(names) & {*document["manifest"], *ALWAYS, *SOMETIMES}:
         return None
-    contents, odd = {}, []
+    contents = {}
     for name in names:
-        try:
-            if (folder / name).is_symlink() or not (folder / name).is_file():
-                odd.append(name)
-            elif (folder / name).stat().st_size <= LONGEST:
-                contents[name] = (folder / name).read_bytes()
-            else:
-                odd.append(name)
-        except OSError:
-            odd.append(name)
-    return Files(contents=contents, odd=tuple(odd))
+        file = folder / name
+        with suppress(OSError):
+            if file.is_file() and not file.is_symlink() and file.stat().st_size <= LONGEST:
+                contents[name] = file.read_bytes()
+    return Files(contents=contents, odd=tuple(name for name in names if name not in contents))
 
 
 @first_problem
