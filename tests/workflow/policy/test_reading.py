@@ -225,7 +225,7 @@ def test_the_dictionary_of_a_policy_is_a_policy_again() -> None:
     policy = policy_from(changed(("trust =", 'weights = "relative"\ntrust =')))
     file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
     again = policy_of(file, Path("/policies"))
-    for part in ("released", "protected", "target", "trust", "weights", "options", "records", "dataset", "reference"):
+    for part in ("questions", "protected", "target", "trust", "weights", "options", "records", "dataset", "reference"):
         assert getattr(again, part) == getattr(policy, part), part
     assert again.ledger.total == policy.ledger.total
 
