@@ -58,8 +58,8 @@ class AuditReport:
     >>> print(report.verdict)
     passed: no attack exceeded the claim; the attack, bayes, was right 57...% ± 0.7 of the time, where (1, 0.000509)
     allows 73.1% and the Gaussian model at most 57.2%; ε is at least 0.5...
-    >>> report.to_dict()["attacks"][0]["name"]
-    'bayes'
+    >>> report.to_dict()["attacks"][0]["name"], report.verdict == f"passed: {report.finding}"
+    ('bayes', True)
 
     A mechanism that claims too much fails:
 
