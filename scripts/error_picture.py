@@ -13,7 +13,7 @@ from distpriv.report.drawing import WIDE
 from distpriv.report.figures import Axis, Series, lines
 from distpriv.report.page import Figure
 from distpriv.report.svg import standalone_svg
-from distpriv.workflow.reproduce import reproduce
+from distpriv.workflow.reproducing import reproduce
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "error_against_epsilon.svg"
 

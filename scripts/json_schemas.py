@@ -5,21 +5,19 @@ import tomllib
 from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Trust
-from distpriv.workflow.policy_shape import PolicyShape
+from distpriv.workflow.policy.shape import PolicyShape
 from distpriv.workflow.release_schema import (
+    AT_LEAST_0,
     AUDIT,
+    COUNT,
     INTERVALS,
     NAMED_VALUES,
     PRINTED_RELEASE,
     RELEASE,
+    SHARE,
     SHARED,
     STATISTICS,
     TARGET,
-)
-from distpriv.workflow.schema_words import (
-    AT_LEAST_0,
-    COUNT,
-    SHARE,
     TEXT,
     TIME,
     TRUTH,

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from distpriv.experiments.setting import Setting
-from distpriv.workflow.reproduce import reproduce
+from distpriv.workflow.reproducing import reproduce
 
 __all__ = ["IMAGES", "SHOWN"]
 

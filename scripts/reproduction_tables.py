@@ -11,7 +11,7 @@ from pathlib import Path
 from distpriv.experiments.result import Comparison, ErrorPoint, Result
 from distpriv.experiments.setting import Setting
 from distpriv.report.reproduction_tables import number, small
-from distpriv.workflow.reproduce import reproduce
+from distpriv.workflow.reproducing import reproduce
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduction.md"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from scripts.generated import replaced
 from scripts.json_schemas import SCHEMAS, SHARED, schema_text
 
-from distpriv.workflow.schema_words import Schema
+from distpriv.workflow.release_schema import Schema
 
 __all__ = ["FOLDER", "PAGE", "kind", "page_text"]
 

@@ -30,6 +30,10 @@ one line on standard error; the exit code is 2 for an InvalidInput and 1 for eve
 (True, True)
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
 __all__ = [
     "AssumptionViolated",
     "BudgetSpent",
@@ -52,6 +56,9 @@ __all__ = [
     "QuestionNotDeclared",
 ]
 
+About = tuple[Literal["statistic", "share", "scenario", "table", "option"], str]
+"""What an error is about: a statistic or a scenario by its name, a share by its predicate, a table, an option."""
+
 
 class DistprivError(Exception):
     """The root of the tree, never raised itself: catch it to catch everything distpriv raises on purpose.
@@ -65,7 +72,34 @@ class DistprivError(Exception):
     ... except dp.errors.DistprivError as refusal:
     ...     print(f"{type(refusal).__name__}: {refusal}")
     InvalidTarget: epsilon must be at least 0, got -1: smaller is more private, and 1 is a common choice.
+
+    Args:
+        sentence: what was wrong, and what to do about it.
+        where: what the sentence is put behind, such as the name of a statistic.
+        about: what the error is about, for whoever has to find it.
     """
+
+    def __init__(self, sentence: str = "", *, where: str = "", about: About | None = None) -> None:
+        super().__init__(f"{where}: {sentence}" if where else sentence)
+        self.sentence, self.about = sentence, about
+
+
+@contextmanager
+def about(*what: *About) -> Iterator[None]:
+    """Say of what is refused inside what it is about, unless it says so itself.
+
+    >>> try:
+    ...     with about("statistic", "age"):
+    ...         raise InvalidInput("there is no column 'agee': did you mean 'age'?")
+    ... except InvalidInput as refusal:
+    ...     print(refusal.about)
+    ('statistic', 'age')
+    """
+    try:
+        yield
+    except DistprivError as failure:
+        failure.about = failure.about or what
+        raise
 
 
 class AssumptionViolated(DistprivError):
@@ -351,8 +385,8 @@ class InvalidPolicy(InvalidInput):
 
     Cure: change the line that the message names; `distpriv init` writes a policy that can be followed.
 
-    >>> from distpriv.workflow.planning import plan_policy
-    >>> from distpriv.workflow.writing import write_policy
+    >>> from distpriv.workflow.plan_policy import plan_policy
+    >>> from distpriv.workflow.policy.initial import write_policy
     >>> policy = write_policy("policy.toml")  # as `distpriv init` does
     >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
     >>> plan_policy("policy.toml")

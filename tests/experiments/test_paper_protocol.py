@@ -12,7 +12,7 @@ from distpriv.experiments.properties import INCOME
 from distpriv.experiments.result import Result
 from distpriv.experiments.runs import run
 from distpriv.experiments.setting import Setting
-from distpriv.workflow.reproduce import Reproduction, reproduce
+from distpriv.workflow.reproducing import Reproduction, reproduce
 from tests.browser import look
 
 if TYPE_CHECKING:

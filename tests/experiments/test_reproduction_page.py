@@ -12,7 +12,7 @@ from distpriv.experiments.properties import INCOME, property_model
 from distpriv.experiments.runs import run
 from distpriv.experiments.setting import Setting
 from distpriv.report.reproduction_tables import number
-from distpriv.workflow.reproduce import reproduce
+from distpriv.workflow.reproducing import reproduce
 
 SETTING = Setting(protocol="exact")
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -1,9 +1,11 @@
 """A page with every kind of block, names from hell and numbers that look like results."""
 
+from typing import Any
+
 import numpy as np
 
 from distpriv.report import Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
-from distpriv.report.figures import Axis, Bar, Interval, Series, bars, histogram, intervals, lines, trade_off
+from distpriv.report.figures import Axis, Bar, Reference, Series, bars, histogram, lines
 
 NASTY = (
     "<script>alert('hello')</script>",
@@ -32,7 +34,7 @@ def demo_page() -> Page:
                 Fact("± 1.9 years", "95 % of released mean ages are this close"),
             ),
             Section("What was released", Prose("Five numbers.", "Their intervals hold 95 % of the time."), *_tables()),
-            Section("What it costs", error_figure(), Section("By statistic", interval_figure()), bar_figure()),
+            Section("What it costs", error_figure(), Section("By mechanism", bar_figure())),
             Section("What an attacker can do", trade_off_figure(), histogram_figure()),
             Section(
                 "What it rests on",
@@ -119,22 +121,6 @@ def error_figure() -> Figure:
     )
 
 
-def interval_figure() -> Figure:
-    return intervals(
-        "intervals",
-        [
-            Interval("mean_age", 38.2, 36.3, 40.1, "38.2 ± 1.9 years"),
-            Interval(NASTY[7], 47.0, 41.2, 52.8, "47 ± 5.8 persons"),
-            Interval("hours_per_week, median", 40.4, 37.0, 43.8),
-        ],
-        x=Axis("released value", unit="years, persons or hours"),
-        rows="statistic",
-        legend="released value with its 95 % interval",
-        caption="Released values.",
-        alt="Three released values with intervals of 2 to 6 on either side.",
-    )
-
-
 def bar_figure() -> Figure:
     return bars(
         "errors",
@@ -153,12 +139,15 @@ def bar_figure() -> Figure:
 
 def trade_off_figure() -> Figure:
     alarm = np.linspace(0, 1, 60)
-    return trade_off(
+    return lines(
         "trade-off",
         [
             Series("without noise", alarm, (1 - alarm**0.3), markers=False),
             Series("with noise", alarm, (1 - alarm**0.8), markers=False),
         ],
+        x=Axis("false alarms: says the second when it is the first", unit="probability", limits=(0, 1)),
+        y=Axis("misses: says the first when it is the second", unit="probability", limits=(0, 1)),
+        references=[Reference("a blind guess", (0.0, 1.0), (1.0, 0.0))],
         caption="The attacker's two errors. With noise the curve is close to that of a blind guess.",
         alt="Two curves below the diagonal; the one with noise is much closer to it.",
     )
@@ -186,7 +175,7 @@ def histogram_figure() -> Figure:
 
 def nasty_figures() -> list[Figure]:
     x = Axis(NASTY[2] + " along " + NASTY[0], unit="<% & $>")
-    words = {"caption": NASTY[0], "alt": NASTY[1]}
+    words: dict[str, Any] = {"caption": NASTY[0], "alt": NASTY[1]}
     return [
         lines(
             "nasty-lines",
@@ -201,14 +190,6 @@ def nasty_figures() -> list[Figure]:
             x=x,
             rows=NASTY[3],
             legend=NASTY[7],
-            **words,
-        ),
-        intervals(
-            "nasty-intervals",
-            [Interval(t, k * 1e-7, -1e-7, 1e-6, NASTY[4]) for k, t in enumerate(NASTY)],
-            x=x,
-            rows=NASTY[0],
-            legend=NASTY[6],
             **words,
         ),
     ]

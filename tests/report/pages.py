@@ -5,7 +5,7 @@ from typing import Any, get_args
 from xml.etree import ElementTree
 
 from distpriv.report import Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
-from distpriv.report.figures import Axis, Bar, Interval, Series, bars, histogram, intervals, lines, trade_off
+from distpriv.report.figures import Axis, Bar, Reference, Series, bars, histogram, lines
 from distpriv.report.page import Block, Verdict
 
 SVG_TAGS = {"svg", "g", "path", "defs", "use", "text", "clipPath", "rect"}
@@ -52,10 +52,9 @@ def figures_saying(text: str) -> list[Figure]:
     series = [Series(text, [1, 2], [3, 4], holds=[True, False])]
     return [
         lines("lines", series, x=axis, y=axis, hollow=text, **words),
-        trade_off("trade-off", [Series(text, [0, 1], [1, 0])], x=text, y=text, guess=text, **words),
+        lines("trade-off", [Series(text, [0, 1], [1, 0])], x=axis, y=axis, references=[Reference(text)], **words),
         histogram("histogram", {text: [1, 2, 3]}, curves=series, x=axis, y=axis, **words),
         bars("bars", [Bar(text, 1, text, holds=False)], x=axis, rows=text, legend=text, hollow=text, **words),
-        intervals("intervals", [Interval(text, 2, 1, 3, text)], x=axis, rows=text, legend=text, **words),
     ]
 
 

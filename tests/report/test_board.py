@@ -6,8 +6,9 @@ import pytest
 from tests.report.boards import board, document, joint_accuracy
 from tests.report.pages import Reader
 
+from distpriv.releasing.joint import Questions
 from distpriv.report import Notice, render
-from distpriv.report.protection import QUESTIONS, Protection, Questions, Reading, percent_at_most
+from distpriv.report.protection import QUESTIONS, Protection, Reading, percent_at_most
 
 
 def text(position: int, **changes: Any) -> str:
@@ -51,16 +52,6 @@ def test_the_page_has_the_head_of_the_ledger_so_that_a_roll_back_shows() -> None
 def test_what_may_still_be_released_is_told_with_the_first_release() -> None:
     assert "held" not in Protection.of(document(1, joint_certificate=None)).sentences[-1]
     assert "88.7 % at most" in text(1)  # of the total, epsilon = 2 and delta = 0.05
-
-
-def test_without_the_joint_figure_the_ceiling_of_the_joint_certificate_is_shown() -> None:
-    written = document(3)
-    del written["attacker"]["together"]
-    found = Protection.of(written)
-    assert found.together > joint_accuracy(3) > found.alone
-    contradicted = document(3, joint_certificate=written["joint_certificate"] | {"contradicted": True})
-    del contradicted["attacker"]["together"]
-    assert Protection.of(contradicted).headline == "100 %"
 
 
 def test_a_bound_that_is_better_for_all_releases_than_for_one_is_good_for_that_one() -> None:

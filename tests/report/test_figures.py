@@ -12,7 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.report import Figure
 from distpriv.report.canvas import printed
 from distpriv.report.drawing import NARROW, WIDE, Paper
-from distpriv.report.figures import Axis, Bar, Interval, Series, bars, histogram, intervals, lines, trade_off
+from distpriv.report.figures import Axis, Bar, Series, bars, histogram, lines
 from distpriv.report.palette import PAPER, look
 from distpriv.report.svg import standalone_svg
 
@@ -102,7 +102,6 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: lines("n", [Series("s", [0, 1], [1, 1])], x=Axis("x", unit="m", log=True), y=Y, **WORDS),
         "x of 's' has 0.0 on the logarithmic axis 'x \\(m\\)': leave out what is not above 0",
     ),
-    (lambda: trade_off("n", [], **WORDS), "series must be a list with something in it"),
     (lambda: histogram("n", {}, x=X, y=Y, **WORDS), "samples must be a list with something in it"),
     (lambda: histogram("n", {"a": [1]}, x=X, y=Axis("y", unit="m", log=True), **WORDS), "a histogram has linear axes"),
     (lambda: histogram("n", {"a": [1]}, x=X, y=Y, bins=0, **WORDS), "bins must be a whole number, at least 1, got 0"),
@@ -110,14 +109,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: bars("n", [Bar("b", 1)], x=X, rows="r", legend="", **WORDS), "the legend must say something"),
     (lambda: bars("n", [Bar("b", 1)], x=X, rows="", legend="l", **WORDS), "the label of an axis must say something"),
     (lambda: bars("n", [Bar("b", 1)], x=Axis("x", unit="m", log=True), rows="r", legend="l", **WORDS), "start at zero"),
-    (lambda: Bar("b", math.inf), "a bar or an end of an interval must be a finite number, got inf"),
-    (lambda: Interval("i", 3, 1, 2), "the interval of 'i' must hold its value, got 3.0 outside \\[1.0, 2.0\\]"),
-    (
-        lambda: intervals(
-            "n", [Interval("i", 1, 0, 2)], x=Axis("x", unit="m", log=True), rows="r", legend="l", **WORDS
-        ),
-        "the interval of 'i' reaches 0.0 on a logarithmic axis: use a linear one",
-    ),
+    (lambda: Bar("b", math.inf), "a bar must be a finite number, got inf"),
 ]
 
 

@@ -36,7 +36,7 @@ def test_no_text_anywhere_makes_a_tag_or_an_attribute(text: str) -> None:
 def test_no_text_in_a_picture_is_more_than_text(text: str) -> None:
     html = render(Page(title="t", blocks=figures_saying(text)))
     pictures = re.findall(r"<svg .*?</svg>", html, flags=re.DOTALL)
-    assert len(pictures) == 10
+    assert len(pictures) == 8
     for picture in pictures:
         root = checked_svg(picture)
         assert root.get("aria-label") == shown("alt", text)

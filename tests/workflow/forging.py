@@ -12,7 +12,7 @@ import pyarrow as pa
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.errors import DistprivError
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 Document = dict[str, Any]

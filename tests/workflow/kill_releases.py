@@ -28,9 +28,9 @@ from distpriv.planning.plan import Plan
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.release import Release
-from distpriv.workflow.planning import PlannedPolicy
+from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.policy import Policy, read_policy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 
 FILES = {"policy.toml", "release.csv", "release.json", "report.html"}
 
@@ -51,8 +51,8 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
             return PlannedPolicy(policy=policy, plan=with_rows, rest=rest, fixed=None)
 
         with (
-            patch("distpriv.workflow.releasing.planned", planned),
-            patch("distpriv.workflow.releasing._page", lambda *_: "a page"),
+            patch("distpriv.workflow.release_policy.planned", planned),
+            patch("distpriv.workflow.release_policy._page", lambda *_: "a page"),
         ):
             bundle = release_policy(str(policy), folder / out)
         with open(folder / f"{out}.shown", "w", encoding="utf-8") as shown:

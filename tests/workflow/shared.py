@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 from distpriv.workflow.policy import Policy, policy_of
-from distpriv.workflow.policy_text import PolicyText
+from distpriv.workflow.policy.toml_text import PolicyText
 
 
 def policy_from(text: str, folder: Path = Path("/policies")) -> Policy:

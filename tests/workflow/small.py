@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.workflow.releasing import _page as DRAWN  # noqa: N812
+from distpriv.workflow.release_policy import _page as DRAWN  # noqa: N812
 
 POLICY = """\
 [data]
@@ -64,5 +64,5 @@ def only(*names: str, page: bool = False) -> Iterator[None]:
     with ExitStack() as patches:
         patches.enter_context(patch("distpriv.planning.plan.CANDIDATES", kept))
         patches.enter_context(patch("distpriv.planning.running._workers", lambda _: 0))
-        patches.enter_context(patch("distpriv.workflow.releasing._page", DRAWN if page else lambda *_: "a page"))
+        patches.enter_context(patch("distpriv.workflow.release_policy._page", DRAWN if page else lambda *_: "a page"))
         yield

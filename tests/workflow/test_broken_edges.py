@@ -28,8 +28,8 @@ from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, Inval
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.policy import read_policy
-from distpriv.workflow.releasing import release_policy
-from distpriv.workflow.sources import same_source
+from distpriv.workflow.policy.sources import same_source
+from distpriv.workflow.release_policy import release_policy
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from tests.workflow.forging import Document, accepted, forged, read
 from tests.workflow.small import only, write_policy, write_tables
 
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 

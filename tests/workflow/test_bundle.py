@@ -15,13 +15,13 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
-from distpriv.releasing.joint import WIDER
+from distpriv.releasing.joint import widening
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.display import display_values
 from distpriv.workflow.ledgers import list_ledger
-from distpriv.workflow.planning import plan_policy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.plan_policy import plan_policy
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 FILES = ["policy.toml", "release.csv", "release.json", "report.html"]
@@ -97,7 +97,7 @@ def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_
     with only("certified_gaussian"):
         release_policy(str(write_policy(folder, total, (age, ""))), folder / "one")
         second = release_policy(str(write_policy(folder, total, (age, ""), (never, asked[0]))), folder / "two")
-        assert WIDER in str(second.release.certificate)
+        assert any(map(widening, second.release.certificate.assumptions))
         assert verify_bundle(second.folder).holds
         with pytest.raises(BudgetSpent, match="2 earlier releases leave no room for hours"):
             release_policy(str(write_policy(folder, total, (age, ""), (never, asked[1]))), folder / "three")
@@ -137,7 +137,7 @@ def test_a_bundle_that_could_not_be_written_is_completed_by_asking_again(folder:
 
 
 def test_a_page_that_cannot_be_drawn_is_said_after_the_ledger_was_written(folder: Path) -> None:
-    broken = patch("distpriv.workflow.releasing._page", side_effect=MemoryError("no memory"))
+    broken = patch("distpriv.workflow.release_policy._page", side_effect=MemoryError("no memory"))
     with broken, pytest.raises(BundleNotWritten, match="again"):
         release_policy(str(write_policy(folder)), folder / "out")
     assert releases(folder) == 1

@@ -9,11 +9,11 @@ from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.errors import InvalidPolicy, QuestionNotDeclared
 from distpriv.workflow.ledgers import history_of
-from distpriv.workflow.planning import plan_policy
+from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.policy import policy_of, read_policy
-from distpriv.workflow.policy_text import PolicyText
-from distpriv.workflow.releasing import release_policy
-from distpriv.workflow.toml_places import Places
+from distpriv.workflow.policy.toml_places import Places
+from distpriv.workflow.policy.toml_text import PolicyText
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 ONE = POLICY[POLICY.index("[release]") : POLICY.index("[[protect]]")]

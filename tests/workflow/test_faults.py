@@ -24,7 +24,7 @@ from distpriv.releasing.fixed import earlier_of
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked
-from distpriv.workflow.planning import plan_policy
+from distpriv.workflow.plan_policy import plan_policy
 
 ROOT = Path(__file__).parents[2]
 TOTAL = dp.PrivacyTarget(epsilon=20, delta=0.05)

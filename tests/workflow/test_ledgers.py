@@ -20,8 +20,8 @@ from distpriv.cli.app import app
 from distpriv.errors import DistprivError, InvalidInput, InvalidPolicy, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.ledgers import create_ledger, list_ledger, migrate_ledger
-from distpriv.workflow.planning import plan_policy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.plan_policy import plan_policy
+from distpriv.workflow.release_policy import release_policy
 
 VERSION_1 = Path(__file__).parents[1] / "releasing" / "ledger_version_1.db"
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.02)

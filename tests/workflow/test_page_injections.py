@@ -11,7 +11,7 @@ from tests.workflow.new_ledger import new_ledger
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.errors import InvalidPolicy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 
 INJECTIONS = {
     "a script": "<script>alert(1)</script>",

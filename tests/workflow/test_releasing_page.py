@@ -7,7 +7,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.cli.app import app
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.browser import look
 from tests.workflow.small import only, write_policy, write_tables
 
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.release_policy import release_policy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

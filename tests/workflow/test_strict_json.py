@@ -4,8 +4,19 @@ from typing import Any
 import pytest
 
 from distpriv.errors import InvalidInput
-from distpriv.workflow.release_schema import RELEASE, SHARED
-from distpriv.workflow.schema_words import AT_LEAST_0, COUNT, DIGEST, TEXT, ends, maybe, shared, some, table
+from distpriv.workflow.release_schema import (
+    AT_LEAST_0,
+    COUNT,
+    DIGEST,
+    RELEASE,
+    SHARED,
+    TEXT,
+    ends,
+    maybe,
+    shared,
+    some,
+    table,
+)
 from distpriv.workflow.strict_json import conforming, strict_json
 
 

@@ -58,8 +58,8 @@ class AuditReport:
     >>> print(report.verdict)
     passed: no attack exceeded the claim; the attack, bayes, was right 57...% ± 0.7 of the time, where (1, 0.000509)
     allows 73.1% and the Gaussian model at most 57.2%; ε is at least 0.5...
-    >>> report.to_dict()["attacks"][0]["name"]
-    'bayes'
+    >>> report.to_dict()["attacks"][0]["name"], report.verdict == f"passed: {report.finding}"
+    ('bayes', True)
 
     A mechanism that claims too much fails:
 
@@ -113,6 +113,11 @@ class AuditReport:
     @property
     def verdict(self) -> str:
         """What was found, in one sentence."""
+        return f"{'FAILED' if self.failed else 'passed'}: {self.finding}"
+
+    @property
+    def finding(self) -> str:
+        """What was found, without the word for it."""
         best = self.attacks[0]
         low, high = best.defended.interval
         claim = f"({self.epsilon:g}, {self.delta:.3g})" + ("" if self.certificate_holds else ", the target,")
@@ -123,10 +128,10 @@ class AuditReport:
         )
         if self.failed:
             return (
-                f"FAILED: with {self.confidence:.0%} confidence the release is not what it claims: ε is at least "
+                f"with {self.confidence:.0%} confidence the release is not what it claims: ε is at least "
                 f"{self.epsilon_lower_bound:.3g}, and {measured}."
             )
-        return f"passed: no attack exceeded the claim; {measured}; ε is at least {self.epsilon_lower_bound:.3g}."
+        return f"no attack exceeded the claim; {measured}; ε is at least {self.epsilon_lower_bound:.3g}."
 
     def _modelled(self) -> str:
         if self.modelled_accuracy is None:

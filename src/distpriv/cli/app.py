@@ -79,7 +79,7 @@ def init(
 ) -> None:
     """Write a first policy, commented, to be changed where it says DECIDE."""
     from distpriv.cli.commands import show_written
-    from distpriv.workflow.writing import write_policy
+    from distpriv.workflow.policy.initial import write_policy
 
     show_written(write_policy(file, source), json=json)
 
@@ -93,7 +93,7 @@ def plan(
 ) -> None:
     """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
     from distpriv.cli.commands import reported, show_plan
-    from distpriv.workflow.planning import plan_policy
+    from distpriv.workflow.plan_policy import plan_policy
 
     raise typer.Exit(
         show_plan(reported(lambda progress: plan_policy(policy, progress, only=only, every=every)), json=json)
@@ -111,7 +111,7 @@ def release(
 ) -> None:
     """Answer a policy's query from the private table, once, and write a bundle with the evidence."""
     from distpriv.cli.commands import reported, show_bundle
-    from distpriv.workflow.releasing import release_policy
+    from distpriv.workflow.release_policy import release_policy
 
     attacked = releases if audit else None
     made = reported(lambda progress: release_policy(policy, out, only=only, audit=attacked, progress=progress))
@@ -131,16 +131,13 @@ def audit(
 ) -> None:
     """Attack what a policy releases, and hold the outcome against the certificate."""
     from distpriv.cli.commands import reported, show_audit
-    from distpriv.workflow.auditing import audit_policy
-    from distpriv.workflow.releasing import audit_bundle
+    from distpriv.workflow.release_policy import audit_bundle, audit_policy
 
     if bundle is None:
-        found = reported(
-            lambda progress: audit_policy(policy, only=only, releases=releases, seed=seed, progress=progress)
-        )
+        attacked = reported(lambda p: audit_policy(policy, only=only, releases=releases, seed=seed, progress=p))
     else:
-        found = reported(lambda progress: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=progress))
-    raise typer.Exit(show_audit(found, json=json))
+        attacked = reported(lambda p: audit_bundle(policy, bundle, releases=releases, seed=seed, progress=p))
+    raise typer.Exit(show_audit(attacked, json=json))
 
 
 @app.command()

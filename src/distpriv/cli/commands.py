@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from distpriv.auditing.report import AuditReport
-from distpriv.cli.progress import progress_bars
+from distpriv.cli.bars import progress_bars
 from distpriv.progress import Progress
 from distpriv.report.protection import Protection, percent_at_most
 from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
-from distpriv.workflow.planning import PlannedPolicy
+from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.verifying import Verdict
 
 __all__ = ["reported", "show_audit", "show_bundle", "show_ledger", "show_plan", "show_verdict", "show_written"]

@@ -15,8 +15,8 @@ from distpriv.errors import InvalidInput
 from distpriv.experiments.properties import paper_query
 from distpriv.modelling.diagnostics import diagnose
 from distpriv.workflow.ledgers import list_ledger
-from distpriv.workflow.planning import plan_policy
-from distpriv.workflow.releasing import release_policy
+from distpriv.workflow.plan_policy import plan_policy
+from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["paper_query", "show_demo"]

@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from distpriv.cli.progress import progress_bars
+from distpriv.cli.bars import progress_bars
 from distpriv.experiments.result import Result
 from distpriv.experiments.setting import Setting
-from distpriv.workflow.reproduce import Reproduction, reproduce
+from distpriv.workflow.reproducing import Reproduction, reproduce
 
 __all__ = ["show_page", "show_reproduction"]
 

@@ -15,10 +15,6 @@ from distpriv.engines.engine import SOURCE, Engine
 
 __all__ = ["content_digest"]
 
-_NUMBER_OF_HEX = {
-    "duckdb": "CAST('0x' || {hex} AS HUGEINT)",
-    "spark": "CAST(CONV({hex}, 16, 10) AS DECIMAL(38, 0))",
-}
 _PARTS = ((1, 15), (16, 15))
 """Where the parts of an MD5 begin, and how many digits they have: so few that a sum of billions fits."""
 
@@ -36,9 +32,8 @@ def content_digest(engine: Engine) -> str:
     """
     columns = sorted(engine.schema.names)
     text = exp.DataType.build("text").sql(dialect=engine.dialect)
-    number = _NUMBER_OF_HEX[engine.dialect]
     sums = [
-        f"CAST(SUM({number.format(hex=f'SUBSTRING(h, {start}, {length})')}) AS {text}) AS s{k}"
+        f"CAST(SUM({engine.number_of_hex.format(f'SUBSTRING(h, {start}, {length})')}) AS {text}) AS s{k}"
         for k, (start, length) in enumerate(_PARTS)
     ]
     row = ", ".join(["''", *(_written(name, text, engine.dialect) for name in columns)])

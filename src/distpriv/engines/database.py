@@ -1,4 +1,4 @@
-"""A table or view of a DuckDB database file, named ``duckdb:FILE?table=NAME`` and opened to read only."""
+"""A table or view of a DuckDB database file, opened to read only."""
 
 import os
 
@@ -10,26 +10,7 @@ from distpriv.engines.engine import SOURCE
 from distpriv.errors import InvalidSource
 from distpriv.framework.domains import did_you_mean
 
-__all__ = ["PREFIX", "connected", "database_table"]
-
-PREFIX = "duckdb:"
-_TABLE = "?table="
-
-
-def database_table(source: str) -> tuple[str, str] | None:
-    """Return the file and the table that a text names, or nothing for a text that names no database.
-
-    >>> database_table("duckdb:census.db?table=main.persons"), database_table("census.parquet")
-    (('census.db', 'main.persons'), None)
-    """
-    if not source.startswith(PREFIX):
-        return None
-    file, _, table = source.removeprefix(PREFIX).rpartition(_TABLE)
-    if not file.strip() or not table.strip():
-        raise InvalidSource(
-            f"{source!r} does not name a file and a table: write it as in 'duckdb:census.duckdb?table=persons'."
-        )
-    return file.strip(), table.strip()
+__all__ = ["connected"]
 
 
 def connected(file: str, table: str, *, description: str) -> duckdb.DuckDBPyConnection:

@@ -13,13 +13,14 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from distpriv.engines.connections import literal, matching_files, of_files, of_memory
-from distpriv.engines.database import connected, database_table
+from distpriv.engines.database import connected
 from distpriv.engines.engine import SOURCE
 from distpriv.engines.expressions import RowExpression
+from distpriv.engines.source_names import source_name
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidSource
 
-__all__ = ["DuckDBEngine", "accepts"]
+__all__ = ["SUFFIXES", "DuckDBEngine"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -40,7 +41,13 @@ class DuckDBEngine:
 
     dialect = "duckdb"
     row_number = "ROW_NUMBER() OVER () - 1"
+    number_of_hex = "CAST('0x' || {} AS HUGEINT)"
     executors = None
+
+    @staticmethod
+    def accepts(source: Any) -> bool:
+        """Tell whether DuckDB can read a source of this type."""
+        return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
 
     @classmethod
     def open(cls, source: Any, *, as_text: bool = False) -> Self:
@@ -67,11 +74,13 @@ class DuckDBEngine:
             return self.run(query).to_arrow_table()
         except (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException) as failure:
             raise InvalidSource(
-                f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}."
+                f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}.",
+                about=("table", self.description),
             ) from failure
         except duckdb.Error as failure:
             raise InvalidExpression(
-                f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it."
+                f"an expression does not fit {self.description}: {_first_line(failure)}; cast or change it.",
+                about=("table", self.description),
             ) from failure
 
     def moments(
@@ -86,11 +95,6 @@ class DuckDBEngine:
         return self.select(f"SELECT * FROM ({query}) USING SAMPLE reservoir({rows} ROWS) REPEATABLE ({seed})")
 
 
-def accepts(source: Any) -> bool:
-    """Tell whether DuckDB can read a source of this type."""
-    return isinstance(source, str | os.PathLike | duckdb.DuckDBPyRelation) or hasattr(source, "__arrow_c_stream__")
-
-
 def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPyRelation], str, tuple[str, ...]]:
     """Return how to query a source, what to call it, and which CSV files it is.
 
@@ -99,8 +103,8 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return partial(_query_relation, source), "the DuckDB relation", ()
-    if isinstance(source, str) and (named := database_table(source)):
-        return connected(*named, description=repr(source)).sql, repr(source), ()
+    if isinstance(source, str) and (named := source_name(source)).engine == "duckdb":
+        return connected(named.path or "", named.table or "", description=repr(source)).sql, repr(source), ()
     if isinstance(source, str | os.PathLike):
         path = str(Path(source))
         try:

@@ -8,10 +8,12 @@ import pyarrow as pa
 from distpriv.errors import InvalidSource
 
 if TYPE_CHECKING:
+    from distpriv.engines.duckdb import DuckDBEngine
     from distpriv.engines.expressions import RowExpression
+    from distpriv.engines.spark import SparkEngine
     from distpriv.engines.sql import RowSelect
 
-__all__ = ["SOURCE", "Engine", "Executors", "engine_for"]
+__all__ = ["SOURCE", "Engine", "Executors", "engine_for", "engines", "is_table"]
 
 SOURCE = "distpriv_source"
 """The name by which every SELECT calls the table."""
@@ -51,6 +53,10 @@ class Engine(Protocol):
         """How dates and times are written in the files of the table, where that is told from them."""
 
     @property
+    def number_of_hex(self) -> str:
+        """SQL that makes a whole number of up to 15 hexadecimal digits, which stand where its braces are."""
+
+    @property
     def executors(self) -> Executors | None:
         """What runs tasks where the table is; nothing where that is here."""
 
@@ -78,15 +84,25 @@ def engine_for(source: Any) -> Engine:
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names
     ['age']
     """
-    from distpriv.engines import duckdb, spark
+    for kind in engines():
+        if isinstance(source, kind):
+            return source
+        if kind.accepts(source):
+            return kind.open(source)
+    raise InvalidSource(
+        f"a source of type {type(source).__name__} cannot be read: give a path or glob of CSV or Parquet files, "
+        "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
+    )
 
-    if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
-        return source
-    if spark.accepts(source):
-        return spark.SparkEngine.open(source)
-    if not duckdb.accepts(source):
-        raise InvalidSource(
-            f"a source of type {type(source).__name__} cannot be read: give a path or glob of CSV or Parquet files, "
-            "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
-        )
-    return duckdb.DuckDBEngine.open(source)
+
+def engines() -> tuple[type["DuckDBEngine | SparkEngine"], ...]:
+    """Return all engines there are, those that take the fewest kinds of sources first."""
+    from distpriv.engines.duckdb import DuckDBEngine
+    from distpriv.engines.spark import SparkEngine
+
+    return SparkEngine, DuckDBEngine
+
+
+def is_table(source: Any) -> bool:
+    """Tell whether some engine takes such a source, or the source is one."""
+    return any(isinstance(source, kind) or kind.accepts(source) for kind in engines())

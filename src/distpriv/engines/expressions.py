@@ -133,8 +133,9 @@ def _refuse_too_large(tree: exp.Expr, text: str, where: str) -> None:
 def _refuse_as_too_large(text: str, where: str, what: str) -> NoReturn:
     beginning = text if len(text) <= 60 else f"{text[:57]}…"
     raise InvalidExpression(
-        f"{where}: {beginning!r} has {what}: write it with at most {MOST_CHARACTERS:,} characters and {MOST_NODES:,} "
-        f"parts, at most {MOST_LEVELS} deep, or add its value to the table as a column."
+        f"{beginning!r} has {what}: write it with at most {MOST_CHARACTERS:,} characters and {MOST_NODES:,} parts, at "
+        f"most {MOST_LEVELS} deep, or add its value to the table as a column.",
+        where=where,
     )
 
 
@@ -148,16 +149,17 @@ def _one_expression(text: str, where: str) -> exp.Expr:
         _refuse_as_too_large(text, where, "too many parts within parts")
     except SqlglotError as failure:
         raise InvalidExpression(
-            f"{where}: {text!r} is not one SQL expression: write a comparison such as \"income = '>50K'\" "
-            f'or a number such as "age".'
+            f"{text!r} is not one SQL expression: write a comparison such as \"income = '>50K'\" or a number such as "
+            '"age".',
+            where=where,
         ) from failure
     select = statements[0] if len(statements) == 1 else None
     clauses = {key for key, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
     content = select.expressions[0] if select is not None and clauses == {"expressions"} else None
     if isinstance(content, exp.Subquery):
-        raise InvalidExpression(f"{where}: {text!r} has a subquery in it: only the columns of one row may be used.")
+        raise InvalidExpression(f"{text!r} has a subquery in it: only the columns of one row may be used.", where=where)
     if select is None or not isinstance(content, exp.Paren) or len(select.expressions) != 1:
-        raise InvalidExpression(f"{where}: {text!r} is more than one SQL expression: write just one.")
+        raise InvalidExpression(f"{text!r} is more than one SQL expression: write just one.", where=where)
     tree = content.this
     assert isinstance(tree, exp.Expr)
     return tree.pop() if tree.parent else tree
@@ -190,7 +192,7 @@ def _refuse_unless_allowed(node: exp.Expr, text: str, where: str) -> None:
 
 
 def _refuse(where: str, text: str, what: str, cure: str) -> NoReturn:
-    raise InvalidExpression(f"{where}: {text!r} {what}: {cure}.")
+    raise InvalidExpression(f"{text!r} {what}: {cure}.", where=where)
 
 
 def _refuse_unknown_column(column: exp.Column, text: str, known: Iterable[str], where: str) -> NoReturn:
@@ -204,4 +206,4 @@ def _refuse_unknown_column(column: exp.Column, text: str, known: Iterable[str], 
         )
     else:
         cure = did_you_mean(column.name, names)
-    raise InvalidExpression(f"{where}: there is no column {column.name!r} in {text!r}: {cure}")
+    raise InvalidExpression(f"there is no column {column.name!r} in {text!r}: {cure}", where=where)

@@ -12,14 +12,15 @@ from attrs import field, frozen
 from distpriv.engines import arrow_moments
 from distpriv.engines.engine import SOURCE, Executors
 from distpriv.engines.expressions import RowExpression
-from distpriv.engines.spark_source import data_frame, first_sentence, quiet, spark_table
+from distpriv.engines.source_names import source_name
+from distpriv.engines.spark_source import data_frame, first_sentence, quiet
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import DistprivError, InvalidExpression, InvalidSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngine", "accepts"]
+__all__ = ["SparkEngine"]
 
 J = TypeVar("J")
 T = TypeVar("T")
@@ -51,11 +52,20 @@ class SparkEngine:
     dialect = "spark"
     row_number = "MONOTONICALLY_INCREASING_ID()"
     formats = ()
+    number_of_hex = "CAST(CONV({}, 16, 10) AS DECIMAL(38, 0))"
+
+    @staticmethod
+    def accepts(source: Any) -> bool:
+        """Tell whether a source is a Spark DataFrame, or a text that names a table for Spark."""
+        if isinstance(source, str):
+            return source_name(source).engine == "spark"
+        kind = type(source)
+        return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
     @classmethod
     def open(cls, source: Any) -> Self:
         """Open a DataFrame, or a text that names a table."""
-        named = spark_table(source) if isinstance(source, str) else None
+        named = source_name(source) if isinstance(source, str) else None
         frame: DataFrame = source if named is None else data_frame(named)
         description = "the Spark DataFrame" if named is None else repr(named.text)
         lowered = [name.lower() for name in frame.columns]
@@ -143,24 +153,19 @@ class SparkEngine:
                 return action()
         except (AnalysisException, ParseException) as failure:
             raise InvalidExpression(
-                f"an expression does not fit {self.description}: {first_sentence(failure)}; cast or change it."
+                f"an expression does not fit {self.description}: {first_sentence(failure)}; cast or change it.",
+                about=("table", self.description),
             ) from failure
         except (PySparkException, Py4JError) as failure:
             if "[USER_RAISED_EXCEPTION]" in str(failure):
                 raise InvalidExpression(
-                    f"an expression does not fit {self.description}: {first_sentence(failure)}."
+                    f"an expression does not fit {self.description}: {first_sentence(failure)}.",
+                    about=("table", self.description),
                 ) from failure
             raise InvalidSource(
-                f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}."
+                f"{self.description}, or an expression over it, cannot be used: {first_sentence(failure)}.",
+                about=("table", self.description),
             ) from failure
-
-
-def accepts(source: Any) -> bool:
-    """Tell whether a source is a Spark DataFrame, or a text that names a table for Spark."""
-    if isinstance(source, str):
-        return spark_table(source) is not None
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 @contextmanager

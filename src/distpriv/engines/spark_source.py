@@ -1,4 +1,4 @@
-"""A table that Spark reads, named ``spark:MASTER?path=PATH`` or ``spark:MASTER?table=NAME``, and the session for it."""
+"""A table that Spark reads by its name, and the session for it."""
 
 import os
 import shutil
@@ -9,53 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
+from distpriv.engines.source_names import SourceName
 from distpriv.errors import InvalidSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["PREFIX", "SparkTable", "data_frame", "quiet", "spark_table"]
+__all__ = ["data_frame", "first_sentence", "quiet"]
 
-PREFIX = "spark:"
-_EXAMPLE = "'spark:local[4]?path=census.parquet' or 'spark:spark://host:7077?table=lake.census'"
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
-@frozen(kw_only=True)
-class SparkTable:
-    """What a text names: where Spark runs, and what it reads."""
-
-    master: str
-    """A master URL; empty for the session there is, or else all cores of this machine."""
-    path: str | None = None
-    table: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text that names it."""
-        return f"{PREFIX}{self.master}?{'table' if self.path is None else 'path'}={self.path or self.table}"
-
-
-def spark_table(source: str) -> SparkTable | None:
-    """Return what a text names, or nothing for a text that names no Spark table.
-
-    >>> spark_table("spark:local[2]?path=census.parquet")
-    SparkTable(master='local[2]', path='census.parquet', table=None)
-    >>> spark_table("census.parquet") is None
-    True
-    """
-    if not source.startswith(PREFIX):
-        return None
-    master, _, named = source.removeprefix(PREFIX).partition("?")
-    kind, _, name = named.partition("=")
-    if kind not in ("path", "table") or not name.strip():
-        raise InvalidSource(f"{source!r} does not name a path or a table: write it as in {_EXAMPLE}.")
-    return SparkTable(master=master.strip(), **{kind: name.strip()})
-
-
-def data_frame(table: SparkTable) -> "DataFrame":
+def data_frame(table: SourceName) -> "DataFrame":
     """Return the rows that a text names, in a session of its master."""
     _require_pyspark(table.text)
     from pyspark.errors import PySparkException
@@ -111,7 +76,7 @@ def _require_pyspark(text: str) -> None:
         raise InvalidSource(f"{text!r} needs PySpark: install it with pip install 'distpriv[spark]'.") from failure
 
 
-def _session(table: SparkTable) -> "SparkSession":
+def _session(table: SourceName) -> "SparkSession":
     """Return the session there is, if it fits, or start one."""
     with quiet():
         from pyspark.errors import PySparkException

@@ -12,12 +12,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
+from sqlglot import exp
 
-from distpriv.engines import spark
 from distpriv.engines.connections import literal
 from distpriv.engines.duckdb import DuckDBEngine
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import RowExpression
+from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidSource
 from distpriv.framework.arrays import Floats
 
@@ -128,7 +129,7 @@ def lenient_engine(source: Any) -> Engine:
     """Open a source so that no value in it decides how another is read: everything in a CSV file is text at first."""
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return engine_for(_arrow_of_pandas(source))
-    if isinstance(source, str | os.PathLike) and not spark.accepts(source):
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and source_name(source).engine != "spark"):
         return DuckDBEngine.open(source, as_text=True)
     return engine_for(source)
 
@@ -138,8 +139,9 @@ def raw_columns(engine: Engine, names: Iterable[str]) -> dict[str, pa.ChunkedArr
     listed = list(names)
     if not listed:
         return {}
-    mark = "`" if engine.dialect == "spark" else '"'
-    quoted = [f"{mark}{name.replace(mark, 2 * mark)}{mark} AS c{k}" for k, name in enumerate(listed)]
+    quoted = [
+        f"{exp.to_identifier(name, quoted=True).sql(dialect=engine.dialect)} AS c{k}" for k, name in enumerate(listed)
+    ]
     table = engine.select(f"SELECT {', '.join(quoted)} FROM {SOURCE}")
     return {name: table[f"c{k}"] for k, name in enumerate(listed)}
 

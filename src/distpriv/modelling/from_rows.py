@@ -84,7 +84,10 @@ def model(
     one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not statistic.is_mean)
-        raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
+        raise InvalidModel(
+            f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.",
+            about=("statistic", odd),
+        )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
     replacement = yes_or_no("replacement", replacement, InvalidModel)
     draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
@@ -344,7 +347,8 @@ def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], re
         if bounds[0] > least or bounds[1] < greatest:
             raise InvalidQuery(
                 f"statistic {name!r} declares bounds ({bounds[0]:g}, {bounds[1]:g}), and the reference table has values"
-                f" from {least:g} to {greatest:g}: widen them, or clip it with greatest and least."
+                f" from {least:g} to {greatest:g}: widen them, or clip it with greatest and least.",
+                about=("statistic", name),
             )
         ends.append(bounds)
     return np.concatenate([statistic.record_sensitivities(records, own) for _, statistic, own in query.by_rows(ends)])

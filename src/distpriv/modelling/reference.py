@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import InvalidInput
+from distpriv.errors import About, InvalidInput, about
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
@@ -68,10 +68,10 @@ class ReferenceTable:
         one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
-            parse_expression(row.expression, engine.schema.names, where=f"statistic {name!r}")
+            _parsed(row.expression, engine, ("statistic", name), f"statistic {name!r}")
             for name, row in query.row_values
         )
-        parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
+        parsed = {text: _parsed(text, engine, ("share", text), "the secret") for text in predicates}
         pooling = pooling or Pooling()
         refuse_wrong_key(pooling.key, engine)
         select = RowSelect(
@@ -217,6 +217,11 @@ class ReferenceTable:
                 for k, text in enumerate(self.predicates)
             },
         )
+
+
+def _parsed(text: str, engine: Engine, what: About, where: str) -> RowExpression:
+    with about(*what):
+        return parse_expression(text, engine.schema.names, where=where)
 
 
 def _extremes(strata: Iterable[StratumMoments]) -> tuple[Floats, Floats]:

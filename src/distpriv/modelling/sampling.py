@@ -240,12 +240,14 @@ def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> F
     except Exception as failure:
         raise InvalidQuery(
             f"the function of statistic {name!r} failed on a dataset of {len(dataset[0])} rows with "
-            f"{type(failure).__name__}: {failure}; it must return {_wanted(statistic)} for every dataset."
+            f"{type(failure).__name__}: {failure}; it must return {_wanted(statistic)} for every dataset.",
+            about=("statistic", name),
         ) from failure
     if value.size != statistic.size or not np.isfinite(value).all():
         raise InvalidQuery(
             f"the function of statistic {name!r} returned {value.tolist()!r}: it must return {_wanted(statistic)} for "
-            "every dataset."
+            "every dataset.",
+            about=("statistic", name),
         )
     return value.reshape(statistic.size)
 

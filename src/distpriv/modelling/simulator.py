@@ -352,7 +352,9 @@ def refuse_too_few_rows(
     """Refuse to draw more rows without replacement than there are."""
     if wanted > rows:
         of = f"rows where {scenario.predicate} is {stratum}" if isinstance(scenario, ShareScenario) else "rows"
+        share = _predicate(scenario)
         raise InvalidSecret(
             f"scenario {scenario.name!r} needs {wanted:,} {of} and {place} has {rows:,}: give a larger "
-            "table, fewer records, or replacement=True."
+            "table, fewer records, or replacement=True.",
+            about=("scenario", scenario.name) if share is None else ("share", share),
         )

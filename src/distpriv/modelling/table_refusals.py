@@ -10,7 +10,7 @@ from attrs import frozen
 
 from distpriv.engines.engine import Engine
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import InvalidExpression, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.errors import About, InvalidExpression, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query
@@ -29,26 +29,38 @@ class TableRefusals:
     query: Query
     select: RowSelect
 
+    @property
+    def _itself(self) -> About:
+        return "table", self.engine.description
+
     def no_rows(self, rows: int) -> None:
         """Refuse a table that has none."""
         if rows == 0:
             left = " left without missing values in any of its columns" if self.select.drop_missing else ""
-            raise InvalidSource(f"{self.engine.description} has no rows{left}: give a table with data in it.")
+            raise InvalidSource(
+                f"{self.engine.description} has no rows{left}: give a table with data in it.", about=self._itself
+            )
 
     def wrong_types(self, kinds: Sequence[pa.DataType]) -> None:
         """Refuse numbers that are none, and predicates that are not true or false."""
-        numbers = [(f"statistic {name!r}", row.predicate) for name, row in self.query.row_values]
-        wanted = [*numbers, *(("the secret", True) for _ in self.select.predicates)]
+        wanted: list[tuple[str, About, bool]] = [
+            (f"statistic {name!r}", ("statistic", name), row.predicate) for name, row in self.query.row_values
+        ]
+        wanted += [("the secret", ("share", expression.text), True) for expression in self.select.predicates]
         expressions = (*self.select.numbers, *self.select.predicates)
-        for kind, (place, predicate), expression in zip(kinds, wanted, expressions, strict=True):
+        for kind, (place, what, predicate), expression in zip(kinds, wanted, expressions, strict=True):
             if predicate and not pa.types.is_boolean(kind):
                 raise InvalidExpression(
-                    f"{place}: {expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
-                    "\"sex = 'Female'\"."
+                    f"{expression.text!r} is of type {kind}, not true or false: write a comparison, such as "
+                    "\"sex = 'Female'\".",
+                    where=place,
+                    about=what,
                 )
             if not predicate and not is_number(kind):
                 cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
-                raise InvalidExpression(f"{place}: {expression.text!r} is of type {kind}, not a number: {cure}.")
+                raise InvalidExpression(
+                    f"{expression.text!r} is of type {kind}, not a number: {cure}.", where=place, about=what
+                )
 
     def incomplete(self, strata: list[dict[str, Any]]) -> None:
         """Refuse nulls, NaN and infinities, all of which show in the aggregates."""
@@ -68,12 +80,14 @@ class TableRefusals:
         if columns:
             raise MissingValues(
                 f"{self.engine.description} has nulls or NaN in {columns}: mend them, or leave all rows out that have "
-                "any in any column with missing='drop', which leaves out none of the private table's."
+                "any in any column with missing='drop', which leaves out none of the private table's.",
+                about=self._itself,
             )
         values = _counted({label: found[label] for label in self.select.value_tests}, counts["n"])
         raise MissingValues(
             f"{self.engine.description} has nulls or NaN in {values}: no row is left out for what an expression makes "
-            "of it, so provide for such rows by COALESCE or ELSE."
+            "of it, so provide for such rows by COALESCE or ELSE.",
+            about=self._itself,
         )
 
     def too_many_digits(self, kinds: Sequence[pa.DataType], low: Floats, high: Floats) -> None:
@@ -84,7 +98,8 @@ class TableRefusals:
             if digits is not None and largest * 10.0**digits >= 2.0**53:
                 raise InvalidSource(
                     f"statistic {name!r} has values of up to {largest:.3g} in {self.engine.description}, more digits "
-                    "than arithmetic keeps: subtract a constant in its expression, or divide by one."
+                    "than arithmetic keeps: subtract a constant in its expression, or divide by one.",
+                    about=("statistic", name),
                 )
 
     def infinite_numbers(self, pool: RowPool) -> None:
@@ -99,13 +114,15 @@ class TableRefusals:
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidSource(
                     f"column {name!r} of {self.engine.description} has infinite values: mend those rows, so that "
-                    "functions see finite numbers only."
+                    "functions see finite numbers only.",
+                    about=self._itself,
                 )
 
     def _not_finite(self, name: str) -> NoReturn:
         raise InvalidSource(
             f"statistic {name!r} has values in {self.engine.description} that are infinite, or so large that their "
-            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0."
+            "squares are: mend those rows, or change the expression so that it divides by nothing that is 0.",
+            about=("statistic", name),
         )
 
     def changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
@@ -114,7 +131,8 @@ class TableRefusals:
             if below[side] == hash_below(1.0) and read[side] != count:
                 raise InvalidSource(
                     f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
-                    "that does not change while it is read."
+                    "that does not change while it is read.",
+                    about=self._itself,
                 )
 
     def ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
@@ -123,7 +141,8 @@ class TableRefusals:
         if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
             raise InvalidSource(
                 f"the key {self.select.key!r} has the same value in several rows of {self.engine.description}: name a "
-                "column that tells rows apart, or no key."
+                "column that tells rows apart, or no key.",
+                about=("option", "key"),
             )
 
     def one_sided(self, predicate: str, seen: set[bool]) -> None:
@@ -132,7 +151,8 @@ class TableRefusals:
             word = "every" if True in seen else "no"
             raise InvalidSecret(
                 f"{predicate!r} is true of {word} row of {self.engine.description}, so one stratum is empty: check its "
-                "spelling, or give a reference table with both kinds of rows."
+                "spelling, or give a reference table with both kinds of rows.",
+                about=("share", predicate),
             )
 
 
@@ -148,7 +168,9 @@ def columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
     for name, column in wanted:
         if column not in known:
             raise InvalidQuery(
-                f"statistic {name!r}: there is no column {column!r}: {did_you_mean(column, engine.schema.names)}"
+                f"there is no column {column!r}: {did_you_mean(column, engine.schema.names)}",
+                where=f"statistic {name!r}",
+                about=("statistic", name),
             )
     return tuple(dict.fromkeys(column for _, column in wanted))
 
@@ -159,8 +181,13 @@ def refuse_wrong_key(key: str | None, engine: Engine) -> None:
         return
     names = engine.schema.names
     if key not in names:
-        raise InvalidSource(f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}")
+        raise InvalidSource(
+            f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}",
+            about=("option", "key"),
+        )
     kind = engine.schema.field(key).type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not text and not pa.types.is_integer(kind):
-        raise InvalidSource(f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.")
+        raise InvalidSource(
+            f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.", about=("option", "key")
+        )

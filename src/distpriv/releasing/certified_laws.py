@@ -12,10 +12,11 @@ import numpy as np
 
 from distpriv.engines.content import content_digest
 from distpriv.errors import LawsChanged
+from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["laws_to_dict", "reference_digests", "require_same_laws", "require_same_moments"]
+__all__ = ["laws_to_dict", "reference_digests", "require_same_laws", "require_same_moments", "same_moments"]
 
 NEAR = 1e-6
 """By which share of a standard deviation the same moment may differ when it is computed again."""
@@ -95,15 +96,19 @@ def require_same_moments(written: Mapping[str, Any], stack: QueryModel, start: i
     for name, law in stack.distributions.items():
         if name not in written["moments"]:
             continue
-        mean, covariance = (np.array(written["moments"][name][key]) for key in ("mean", "covariance"))
-        unit = np.sqrt(np.maximum(np.diag(covariance), 0.0)) + NEAR * (1 + np.abs(mean))
-        moved = np.abs(law.mean[place] - mean) / unit
-        spread = np.abs(law.covariance[place, place] - covariance) / np.outer(unit, unit)
-        if not (moved <= NEAR).all() or not (spread <= NEAR).all():
+        if not same_moments(written["moments"][name], law.mean[place], law.covariance[place, place]):
             raise LawsChanged(
                 f"the statistics of {which} have other moments in {name!r} than it was certified on: give the "
                 "reference as it was, since all releases of a dataset are certified on the same laws."
             )
+
+
+def same_moments(written: Mapping[str, Any], mean: Floats, covariance: Floats, near: float = NEAR) -> bool:
+    """Tell whether moments are those that were written down, but for a share of their deviations."""
+    before, spread = np.array(written["mean"]), np.array(written["covariance"])
+    unit = np.sqrt(np.maximum(np.diag(spread), 0.0)) + NEAR * (1 + np.abs(before))
+    moved, wider = np.abs(mean - before) / unit, np.abs(covariance - spread) / np.outer(unit, unit)
+    return bool((moved <= near).all() and (wider <= near).all())
 
 
 def _drawing(model: QueryModel) -> dict[str, Any]:

@@ -9,6 +9,7 @@ All of that is about questions, and noise, that were fixed before the first answ
 least. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -33,7 +34,15 @@ from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.stack import stacked
 
-__all__ = ["THEOREM", "WIDER", "EarlierRelease", "EarlierReleases", "Questions"]
+__all__ = [
+    "THEOREM",
+    "EarlierRelease",
+    "EarlierReleases",
+    "Questions",
+    "about_questions",
+    "widening",
+    "widening_assumption",
+]
 
 Questions = Literal["alone", "first", "declared", "assumed", "immune"]
 """Why questions that depend on answers are no danger.
@@ -56,7 +65,8 @@ Certifier = Callable[[float], Certificate]
 
 THEOREM = "all releases of the dataset certified as one"
 
-WIDER = "times as wide as this release alone would need"
+_WIDENED = "noise is {} times as wide as this release alone would need"
+_FACTOR = re.compile(_WIDENED.format(r"(\d[\d.e+]*)"))
 
 
 @frozen(kw_only=True)
@@ -168,12 +178,7 @@ class EarlierReleases:
     def _widened(self, mechanism: AdditiveMechanism, factor: float) -> AdditiveMechanism:
         if factor == 1:
             return mechanism
-        wider = Assumption(
-            statement=f"noise is {factor:.4g} {WIDER}",
-            status="proved",
-            evidence=f"so that all releases, {len(self.releases)} of them earlier, hold epsilon = "
-            f"{self.total.epsilon:g}, delta = {self.total.delta:g} together",
-        )
+        wider = widening_assumption(factor, len(self.releases), self.total)
         certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
         return evolve(mechanism, noise=mechanism.noise.widened(factor), certificate=certificate)
 
@@ -241,24 +246,8 @@ class EarlierReleases:
         return stack
 
     def _assumptions(self) -> Sequence[Assumption]:
-        said = []
-        if self.questions == "declared":
-            said.append(
-                Assumption(
-                    statement="all questions and their noise were fixed before the first answer",
-                    status="checked",
-                    evidence=f"{len(self.releases) + 1} questions, declared in the ledger before any was answered",
-                )
-            )
-        elif self.releases:
-            said.append(
-                Assumption(
-                    statement="what is asked does not depend on earlier answers",
-                    status="assumed",
-                    evidence=f"{len(self.releases)} earlier releases; a question chosen by their answers is not "
-                    "covered",
-                )
-            )
+        questions = "assumed" if self.releases and self.questions != "declared" else self.questions
+        said = about_questions(questions, len(self.releases) + 1)
         unknown = [release.words for release in self.releases if release.laws is None and release.position is not None]
         if unknown:
             said.append(
@@ -306,3 +295,45 @@ def _least_factor(holds: Callable[[float], bool]) -> float | None:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def about_questions(questions: str, number: int) -> list[Assumption]:
+    """Return what has to be said of so many questions, by why it is no danger that they may depend on answers."""
+    if questions == "assumed":
+        return [
+            Assumption(
+                statement="what is asked does not depend on earlier answers",
+                status="assumed",
+                evidence=f"{number - 1} earlier releases; a question chosen by their answers is not covered",
+            )
+        ]
+    if questions == "declared":
+        return [
+            Assumption(
+                statement="all questions and their noise were fixed before the first answer",
+                status="checked",
+                evidence=f"{number} questions, declared in the ledger before any was answered",
+            )
+        ]
+    return []
+
+
+def widening_assumption(factor: float, earlier: int, total: PrivacyTarget) -> Assumption:
+    """Return how a certificate says that noise was widened for the sake of all releases; `widening` reads it.
+
+    >>> from distpriv.framework.target import PrivacyTarget
+    >>> widening(widening_assumption(1.23456, 2, PrivacyTarget(epsilon=1, delta=0.01)))
+    1.235
+    """
+    return Assumption(
+        statement=_WIDENED.format(f"{factor:.4g}"),
+        status="proved",
+        evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
+        f"delta = {total.delta:g} together",
+    )
+
+
+def widening(assumption: Assumption) -> float | None:
+    """Return how many times as wide noise is said to be as a release alone would need; nothing where it is not."""
+    found = _FACTOR.fullmatch(assumption.statement)
+    return float(found.group(1)) if found else None

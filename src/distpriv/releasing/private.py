@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from distpriv.engines import duckdb, spark
-from distpriv.engines.database import PREFIX, database_table
-from distpriv.engines.engine import SOURCE, Engine
+from distpriv.engines.duckdb import SUFFIXES
+from distpriv.engines.engine import SOURCE, Engine, is_table
+from distpriv.engines.source_names import source_name
 from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
 from distpriv.errors import InvalidSource, PrivateTableRefused
 from distpriv.framework.arrays import Floats, array_field
@@ -60,21 +60,16 @@ def require_source(source: Any) -> None:
     Traceback (most recent call last):
     distpriv.errors.InvalidSource: there is no file at the path of the private table: check the path.
     """
-    if isinstance(source, duckdb.DuckDBEngine | spark.SparkEngine):
-        return
-    if isinstance(source, str) and source.startswith(PREFIX):
-        named = _named_database(source)
-        if not os.path.isfile(os.path.expanduser(named[0])):
+    named = source_name(source, called="the private table") if isinstance(source, str) else None
+    if named is not None and named.engine == "duckdb":
+        if not os.path.isfile(os.path.expanduser(named.path or "")):
             raise InvalidSource("there is no database file at the path of the private table: check the path.")
-        return
-    if spark.accepts(source):
-        return
-    if not duckdb.accepts(source):
+    elif not is_table(source):
         raise InvalidSource(
             f"the private table cannot be a {type(source).__name__}: give a path or glob of CSV or Parquet files, "
             "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."
         )
-    if isinstance(source, str | os.PathLike):
+    elif isinstance(source, os.PathLike) or (named is not None and named.engine == "files"):
         _require_files(os.path.expanduser(str(Path(source))))
 
 
@@ -189,22 +184,10 @@ def _usable(value: Floats) -> bool:
     return bool(np.isfinite(value).all() and (np.abs(value) < LARGEST).all())
 
 
-def _named_database(source: str) -> tuple[str, str]:
-    try:
-        named = database_table(source)
-    except InvalidSource:
-        named = None
-    if named is None:
-        raise InvalidSource(
-            "the private table does not name a file and a table: write it as in 'duckdb:census.duckdb?table=persons'."
-        )
-    return named
-
-
 def _require_files(path: str) -> None:
     if os.path.isdir(path):
         raise InvalidSource("the path of the private table is a folder: name the files in it, as in '*.parquet'.")
     if not os.path.exists(path) and not (has_magic(path) and matching_files(path, recursive=True)):
         raise InvalidSource("there is no file at the path of the private table: check the path.")
-    if not path.lower().endswith(duckdb.SUFFIXES):
+    if not path.lower().endswith(SUFFIXES):
         raise InvalidSource("the private table is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")

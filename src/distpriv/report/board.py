@@ -282,7 +282,7 @@ def _audit(facts: BoardFacts) -> list[Block]:
     audit, several = facts.audit, facts.protection.several
     if audit is None:
         return [Notice("note", "No audit is part of this report.", "distpriv audit POLICY --bundle DIR adds one.")]
-    verdict = _begun(audit.verdict.partition(": ")[2])
+    verdict = _begun(audit.finding)
     rows = [
         [a.name, f"{a.undefended.accuracy:.1%}", f"{a.accuracy:.1%}", f"{a.epsilon_lower_bound:.3g}"]
         for a in audit.attacks

@@ -11,7 +11,7 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from distpriv.report.drawing import Axis, Drawing, Paper
+from distpriv.report.drawing import Axis, Paper
 from distpriv.report.legend import Sheet, draw_legend, legend
 from distpriv.report.palette import GRID, INK, MUTED, PAPER
 from distpriv.report.text import ems, tick_labels, wrapped
@@ -20,6 +20,8 @@ from distpriv.report.ticks import linear_ticks, log_ticks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from distpriv.report.figures import Drawing
 
 __all__ = ["printed"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -86,7 +86,7 @@ class Lines:
     y: Axis
     references: tuple[Reference, ...] = several_field("references", of_type("references", Reference), default=())
     hollow: str = text_field("hollow", default=CLAIMS)
-    in_rows: bool = field(default=False, init=False)
+    in_rows: ClassVar = False
 
     def __attrs_post_init__(self) -> None:
         look(len(self.series) - 1)
@@ -149,7 +149,7 @@ class Histogram:
     y: Axis
     curves: tuple[Series, ...] = several_field("curves", of_type("curves", Series), default=())
     bins: int = field(default=40, converter=_bins)
-    in_rows: bool = field(default=False, init=False)
+    in_rows: ClassVar = False
 
     def __attrs_post_init__(self) -> None:
         look(len(self.samples) + len(self.curves) - 1)

@@ -1,9 +1,8 @@
-"""What a picture is before it is drawn: axes, a legend, and data that know how to put themselves on paper."""
+"""What a picture has before it is drawn: paper, axes and a legend."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -14,10 +13,7 @@ from distpriv.report.fields import text_field
 from distpriv.report.palette import Look
 from distpriv.report.text import shown
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["CLAIMS", "NARROW", "SHADE", "WIDE", "Axis", "Drawing", "Key", "Paper", "numbers"]
+__all__ = ["CLAIMS", "NARROW", "SHADE", "WIDE", "Axis", "Key", "Paper", "numbers"]
 
 
 @frozen
@@ -97,38 +93,6 @@ class Key:
     text: str
     look: Look
     parts: tuple[Part, ...]
-
-
-class Drawing(Protocol):
-    """Data that can be drawn."""
-
-    @property
-    def x(self) -> Axis:
-        """What is along the paper."""
-        ...
-
-    @property
-    def y(self) -> Axis:
-        """What is up the paper."""
-        ...
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """The legend, never empty."""
-        ...
-
-    @property
-    def in_rows(self) -> bool:
-        """Whether rows, one below the other, take the place of numbers up the paper."""
-        ...
-
-    def height(self, paper: Paper) -> float:
-        """Return how high the area inside the axes must be, in pixels."""
-        ...
-
-    def paint(self, axes: Axes, paper: Paper) -> None:
-        """Put the data on Matplotlib's axes."""
-        ...
 
 
 def numbers(name: str, values: Any) -> Floats:

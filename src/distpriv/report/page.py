@@ -13,7 +13,7 @@ from distpriv.report.fields import of_type, optional_text_field, several_field, 
 from distpriv.report.text import shown, shown_or_empty
 
 if TYPE_CHECKING:
-    from distpriv.report.drawing import Drawing
+    from distpriv.report.figures import Drawing
 
 __all__ = [
     "Block",

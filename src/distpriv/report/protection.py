@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from attrs import field, frozen
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.releasing.joint import Questions
 
-__all__ = ["QUESTIONS", "Protection", "Questions", "Reading", "percent_at_most"]
-
-Questions = Literal["alone", "first", "declared", "assumed", "immune"]
-"""Why questions that depend on answers do no harm, or that it is assumed there are none."""
+__all__ = ["QUESTIONS", "Protection", "Reading", "percent_at_most"]
 
 QUESTIONS: Mapping[str, str] = {
     "alone": "No ledger was used: nothing is promised about these numbers together with any others of the same data.",
@@ -83,24 +81,18 @@ class Protection:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return what a release.json says; without the joint figure it is the ceiling of the joint certificate."""
+        """Return what a release.json says."""
         attacker, joint, position = document["attacker"], document["joint_certificate"], document["position"] or 1
         evidence = document.get("evidence", {})
         releases = max(position, len((evidence.get("joint") or {"noises": ()})["noises"]))
-        at_most = together = float(attacker["at_most"])
-        if "together" in attacker:
-            together = float(attacker["together"])
-        elif joint is not None and releases > 1:
-            together = max(at_most, _ceiling(joint))
-        asked = "alone" if joint is None else "first" if releases == 1 else "assumed"
         return cls(
             undefended=float(attacker["undefended"]),
-            alone=min(at_most, together),
-            together=together,
+            alone=float(min(attacker["at_most"], attacker["together"])),
+            together=float(attacker["together"]),
             total=None if joint is None else PrivacyTarget(**joint["target"]).attack_accuracy_ceiling,
             position=position,
             releases=releases,
-            questions=document.get("questions", asked),
+            questions=document["questions"],
             readings=tuple(map(Reading.of, evidence.get("reading") or ())),
             ledger=document.get("ledger"),
         )
@@ -158,11 +150,6 @@ def percent_at_most(share: float) -> str:
     ('60 %', '60.3 %', '100 %')
     """
     return f"{min(1000, math.ceil(1000 * share - 1e-6)) / 10:g} %"
-
-
-def _ceiling(certificate: Mapping[str, Any]) -> float:
-    odds, delta = math.exp(float(certificate["epsilon"])), float(certificate["delta"])
-    return 1.0 if certificate.get("contradicted") or delta >= 1 else (odds + delta) / (1 + odds)
 
 
 def _end(value: float | None) -> str:

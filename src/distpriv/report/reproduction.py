@@ -6,7 +6,7 @@ from distpriv.experiments.paper_noise import BASELINE, GAUSSIAN, GROUP
 from distpriv.experiments.properties import PROPERTIES
 from distpriv.experiments.result import ErrorPoint, Result
 from distpriv.report.page import Block, Fact, Figure, KeyFacts, Page, Prose, Section
-from distpriv.report.reproduction_figures import accuracy_figure, error_figure, lattice_figure, sample_figures
+from distpriv.report.reproduction_figures import attack_figure, error_figure, sample_figures
 from distpriv.report.reproduction_tables import (
     attack_table,
     claims,
@@ -139,19 +139,20 @@ def _figure_4(results: Results) -> Section:
     result = results["figure_4"]
     blocks: list[Block] = [
         comparison_table(result, "What the paper says of the attack in its text."),
-        accuracy_figure(
-            "figure_4", result.attacks, caption="The paper's attacker, trained on statistics without noise."
+        attack_figure(
+            "figure_4", result.attacks, "accuracy", caption="The paper's attacker, trained on statistics without noise."
         ),
-        lattice_figure(
+        attack_figure(
             "figure_4_lattice",
             result.attacks,
+            "lattice_attack",
             caption="The attacker who reads statistics off their lattice where noise leaves directions bare, and "
             "is the best one elsewhere.",
         ),
     ]
     if "beyond" in results:
         caption = "The same attacker and the mechanisms beyond the paper."
-        blocks.append(lattice_figure("figure_4_beyond", results["beyond"].attacks, caption=caption))
+        blocks.append(attack_figure("figure_4_beyond", results["beyond"].attacks, "lattice_attack", caption=caption))
     return Section(result.title, *blocks, claims(result))
 
 

@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from distpriv.experiments.attack_points import UNDEFENDED
 from distpriv.experiments.result import AttackPoint, ErrorPoint, Sampled
 from distpriv.framework.arrays import Floats
-from distpriv.report.curves import Lines, Reference
 from distpriv.report.drawing import Axis
-from distpriv.report.figures import Series, histogram, lines
+from distpriv.report.figures import Reference, Series, histogram, lines
 from distpriv.report.page import Figure
 
-__all__ = ["accuracy_figure", "error_figure", "lattice_figure", "sample_figures"]
+__all__ = ["attack_figure", "error_figure", "sample_figures"]
 
 P = TypeVar("P", ErrorPoint, AttackPoint)
 
@@ -53,42 +52,36 @@ def error_figure(name: str, points: Iterable[ErrorPoint], *, along: str, caption
     )
 
 
-def accuracy_figure(name: str, points: Sequence[AttackPoint], *, caption: str) -> Figure:
-    """Return how often the paper's attacker is right, against ε."""
-    return _attack_lines(name, points, {"": "accuracy"}, caption)
-
-
-def lattice_figure(name: str, points: Sequence[AttackPoint], *, caption: str) -> Figure:
-    """Return how often the attacker who knows of the lattice is right, against ε."""
-    return _attack_lines(name, points, {"": "lattice_attack"}, caption)
-
-
-def _attack_lines(name: str, points: Sequence[AttackPoint], shown: dict[str, str], caption: str) -> Figure:
+def attack_figure(
+    name: str, points: Sequence[AttackPoint], attack: Literal["accuracy", "lattice_attack"], *, caption: str
+) -> Figure:
+    """Return how often the paper's attacker is right, or the one who knows of the lattice, against ε."""
     defended = [point for point in points if point.mechanism != UNDEFENDED]
     series = [
         Series(
-            f"{mechanism}{suffix}",
+            mechanism,
             [point.epsilon for point in several],
-            [getattr(point, attribute) for point in several],
+            [getattr(point, attack) for point in several],
             holds=[bool(point.holds) for point in several],
         )
-        for suffix, attribute in shown.items()
         for mechanism, several in _grouped(defended, "epsilon")
     ]
     low, high = min(p.epsilon for p in defended), max(p.epsilon for p in defended)
-    without = next((getattr(p, next(iter(shown.values()))) for p in points if p.mechanism == UNDEFENDED), None)
+    without = next((getattr(p, attack) for p in points if p.mechanism == UNDEFENDED), None)
     references = [Reference("a blind guess", (low, 0.5), (high, 0.5))]
     if without is not None:
         references.append(Reference(f"no noise ({without:.3f}), the upper line", (low, without), (high, without)))
-    drawing = Lines(
-        series=tuple(series),
+    ends = [f"{one.name} from {one.y[0]:.3f} to {one.y[-1]:.3f}" for one in series]
+    return lines(
+        name,
+        series,
         x=EPSILON,
         y=Axis("attacker is right", unit="share of releases"),
-        references=tuple(references),
+        references=references,
         hollow=HOLLOW,
+        caption=caption,
+        alt=f"{len(series)} lines. {'; '.join(ends)}.",
     )
-    ends = [f"{one.name} from {one.y[0]:.3f} to {one.y[-1]:.3f}" for one in series]
-    return Figure(name=name, drawing=drawing, caption=caption, alt=f"{len(series)} lines. {'; '.join(ends)}.")
 
 
 def sample_figures(samples: Sequence[Sampled]) -> list[Figure]:

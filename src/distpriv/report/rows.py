@@ -1,11 +1,11 @@
-"""Pictures with one row a name: bars, and dots with intervals. The name stands above its bar, so it may be long."""
+"""Bars, one row a name. The name stands above its bar, so it may be long."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.report.drawing import CLAIMS, Axis, Key, Paper
@@ -16,7 +16,7 @@ from distpriv.report.text import ems, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Bar", "Bars", "Interval", "Intervals"]
+__all__ = ["Bar", "Bars"]
 
 BAND, SPACE = 16.0, 10.0
 
@@ -26,27 +26,9 @@ class Bar:
     """A name, a number, the number as it is to be read, and whether its guarantee holds."""
 
     name: str = text_field("the name of a bar")
-    value: float = number_field("a bar or an end of an interval")
+    value: float = number_field("a bar")
     shown: str = optional_text_field("the number beside a bar")
     holds: bool = True
-
-
-@frozen
-class Interval:
-    """A name, a value between two ends, and how it is to be read, such as '38.2 ± 1.9 years'."""
-
-    name: str = text_field("the name of an interval")
-    value: float = number_field("a bar or an end of an interval")
-    low: float = number_field("a bar or an end of an interval")
-    high: float = number_field("a bar or an end of an interval")
-    shown: str = optional_text_field("the number beside an interval")
-
-    def __attrs_post_init__(self) -> None:
-        if not self.low <= self.value <= self.high:
-            raise InvalidInput(
-                f"the interval of {self.name!r} must hold its value, "
-                f"got {self.value} outside [{self.low}, {self.high}]."
-            )
 
 
 @frozen
@@ -60,7 +42,7 @@ class _Row:
     bottom: float
 
 
-def _rows(entries: Sequence[Bar | Interval], paper: Paper) -> list[_Row]:
+def _rows(entries: Sequence[Bar], paper: Paper) -> list[_Row]:
     rows: list[_Row] = []
     top = 0.4 * SPACE
     room = paper.width / paper.font - 6.0
@@ -95,11 +77,12 @@ class Bars:
     y: Axis
     legend: str = text_field("the legend")
     hollow: str = text_field("hollow", default=CLAIMS)
-    in_rows: bool = field(default=True, init=False)
+    in_rows: ClassVar = True
+    """Whether rows, one below the other, take the place of numbers up the paper."""
 
     def __attrs_post_init__(self) -> None:
         if self.x.log:
-            raise InvalidInput("bars start at zero, which no logarithmic axis has: use intervals or lines.")
+            raise InvalidInput("bars start at zero, which no logarithmic axis has: use lines.")
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -126,41 +109,4 @@ class Bars:
                 linestyle=(0, edge.dash or None),
                 linewidth=1.4,
             )
-        _write(axes, rows, paper)
-
-
-@frozen(kw_only=True)
-class Intervals:
-    """A dot with a bar from end to end in each row."""
-
-    intervals: tuple[Interval, ...] = several_field("intervals", of_type("intervals", Interval))
-    x: Axis
-    y: Axis
-    legend: str = text_field("the legend")
-    in_rows: bool = field(default=True, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        for interval in self.intervals:
-            if self.x.log and interval.low <= 0:
-                raise InvalidInput(
-                    f"the interval of {interval.name!r} reaches {interval.low} on a logarithmic axis: use a linear one."
-                )
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """What the dot and the bar are."""
-        return [Key(self.legend, look(0), ("line", "marker"))]
-
-    def height(self, paper: Paper) -> float:
-        """Return the height of all rows."""
-        return _rows(self.intervals, paper)[-1].bottom
-
-    def paint(self, axes: Axes, paper: Paper) -> None:
-        """Draw the intervals with caps and write their names above them."""
-        rows, colour = _rows(self.intervals, paper), look(0).colour
-        for one, row in zip(self.intervals, rows, strict=True):
-            axes.plot(
-                [one.low, one.high], [row.middle] * 2, color=colour, marker="|", markersize=9, markeredgewidth=1.8
-            )
-            axes.plot([one.value], [row.middle], color=colour, marker="o", markersize=7)
         _write(axes, rows, paper)

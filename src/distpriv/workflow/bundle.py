@@ -56,10 +56,10 @@ __all__ = [
 RELEASE_FILE = "release.json"
 
 EARLIER = ("distpriv release 1",)
+"""Formats of earlier versions, which promised less."""
 
 LONGEST_NAME = 200
 """Of a bundle's folder, in bytes: what is written beside it has a longer name."""
-"""Formats of earlier versions, which promised less."""
 
 
 @frozen(kw_only=True)

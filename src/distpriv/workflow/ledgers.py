@@ -151,14 +151,7 @@ def _dataset(history: History) -> dict[str, Any]:
         "total": total,
         "looks": history.looks,
         "looks_without_release": history.looks_without_release,
-        "declaration": None
-        if declared is None
-        else {
-            "number": declared.number,
-            "time": declared.time,
-            "digest": declared.digest,
-            "content": dict(declared.content),
-        },
+        "declaration": declared and {key: getattr(declared, key) for key in ("number", "time", "digest", "content")},
         "releases": [_release(entry) for entry in history.entries],
     }
 

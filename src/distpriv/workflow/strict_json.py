@@ -1,7 +1,6 @@
 """JSON read strictly: one meaning for every text, finite numbers, no key twice, and nothing that a schema lacks.
 
-The schemas are those of `release_schema`, JSON Schema in the few words of `schema_words`, so that what is documented is
-what is read.
+The schemas are those of `release_schema`, JSON Schema in a few words, so that what is documented is what is read.
 """
 
 import json
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from distpriv.errors import InvalidInput
-from distpriv.workflow.schema_words import Schema
+from distpriv.workflow.release_schema import Schema
 
 __all__ = ["LONGEST", "conforming", "is_no_character", "strict_json"]
 
@@ -102,7 +101,7 @@ def conforming(document: Any, schema: Schema, shared: Mapping[str, Schema]) -> s
 
     A whole number is one without a point, and true is no number.
 
-    >>> from distpriv.workflow.schema_words import COUNT, table
+    >>> from distpriv.workflow.release_schema import COUNT, table
     >>> conforming({"position": True}, table(position=COUNT), {})
     'position must be a whole number, got True'
     >>> conforming({"position": 1, "of": 2}, table(position=COUNT), {})
@@ -131,7 +130,7 @@ def _differences(value: Any, schema: Schema, shared: Mapping[str, Schema], path:
         return
     kind = schema["type"]
     if not _is_a(value, kind):
-        yield f"{_place(path)} must be {_WORDS[kind]}, got {_short(value)}"
+        yield f"{_place(path)} must be {_KINDS[kind][1]}, got {_short(value)}"
     elif kind == "object":
         yield from _in_object(value, schema, shared, path)
     elif kind == "array":
@@ -177,28 +176,19 @@ def _out_of_range(value: Any, schema: Schema, path: Path) -> Iterator[str]:
         yield f"{_place(path)} is not written as such a text is, got {_short(value)}"
 
 
-_WORDS = {
-    "string": "text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "text"),
+    "number": ((int, float), "a number"),
+    "integer": ((int,), "a whole number"),
+    "boolean": ((bool,), "true or false"),
+    "array": ((list,), "a list"),
+    "object": ((dict,), "an object"),
+    "null": ((type(None),), "null"),
 }
 
 
 def _is_a(value: Any, kind: str) -> bool:
-    types: dict[str, tuple[type, ...]] = {
-        "string": (str,),
-        "number": (int, float),
-        "integer": (int,),
-        "boolean": (bool,),
-        "array": (list,),
-        "object": (dict,),
-        "null": (type(None),),
-    }
-    return isinstance(value, types[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _KINDS[kind][0]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def _place(path: Path) -> str:

@@ -1,0 +1,94 @@
+"""What the page for a board says of a release, computed once from its plan and its bundle."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from distpriv.auditing.report import AuditReport
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Secret, Share
+from distpriv.guarantees.exact_delta import privacy_profile
+from distpriv.guarantees.upper_bound import delta_upper_bound
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import NoiseLaw, NoNoise
+from distpriv.releasing.release import Release
+from distpriv.report.board import BoardFacts, ShownStatistic
+from distpriv.report.protection import Protection
+from distpriv.workflow.display import display_text
+from distpriv.workflow.plan_policy import PlannedPolicy
+
+__all__ = ["board_facts"]
+
+POINTS = 9
+"""Of the privacy curve; a bound for Laplace noise takes its time."""
+
+
+def board_facts(
+    planned: PlannedPolicy,
+    release: Release,
+    model: QueryModel,
+    document: Mapping[str, Any],
+    public: str,
+    audit: AuditReport | None,
+) -> BoardFacts:
+    """Return what the page says."""
+    epsilons = np.linspace(0.0, max(2 * planned.policy.target.epsilon, 1.0), POINTS)
+    return BoardFacts(
+        dataset=planned.policy.dataset,
+        records=planned.policy.records,
+        release=release,
+        plan=planned.plan,
+        statistics=_statistics(planned, release, document),
+        hidden=[_hidden(secret) for secret in planned.policy.secrets()],
+        protection=Protection.of(document),
+        epsilons=epsilons,
+        deltas_without=_profile(model, NoNoise(dimension=model.dimension), epsilons),
+        deltas_with=_profile(model, release.mechanism.noise, epsilons),
+        audit=audit,
+        policy=public,
+        versions=" · ".join(["distpriv " + document["distpriv"], *map(" ".join, document["versions"].items())]),
+    )
+
+
+def _statistics(planned: PlannedPolicy, release: Release, document: Mapping[str, Any]) -> list[ShownStatistic]:
+    asked = {number.name: number.statistic for number in planned.policy.query().numbers}
+    widths = dict(zip(release.mechanism.statistics, release.mechanism.noise.half_widths.tolist(), strict=True))
+    return [
+        ShownStatistic(
+            name=name,
+            what=asked[name].text,
+            shown=display_text(document["display"][name], widths[name]),
+            low=display_text(float(low), widths[name]),
+            high=display_text(float(high), widths[name]),
+        )
+        for name, (low, high) in release.intervals.items()
+    ]
+
+
+def _hidden(secret: Secret) -> str:
+    """Return what is protected, in words.
+
+    >>> _hidden(Share("income = '>50K'", values=(0.45, 0.55)))
+    "Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %."
+    """
+    if not isinstance(secret, Share):
+        pairs = sorted({tuple(sorted(pair)) for pair in secret.pairs})
+        return "Which of these the data come from: " + "; ".join(f"{one} or {other}" for one, other in pairs) + "."
+    what = f"Which share of the records satisfies {secret.predicate}"
+    if secret.values is not None:
+        return f"{what}: whether it is {' or '.join(_percent(value) for value in secret.values)}."
+    assert secret.between is not None
+    assert secret.within is not None
+    low, high = map(_percent, secret.between)
+    return f"{what}, between {low} and {high}: which of two values that are at most {_percent(secret.within)} apart."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * float(share):.10g} %"
+
+
+def _profile(model: QueryModel, noise: NoiseLaw, epsilons: Floats) -> Floats:
+    if noise.is_gaussian:
+        return privacy_profile(model, noise, epsilons)
+    return np.array([delta_upper_bound(model, noise, epsilon=float(epsilon)) for epsilon in epsilons])

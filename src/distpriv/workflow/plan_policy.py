@@ -1,0 +1,127 @@
+"""From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
+
+from collections.abc import Iterator
+
+from attrs import field, frozen
+
+from distpriv.errors import BudgetSpent, NotCertified
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.planning.plan import Plan, plan
+from distpriv.progress import Progress, silent
+from distpriv.releasing.declaring import Declaration, declare
+from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
+from distpriv.releasing.joint import EarlierRelease, EarlierReleases
+from distpriv.releasing.ledger import Entry, History
+from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.queries import query_key
+from distpriv.workflow.ledgers import history_of, opened_ledger
+from distpriv.workflow.policy import Policy, read_policy
+
+__all__ = ["PlannedPolicy", "declare_policy", "plan_policy", "planned"]
+
+IMMUNE = ("group_privacy_laplace",)
+"""Mechanisms whose cost adds up whatever is asked next."""
+
+
+@frozen(kw_only=True)
+class PlannedPolicy:
+    """A policy with its plan, and what its question is certified together with."""
+
+    policy: Policy
+    plan: Plan
+    rest: EarlierReleases = field(repr=False)
+    """The other questions of the dataset whose noise is fixed."""
+    fixed: Fixed | None = field(repr=False)
+    """The noise that the question has already, by an answer or by a declaration."""
+
+    @property
+    def answered(self) -> Entry | None:
+        """The release of the same query, if there was one: it will be shown again."""
+        return None if self.fixed is None else self.fixed.entry
+
+    def refusal(self) -> NotCertified:
+        """Return why there is nothing to release, with what the least error was refused for."""
+        asked = f"epsilon = {self.plan.target.epsilon:g}, delta = {self.plan.target.delta:g}"
+        spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
+        if self.rest.releases and spent:
+            return BudgetSpent(spent[0])
+        return NotCertified(
+            f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
+            "ask for a larger epsilon or delta, or for less trust."
+        )
+
+    def mechanism(self) -> tuple[AdditiveMechanism, QueryModel]:
+        """Return the mechanism that is fixed, or else the one that would be used, and the model in its order."""
+        if self.fixed is None:
+            return self.plan.mechanism, self.plan.model
+        mechanism = self.fixed.mechanism(self.policy.query())
+        return mechanism, in_order_of(mechanism, self.plan.model)
+
+
+def plan_policy(
+    path: str, progress: Progress = silent, *, only: str | None = None, every: bool = False
+) -> PlannedPolicy:
+    """Plan what a policy asks for, or one of several releases that it declares; with every mechanism, if so asked."""
+    return planned(read_policy(path).only(only), progress, every=every)
+
+
+def planned(policy: Policy, progress: Progress = silent, *, every: bool = False) -> PlannedPolicy:
+    """Plan a policy that was read."""
+    history = history_of(policy)
+    if _still_to_declare(policy, history):
+        plans = _declaring(policy, progress, every=every)
+        return next(found for found in plans if found.policy.asked == policy.asked)
+    model = policy.model(progress)
+    key = query_key(policy.query(), policy.records)
+    rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
+    fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
+    made = _plan(policy, model, rest if fixed is None else None, progress, every=every)
+    return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
+
+
+def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration | None:
+    """Declare all questions of a policy that has several, unless the dataset has been asked or told before.
+
+    Raises:
+        NotCertified: no mechanism holds for one of them, or there is no room for all.
+    """
+    if not _still_to_declare(policy, history_of(policy)):
+        return None
+    plans = {}
+    for found in _declaring(policy, progress):
+        if found.plan.chosen is None:
+            raise found.refusal()
+        plans[str(found.policy.asked)] = found.plan
+    return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
+
+
+def _still_to_declare(policy: Policy, history: History) -> bool:
+    return policy.declares and history.declaration is None and not history.entries
+
+
+def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:
+    """Plan the questions of a policy one after the other, each after those before it."""
+    past: tuple[EarlierRelease, ...] = ()
+    for question in policy.questions:
+        one = policy.only(question.name)
+        model = one.model(progress)
+        rest = EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
+        made = _plan(one, model, rest, progress, every=every)
+        yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
+        noise = rest.calibrated(model, made.mechanism, made.trust)[0].noise
+        past = (*past, EarlierRelease(query=question.query, noise=noise))
+
+
+def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progress: Progress, *, every: bool) -> Plan:
+    with policy.file.at(("privacy", "weights")):
+        return plan(
+            model,
+            policy.target,
+            policy.trust,
+            policy.weights,
+            after=rest if rest is not None and rest.releases else None,
+            mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
+            all=every,
+            progress=progress,
+        )

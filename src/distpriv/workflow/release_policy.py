@@ -1,0 +1,194 @@
+"""From a policy to a release bundle, and to what attacks show of it."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from distpriv.auditing.audit import audit as attack
+from distpriv.auditing.audit import require_releases
+from distpriv.auditing.report import AuditReport
+from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.progress import Progress, silent
+from distpriv.releasing.certified_laws import reference_digests
+from distpriv.releasing.private import readings
+from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.release import Release, release
+from distpriv.report.board import board_page
+from distpriv.report.rendering import render
+from distpriv.workflow.attackers import attacker_figures
+from distpriv.workflow.board_facts import board_facts
+from distpriv.workflow.bundle import (
+    RELEASE_FILE,
+    Bundle,
+    BundleFolder,
+    csv_text,
+    evidence,
+    json_text,
+    read_release,
+    release_json,
+    replace_files,
+    with_manifest,
+)
+from distpriv.workflow.ledgers import opened_ledger, require_ledger
+from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, plan_policy, planned
+from distpriv.workflow.policy import read_policy
+from distpriv.workflow.policy.withheld import policy_without_private
+
+__all__ = ["audit_bundle", "audit_policy", "release_policy"]
+
+
+def release_policy(
+    path: str,
+    out: str | os.PathLike[str],
+    *,
+    only: str | None = None,
+    audit: int | None = None,
+    progress: Progress = silent,
+) -> Bundle:
+    """Release what a policy asks for, once, and write the bundle.
+
+    Args:
+        path: the policy.
+        out: the folder to write; it must be new or empty.
+        only: which of several releases; all of them are declared in the ledger before the first is answered.
+        audit: how many simulated releases to attack for the report; none when not given.
+        progress: is told how far the work is.
+
+    Raises:
+        NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
+        BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
+    """
+    if audit is not None:
+        require_releases(audit)
+    policy = read_policy(path).only(only)
+    source = policy.private_source()
+    require_ledger(policy)
+    public = policy_without_private(policy.file.document)
+    folder = BundleFolder.prepared(out)
+    try:
+        declare_policy(policy, progress)
+        found = planned(policy, progress)
+        if found.fixed is None and found.plan.chosen is None:
+            raise found.refusal()
+        released = release(
+            found.plan,
+            source,
+            ledger=opened_ledger(policy),
+            dataset=policy.dataset,
+            total=policy.ledger.total,
+            adaptive=policy.ledger.adaptive,
+        )
+        try:
+            return _written(found, released, public, folder, audit, progress)
+        except BundleNotWritten:
+            raise
+        except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
+            raise BundleNotWritten(
+                f"the release is in the ledger, but its bundle could not be made ({failure}): run the same command "
+                "again, which shows the same answer and completes the bundle."
+            ) from failure
+    finally:
+        folder.discard()
+
+
+def audit_policy(
+    path: str, *, only: str | None = None, releases: int = 100_000, seed: int = 0, progress: Progress = silent
+) -> AuditReport:
+    """Attack what a policy releases, or one of several releases; the private table is not looked at."""
+    return _audited(plan_policy(path, progress, only=only), releases=releases, seed=seed, progress=progress)
+
+
+def audit_bundle(
+    path: str,
+    folder: str | os.PathLike[str],
+    *,
+    releases: int = 100_000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AuditReport:
+    """Attack what a policy has released, and put the outcome into its bundle: audit.json, and the report's page.
+
+    Raises:
+        InvalidInput: the folder is no bundle of this policy's release.
+    """
+    document = read_release(folder)
+    found = plan_policy(path, progress, only=document["question"])
+    released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
+    same = ("dataset", "position", "values")
+    if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
+        raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
+    released = _as_promised(released, document)
+    attacked = _audited(found, released.mechanism, releases=releases, seed=seed, progress=progress)
+    model = in_order_of(released.mechanism, found.plan.model)
+    public = policy_without_private(found.policy.file.document)
+    page = _page(found, released, model, document, public, attacked)
+    files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
+    manifest = {**document["manifest"], **with_manifest(document, files)["manifest"]}
+    document = {**document, "manifest": dict(sorted(manifest.items()))}
+    replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
+    return attacked
+
+
+def _audited(
+    planned: PlannedPolicy,
+    released: AdditiveMechanism | None = None,
+    *,
+    releases: int = 100_000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AuditReport:
+    """Attack what has been released by a plan, or would be."""
+    mechanism, model = (released, in_order_of(released, planned.plan.model)) if released else planned.mechanism()
+    return attack(mechanism, model=model, releases=releases, seed=seed, progress=progress)
+
+
+def _written(
+    found: PlannedPolicy,
+    released: Release,
+    public: str,
+    folder: BundleFolder,
+    audit: int | None,
+    progress: Progress,
+) -> Bundle:
+    model = in_order_of(released.mechanism, found.plan.model)
+    attacked: AuditReport | None = None
+    if audit is not None:
+        attacked = _audited(found, released.mechanism, releases=audit, progress=progress)
+    document = release_json(
+        found.policy,
+        released,
+        evidence=evidence(released, model, reading=readings(model), reference=reference_digests(model)),
+        attacker=attacker_figures(model, released),
+    )
+    files = {
+        "release.csv": csv_text(document),
+        "policy.toml": public,
+        "report.html": _page(found, released, model, document, public, attacked),
+    }
+    if attacked is not None:
+        files["audit.json"] = json_text(attacked.to_dict())
+    document = with_manifest(document, files)
+    folder.write({RELEASE_FILE: json_text(document), **files})
+    return Bundle(folder=folder.target, release=released, document=document)
+
+
+def _page(
+    found: PlannedPolicy,
+    released: Release,
+    model: QueryModel,
+    document: Mapping[str, Any],
+    public: str,
+    attacked: AuditReport | None,
+) -> str:
+    return render(board_page(board_facts(found, released, model, document, public, attacked)))
+
+
+def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
+    """Return a release with the certificates that its bundle has, which are for the policy that asked."""
+    own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
+    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint)

@@ -1,0 +1,121 @@
+"""Whether a ledger holds what a bundle says that it released."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from distpriv.framework.target import PrivacyTarget
+from distpriv.releasing.certified_laws import NEAR, same_moments
+from distpriv.releasing.ledger.chain import Entry, History
+from distpriv.releasing.queries import query_from_dict
+from distpriv.releasing.release import Release
+from distpriv.workflow.policy.bundled import policy_in_release
+from distpriv.workflow.verifying.problems import first_problem
+
+__all__ = ["LedgerBook", "ledger_problem"]
+
+
+class LedgerBook(Protocol):
+    """What is asked of a ledger: `history` refuses a broken chain."""
+
+    def history(self, dataset: str) -> History: ...  # noqa: D102
+
+
+@first_problem
+def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> Iterator[str]:
+    """Say in what a ledger contradicts a bundle.
+
+    Raises:
+        DistprivError: the ledger cannot be read, or its chain is broken.
+    """
+    history = ledger.history(document["dataset"])
+    said, position = document["ledger"], document["position"]
+    if history.ledger != said["id"]:
+        yield "this is another ledger than the one that has the release"
+    entry = next((one for one in history.entries if one.position == position), None)
+    if entry is None or (entry.number, entry.digest) != (said["number"], said["head"]):
+        yield "its chain does not hold this release, so it was rolled back or is another one"
+        return
+    if history.total != PrivacyTarget(**{key: document["policy"]["ledger"][key] for key in ("epsilon", "delta")}):
+        yield "it holds the dataset to another total than the policy"
+    yield from _contents(document, entry)
+    yield from _laws(entry.content, document["evidence"]["model"], 0, document["evidence"]["reference"])
+    if document["evidence"]["joint"] is not None:
+        yield from _others(document, history)
+    elif history.declaration is not None and len(history.declaration.content["blocks"]) > 1:
+        yield "it has declared questions that the bundle does not speak of"
+
+
+def _others(document: Mapping[str, Any], history: History) -> Iterator[str]:
+    """Say where the questions that a release was certified with are others than the ledger has."""
+    joint = document["evidence"]["joint"]
+    declared = () if history.declaration is None else history.declaration.content["blocks"]
+    if document["questions"] == "declared" and len(declared) != len(joint["noises"]):
+        yield "it does not hold a declaration of these questions"
+        return
+    start = 0
+    for place, (number, noise, asked) in enumerate(
+        zip(joint["releases"], joint["noises"], joint["asked"], strict=True)
+    ):
+        held = next((one.content for one in history.entries if number is not None and one.position == number), None)
+        held = declared[place] if held is None and place < len(declared) else held
+        if held is None or held["noise"] != noise:
+            yield "other releases had other noise than the bundle says"
+            return
+        if asked is not None and list(asked.values()) != _texts(held):
+            yield "other releases asked something else than the bundle says"
+        yield from _laws(held, joint["model"], start, document["evidence"]["reference"])
+        start += len(held.get("laws", {}).get("statistics", asked or ()))
+
+
+def _texts(content: Mapping[str, Any]) -> list[str]:
+    return [statistic.text for _, statistic in query_from_dict(content["query"]).statistics]
+
+
+def _laws(
+    content: Mapping[str, Any], model: Mapping[str, Any], start: int, reference: Mapping[str, str]
+) -> Iterator[str]:
+    """Say where what a release was certified on, by the ledger, is something else by the bundle."""
+    known = {tuple(pair) for pair in model["protected_pairs"]}
+    if not known >= {tuple(pair) for pair in content["protected_pairs"]}:
+        yield "it protects pairs that the bundle does not"
+    if (laws := content.get("laws")) is None:  # written by an earlier version
+        return
+    place = slice(start, start + len(laws["statistics"]))
+    for name, scenario in model["scenarios"].items():
+        if name not in laws["moments"]:
+            continue
+        if laws["tables"].get(name) != reference.get(name):
+            yield "it was certified on another reference than the bundle says"
+        share = NEAR if model["draws"] is None else 20 / model["draws"] ** 0.5
+        mean, covariance = np.array(scenario["mean"])[place], np.array(scenario["covariance"])[place, place]
+        if not same_moments(laws["moments"][name], mean, covariance, share):
+            yield "it holds other moments for a release than the bundle says"
+            return
+
+
+def _contents(document: Mapping[str, Any], entry: Entry) -> Iterator[str]:
+    """Say what was written down otherwise; statistics may have other names where a question was asked again."""
+    held = Release.of(entry, policy_in_release(document).query(), repeated=True)
+    found = held.to_dict()
+    for key in ("dataset", "position", "time", "values", "intervals", "mechanism", "noise"):
+        if found[key] != document[key]:
+            yield f"it holds another {key} for this release"
+    same = entry.content["protected_pairs"] == document["evidence"]["model"]["protected_pairs"]
+    if same and entry.content["certificate"]["target"] == document["certificate"]["target"]:
+        newest = _is_newest(document)
+        for key in ("certificate", "joint_certificate") if newest else ("certificate",):
+            if found[key] != document[key]:
+                yield f"it holds another {key.replace('_', ' ')} for this release"
+        for key in ("release", "joint") if newest else ("release",):
+            if held.drawn[key] != document["evidence"]["drawn"][key]:
+                yield "it holds other draws for this release"
+
+
+def _is_newest(document: Mapping[str, Any]) -> bool:
+    """Tell whether a bundle speaks of the releases that there were when it was made, rather than of later ones too."""
+    joint = document["evidence"]["joint"]
+    positions = [] if joint is None else [number for number in joint["releases"] if number is not None]
+    newest = max(positions, default=document["position"])
+    return bool(document["questions"] == "declared" or newest == document["position"])

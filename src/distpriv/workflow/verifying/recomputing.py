@@ -1,0 +1,283 @@
+"""Certificates computed anew, from moments, noise and draws that were written down."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from attrs import evolve, frozen
+
+from distpriv import mechanisms
+from distpriv.distances.gaussian import gaussian_deltas_upper_bound
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import ShareScenario
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
+from distpriv.guarantees.discretised import calibration_target, discretised_certificate
+from distpriv.guarantees.drawn import Drawn, DrawnLaw
+from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
+from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
+from distpriv.mechanisms.search.move_lengths import Lengths
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.integers import Discrepancy
+from distpriv.noise.lattice import on_lattice
+from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.releasing.immunity import THEOREM as IMMUNE
+from distpriv.releasing.immunity import immune_certificate
+from distpriv.releasing.joint import THEOREM, widening
+from distpriv.releasing.stack import stacked
+from distpriv.workflow.verifying.draws_again import draws_assumptions
+
+__all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
+
+JOINT = "all releases together"
+"""What is claimed of all releases, in place of a mechanism's name."""
+
+THEOREMS = {
+    "no_noise": "Theorem 4.4",
+    "certified_laplace": "the bound in two steps",
+    "certified_gaussian": "the exact check",
+    "coupled_gaussian": "coupled draws",
+    "coupled_laplace": "coupled draws",
+    "optimal_gaussian": "the least-trace theorem",
+    "optimal_unimodal": "the least unimodal noise",
+    "directional_uncertainty": "Theorem A.1",
+    "eigenvector_gaussian": "Theorem 4.5",
+    "directional_gaussian": "Theorem 4.3 with Gaussian noise",
+    "directional_laplace": "Theorem 4.3",
+    "expected_value_gaussian": "Theorem 4.2",
+    "expected_value_laplace": "Theorem 4.1",
+    JOINT: THEOREM,
+}
+"""What the certificates rest on whose δ is computed from moments or draws; those of formulas say so themselves."""
+
+BY_THEOREM = ("bounded", "group_privacy_gaussian", "group_privacy_laplace", "wasserstein", "approximate_wasserstein")
+"""Mechanisms whose noise follows from the model by a formula: it is applied again."""
+
+BY_DRAWS = ("coupled_gaussian", "coupled_laplace")
+
+ROUNDING = 1e-9
+
+FOUR_DIGITS = 6e-4
+"""By which share a factor that is told with four digits may be another one."""
+
+LEAST = 3e-5
+"""By which share noise that is the least to pass may be above the least."""
+
+
+@frozen(kw_only=True)
+class Claim:
+    """What is to be checked: a certificate, and all that it rests on."""
+
+    mechanism: str
+    model: QueryModel
+    noises: tuple[NoiseLaw, ...]
+    """Of all releases that it is about."""
+    written: Certificate
+    drawn: Drawn | None
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The noise as one law."""
+        return self.noises[0] if len(self.noises) == 1 else stacked(self.noises)
+
+    @property
+    def within(self) -> PrivacyTarget:
+        """What has to hold for continuous noise, so that there is room for its lattice."""
+        return calibration_target(self.written.target)
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """How many times as wide the noise is said to be as this release alone needs; when planned, and when made."""
+        return tuple(filter(None, map(widening, self.written.assumptions)))
+
+
+@frozen(kw_only=True)
+class Recomputed:
+    """A certificate computed anew."""
+
+    certificate: Certificate
+    """What ought to be written down: that of the noise before it was widened for the sake of all releases."""
+    least: float
+    """The least δ that may be written down, and the largest: a factor told with four digits leaves a little room."""
+    most: float
+
+
+def recomputed(claim: Claim) -> Recomputed:
+    """Return the certificate that moments, noise and draws give, drawing on a lattice included.
+
+    Noise that was widened for the sake of all releases is no less private than the noise that it was made of, whose
+    certificate it keeps.
+    """
+    if claim.noise.dimension != claim.model.dimension:
+        raise InvalidInput(f"noise for {claim.noise.dimension} of {claim.model.dimension} statistics is written down.")
+    if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
+        added = immune_certificate(claim.model, claim.noises, claim.written.target)
+        return Recomputed(certificate=added, least=added.delta, most=added.delta)
+    if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
+        raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
+    enough = _enough(claim)
+    factor, room = math.prod(claim.times), FOUR_DIGITS * len(claim.times)
+    if claim.times and not 1 < factor < math.inf:
+        raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
+    if enough is not None:
+        if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=room or ROUNDING):
+            raise InvalidInput(f"the noise is not {factor:.4g} times as wide as the noise that was found to be enough.")
+        return _exactly(_on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,)))
+    if not claim.times:
+        return _exactly(_on_lattice(claim, claim.noises))
+    found = _on_lattice(claim, (claim.noise.widened(1 / factor),))
+    if found.delta >= claim.written.delta:
+        other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 - room))),))
+        return Recomputed(certificate=found, least=other.delta, most=found.delta)
+    other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 + room))),))
+    return Recomputed(certificate=found, least=found.delta, most=_exactly(other).most)
+
+
+def _exactly(found: Certificate) -> Recomputed:
+    """Return a certificate whose δ is the one to be written down, or the least one where a bound may be better."""
+    by_program = found.theorem == THEOREMS["optimal_unimodal"]
+    return Recomputed(certificate=found, least=found.delta, most=1.0 if by_program else found.delta)
+
+
+def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
+    """Return the certificate of noise as a release draws it."""
+    cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
+    noise = noises[0] if len(noises) == 1 else stacked(noises)
+    return discretised_certificate(_continuous(claim, noise), cost, claim.written.target)
+
+
+def _enough(claim: Claim) -> NoiseLaw | None:
+    """Return the noise that draws or a formula have found to be enough; nothing where the check decides."""
+    if claim.drawn is not None:
+        return claim.drawn.noise
+    if claim.mechanism not in BY_THEOREM:
+        return None
+    if claim.model.provenance.method == "sampling" and not claim.mechanism.startswith("group_privacy"):
+        raise InvalidInput("the certificate rests on sampled points, which a bundle does not hold.")
+    noise: NoiseLaw = getattr(mechanisms, claim.mechanism)(claim.model, claim.within).noise
+    return noise
+
+
+def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
+    """Return the certificate of noise that is drawn without a lattice."""
+    model, within = claim.model, claim.within
+    if claim.drawn is not None:
+        return Certificate(
+            target=within,
+            epsilon=within.epsilon,
+            delta=_shown(claim, claim.drawn),
+            trust="sampling",
+            theorem=THEOREMS[claim.mechanism],
+            assumptions=draws_assumptions(claim.drawn, claim.written),
+        )
+    if claim.mechanism in BY_THEOREM:
+        certificate: Certificate = getattr(mechanisms, claim.mechanism)(model, within).certificate
+        return certificate
+    if claim.mechanism not in THEOREMS:
+        raise InvalidInput(f"there is no mechanism {claim.mechanism!r}.")
+    if claim.written.trust == "sampling":
+        raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
+    theorem, name = THEOREMS[claim.mechanism], claim.mechanism
+    match noise:
+        case GaussianNoise() | NoNoise() | SumNoise():
+            return gaussian_certificate(model, within, noise, theorem)
+        case UnimodalNoise():
+            unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
+            return unknown(name=name, theorem=theorem).certificate
+        case _:
+            return certified(model, within, noise, name=name, theorem=theorem).certificate
+
+
+def _shown(claim: Claim, drawn: Drawn) -> float:
+    """Return the δ that draws show, or say why they show nothing."""
+    if not math.isclose(drawn.epsilon, claim.within.epsilon, rel_tol=ROUNDING):
+        raise InvalidInput(f"the draws were tested at epsilon = {drawn.epsilon:g}, not at that of the target.")
+    if (drawn.measure == "delta") != (claim.mechanism == JOINT) and len(claim.noises) > 1:
+        raise InvalidInput("draws of all releases tell of δ, and those of one of lengths.")
+    _require_its_units(drawn)
+    needed = _laws(claim.model)
+    if drawn.rounds < 1 or len(drawn.laws) % drawn.rounds:
+        raise InvalidInput(f"{len(drawn.laws)} histograms of draws are no {drawn.rounds} rounds of every law.")
+    laws = drawn.by_law()
+    if len(laws) < needed:
+        raise InvalidInput(f"{len(laws)} laws of differences were drawn, and the protected pairs have {needed}.")
+    if not 0 < drawn.limit < 1 or not 0 < drawn.failure < 1:
+        raise InvalidInput("the limit and the chance of being misled must be between 0 and 1.")
+    if len({int(law.counts.sum()) for law in drawn.laws}) != 1:
+        raise InvalidInput("the laws of differences were drawn differently often.")
+    for law in drawn.laws:
+        if (law.counts <= 0).any() or (np.diff(law.values) <= 0).any():
+            raise InvalidInput("a histogram of draws is not in order, or has a place where nothing was drawn.")
+    wanted = math.log(CHOICES * len(laws) / drawn.failure) * (1 - ROUNDING)
+    if not all(won >= wanted for won in _won(drawn)):  # what is no number shows nothing either
+        raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
+    if drawn.measure != "delta" and drawn.scale > 0:
+        narrower = evolve(drawn, scale=drawn.scale * (1 - LEAST))
+        if all(won >= wanted for won in _won(narrower)):
+            raise InvalidInput("the draws allow for less noise than was chosen by them, so they are not its own.")
+    return drawn.limit + drawn.failure
+
+
+def _won(drawn: Drawn) -> list[float]:
+    """Return the evidence of the draws of every law."""
+    found = []
+    for rounds in drawn.by_law():
+        for law in rounds:
+            if not 0 <= law.bet * (1 - drawn.limit) < 1 or law.bet != rounds[0].bet:
+                raise InvalidInput("a bet on the draws is out of its range.")
+        found.append(
+            average_evidence([log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds])
+        )
+    return found
+
+
+def _require_its_units(drawn: Drawn) -> None:
+    """Refuse lengths that are not of the kind that noise is measured by, or a scale that it cannot have."""
+    if drawn.measure == "delta":
+        fits = drawn.scale == 1
+    elif drawn.noise.kind == "none":
+        fits = drawn.scale == 0
+    else:
+        fits = drawn.noise.kind == drawn.measure and 0 < drawn.scale < math.inf
+    if not fits:
+        raise InvalidInput(f"draws of {drawn.measure!r} at a scale of {drawn.scale:g} are not those of the noise.")
+
+
+def _deltas(drawn: Drawn, law: DrawnLaw) -> Floats:
+    if drawn.measure == "delta":
+        return np.minimum(law.values, 1.0)
+
+    def curve(lengths: Floats) -> Floats:
+        bound = gaussian_deltas_upper_bound if drawn.measure == "gaussian" else laplace_deltas_upper_bound
+        return bound(drawn.epsilon, lengths)
+
+    return Lengths(values=law.values, counts=law.counts).deltas(curve, drawn.scale)
+
+
+def _laws(model: QueryModel) -> int:
+    """Return how many laws of differences the protected pairs have at least."""
+    found = set()
+    for pair in model.protected_pairs:
+        one, other = (model.scenarios[name] for name in pair)
+        if isinstance(one, ShareScenario) and isinstance(other, ShareScenario):
+            found.add((one.predicate, abs(one.positives - other.positives)))
+    return len(found)
+
+
+def _factor(noise: NoiseLaw, enough: NoiseLaw) -> float:
+    """Return how many times as wide noise is as other noise of its kind, along the same axes, or refuse it."""
+    widths, enough_widths = noise.widths, enough.widths
+    same = noise.kind == enough.kind and noise.axes.shape == enough.axes.shape
+    if not same or not np.allclose(noise.axes, enough.axes, rtol=0, atol=ROUNDING):
+        raise InvalidInput("the noise is of another kind, or along other axes, than the noise that was found enough.")
+    if not widths.size:
+        return 1.0
+    if not (enough_widths > 0).all():
+        raise InvalidInput("the noise that was found enough is none along one of its axes.")
+    factors = widths / enough_widths
+    if np.ptp(factors) > ROUNDING * factors.max() or factors.min() < 1 - ROUNDING:
+        raise InvalidInput("the noise is narrower than the noise that was found to be enough.")
+    return float(factors.max())

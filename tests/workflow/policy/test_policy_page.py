@@ -1,0 +1,65 @@
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.workflow.shared import policy_from
+from tests.workflow.wrong_policies import with_protect
+
+import distpriv as dp
+from distpriv.framework.notation import parse_statistic
+from distpriv.workflow.policy import read_policy
+from distpriv.workflow.policy.shape import PolicyShape
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
+EXAMPLE, BLOCKS, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.Table) -> None:
+    pq.write_table(adult, tmp_path / "adult.parquet")
+    (tmp_path / "policy.toml").write_text(EXAMPLE, encoding="utf-8")
+    model = read_policy(tmp_path / "policy.toml").model()
+    assert model.names == ("age", "never_married")
+    assert len(model.protected_pairs) == 2 + 2 * (20 + 19)  # neighbours one and two records apart, of 21 shares
+
+
+def test_the_release_blocks_of_the_page_are_read(tmp_path: Path) -> None:
+    before, _, after = EXAMPLE.partition("[release]\n")
+    text = before + BLOCKS.partition("\n")[2] + "\n[[protect]]" + after.partition("\n[[protect]]")[2]
+    (tmp_path / "policy.toml").write_text(text.replace("weights = {age = 4}\n", ""), encoding="utf-8")
+    names = {block: read_policy(tmp_path / "policy.toml").only(block).query().names for block in ("persons", "work")}
+    assert names == {"persons": ("age",), "work": ("hours",)}
+
+
+def test_the_scenarios_of_the_page_are_read() -> None:
+    text = with_protect(SCENARIOS.partition("[[protect]]\n")[2])
+    (secret,) = policy_from(text).secrets()
+    assert isinstance(secret, dp.Scenarios)
+    assert secret.pairs == (("boom", "bust"), ("bust", "boom"))
+
+
+def test_every_key_is_on_the_page_in_its_table() -> None:
+    for name, table in PolicyShape.model_fields.items():
+        inner: Any = next(iter(get_args(table.annotation)), table.annotation)
+        heading = f"### `[[{name}]]`" if name == "protect" else f"### `[{name}]`"
+        section = PAGE.split(heading)[1].split("\n#")[0]
+        listed = [key for row in re.findall(r"^\| (`[^|]*) \|", section, flags=re.MULTILINE) for key in row.split(", ")]
+        assert {f"`{key}`" for key in inner.model_fields} <= set(listed), name
+
+
+def test_every_statistic_of_the_page_is_one() -> None:
+    shown = re.findall(r"^\| `((?:mean|total|count|proportion|variance|quantile)\(.*?\))` \|", PAGE, flags=re.MULTILINE)
+    assert len(shown) == 6
+    assert [parse_statistic(text).text for text in shown] == shown
+
+
+def test_every_default_on_the_page_is_the_default() -> None:
+    example = tomllib.loads(EXAMPLE)
+    del example["model"], example["ledger"], example["privacy"]["trust"]
+    policy = policy_from(EXAMPLE)
+    shape = PolicyShape.model_validate({**example, "release": [example["release"]]})
+    assert (shape.model.draws, shape.model.seed, shape.model.replacement) == (5000, 0, False)
+    assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")
+    assert shape.ledger.url == "sqlite:///ledger.db"

@@ -1,0 +1,66 @@
+"""The page of real releases: what stands above everything else is what all of them together allow."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from tests.report.pages import Reader
+from tests.workflow.small import only, write_policy, write_tables
+
+from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.modelling.description import model_from_dict
+from distpriv.noise.laws import noise_from_dict
+from distpriv.releasing.ledger import Ledger
+from distpriv.releasing.stack import stacked
+from distpriv.workflow.release_policy import release_policy
+
+QUESTIONS = ("mean(age, resolution = 1)", "mean(hours_per_week, resolution = 1)", "mean(education_num, resolution = 1)")
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> list[Path]:
+    """The bundles of a first, a second and a third release."""
+    folder = tmp_path_factory.mktemp("board")
+    write_tables(folder, adult)
+    Ledger.create(f"sqlite:///{folder / 'ledger.db'}")
+    made = []
+    for number, question in enumerate(QUESTIONS):
+        policy = write_policy(
+            folder,
+            ('age = "mean(age, resolution = 1)"', f'number_{number} = "{question}"'),
+            ("never_married = \"count(marital_status = 'Never-married')\"\n", ""),
+            ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n'),
+        )
+        with only("expected_value_gaussian", page=True):
+            made.append(release_policy(str(policy), folder / f"out_{number}").folder)
+    return made
+
+
+def joint_accuracy(document: dict[str, object]) -> float:
+    """Return how often the best attacker is right who has all releases, from the evidence alone."""
+    evidence = document["evidence"]
+    assert isinstance(evidence, dict)
+    joint = evidence["joint"] or {"model": evidence["model"], "noises": [document["noise"]]}
+    noise = stacked([noise_from_dict(law) for law in joint["noises"]])
+    return (1 + exact_delta(model_from_dict(joint["model"]), noise, epsilon=0.0)) / 2
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_largest_figure_of_the_headline_is_not_below_what_all_releases_allow(
+    bundles: list[Path], number: int
+) -> None:
+    document = json.loads((bundles[number] / "release.json").read_text(encoding="utf-8"))
+    text = "\n".join(Reader((bundles[number] / "report.html").read_text(encoding="utf-8")).texts)
+    assert document["attacker"]["together"] >= joint_accuracy(document)
+    headline = re.search(r"(?:→|at most) (\d+(?:\.\d+)?) %", text)
+    assert headline is not None
+    assert float(headline[1]) >= 100 * joint_accuracy(document)
+    assert float(headline[1]) >= 100 * document["attacker"]["together"] - 1e-6
+
+
+def test_later_pages_say_that_questions_are_assumed_not_to_depend_on_answers(bundles: list[Path]) -> None:
+    for number, bundle in enumerate(bundles):
+        text = (bundle / "report.html").read_text(encoding="utf-8")
+        assert ("It is assumed that no question was chosen by looking at earlier answers" in text) == (number > 0)
