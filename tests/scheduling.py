@@ -6,12 +6,8 @@ __all__ = ["OneWorkerEach"]
 
 TOGETHER = {
     "spark": ("spark", "both_engines"),
-    "bundles": (
-        "tests/workflow/test_broken_once",
-        "tests/workflow/test_verify_mutants",
-        "tests/workflow/test_ledger_checks",
-    ),
-    "board": ("tests/workflow/test_board",),
+    "bundles": ("workflow/test_broken_once", "test_verify_mutants", "test_ledger_checks"),
+    "board": ("test_board_facts",),
     "schemas": ("tests/docs/test_schemas",),
     "plan": ("tests/planning/test_plan.py",),
 }
