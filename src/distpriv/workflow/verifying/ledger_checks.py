@@ -13,7 +13,7 @@ from distpriv.releasing.release import Release
 from distpriv.workflow.policy.bundled import policy_in_release
 from distpriv.workflow.verifying.problems import first_problem
 
-__all__ = ["LedgerBook", "ledger_problem"]
+__all__ = ["LedgerBook", "is_certified_anew", "ledger_problem"]
 
 
 class LedgerBook(Protocol):
@@ -88,6 +88,8 @@ def _laws(
             continue
         if laws["tables"].get(name) != reference.get(name):
             yield "it was certified on another reference than the bundle says"
+        if start == 0 and laws.get("draws", model["draws"]) != model["draws"]:
+            yield "it holds moments of another number of draws than the bundle says"
         share = NEAR if model["draws"] is None else 20 / model["draws"] ** 0.5
         mean, covariance = np.array(scenario["mean"])[place], np.array(scenario["covariance"])[place, place]
         if not same_moments(laws["moments"][name], mean, covariance, share):
@@ -102,15 +104,35 @@ def _contents(document: Mapping[str, Any], entry: Entry) -> Iterator[str]:
     for key in ("dataset", "position", "time", "values", "intervals", "mechanism", "noise"):
         if found[key] != document[key]:
             yield f"it holds another {key} for this release"
-    same = entry.content["protected_pairs"] == document["evidence"]["model"]["protected_pairs"]
-    if same and entry.content["certificate"]["target"] == document["certificate"]["target"]:
-        newest = _is_newest(document)
-        for key in ("certificate", "joint_certificate") if newest else ("certificate",):
-            if found[key] != document[key]:
-                yield f"it holds another {key.replace('_', ' ')} for this release"
-        for key in ("release", "joint") if newest else ("release",):
-            if held.drawn[key] != document["evidence"]["drawn"][key]:
-                yield "it holds other draws for this release"
+    for certificate, draws in _written_down(document, entry):
+        if found[certificate] != document[certificate]:
+            yield f"it holds another {certificate.replace('_', ' ')} for this release"
+        if held.drawn[draws] != document["evidence"]["drawn"][draws]:
+            yield "it holds other draws for this release"
+
+
+CERTIFICATES = (("certificate", "release"), ("joint_certificate", "joint"))
+"""What certificates are called in a bundle, and their draws."""
+
+
+def is_certified_anew(document: Mapping[str, Any], ledger: LedgerBook) -> bool:
+    """Tell whether a bundle has a certificate that its ledger has not: one made when a question was asked again."""
+    entries = ledger.history(document["dataset"]).entries
+    entry = next((one for one in entries if one.position == document["position"]), None)
+    return entry is None or len(_written_down(document, entry)) < len(CERTIFICATES)
+
+
+def _written_down(document: Mapping[str, Any], entry: Entry) -> list[tuple[str, str]]:
+    """Return which certificates, with their draws, the ledger must have as the bundle does.
+
+    One that was made anew is for other pairs or another target; that of all releases may then stay as it was.
+    """
+    if entry.content["protected_pairs"] != document["evidence"]["model"]["protected_pairs"]:
+        return []
+    same = entry.content["certificate"]["target"] == document["certificate"]["target"]
+    several = document["evidence"]["joint"] is not None
+    stays = (same, _is_newest(document) and (same or several))
+    return [names for names, told in zip(CERTIFICATES, stays, strict=True) if told]
 
 
 def _is_newest(document: Mapping[str, Any]) -> bool:

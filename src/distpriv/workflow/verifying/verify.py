@@ -9,6 +9,7 @@ and figures from values. What is left, since no bundle can show it, is named in
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -32,7 +33,7 @@ from distpriv.workflow.release_schema import RELEASE, SHARED
 from distpriv.workflow.strict_json import conforming
 from distpriv.workflow.verifying.bundle_files import audit_problem, files_beside, files_problem
 from distpriv.workflow.verifying.certificate_checks import NEAR, certificate, joint_certificate
-from distpriv.workflow.verifying.ledger_checks import LedgerBook, ledger_problem
+from distpriv.workflow.verifying.ledger_checks import LedgerBook, is_certified_anew, ledger_problem
 from distpriv.workflow.verifying.model_checks import (
     draws_problem,
     joint_problem,
@@ -89,7 +90,7 @@ def verify_bundle(path: str | os.PathLike[str], *, ledger: str | LedgerBook | No
     return Verdict(
         path=str(path),
         checks=tuple(_checked(name, check, opened) for name, check in checks.items()),
-        not_checked=_unseen(opened, ledger=book is not None),
+        not_checked=_unseen(opened, book),
     )
 
 
@@ -309,14 +310,18 @@ def _ledger(opened: Opened, book: LedgerBook) -> Found:
     return found(ledger_problem(opened.document, book), held, "the ledger contradicts the bundle: ")
 
 
-def _unseen(opened: Opened, *, ledger: bool) -> tuple[NotChecked, ...]:
+def _unseen(opened: Opened, book: LedgerBook | None) -> tuple[NotChecked, ...]:
     """Return what this bundle cannot show."""
     evidence, files = opened.document["evidence"], opened.files
+    anew = False
+    with suppress(DistprivError):  # a ledger that cannot be read is told of by its own check
+        anew = book is not None and is_certified_anew(opened.document, book)
     applies = {
-        "values": not ledger,
+        "certificates": anew,
+        "values": book is None,
         "draws": any(drawn is not None for drawn in evidence["drawn"].values()),
         "earlier releases": evidence["joint"] is not None,
-        "ledger": not ledger,
+        "ledger": book is None,
         "report.html": files is not None,
         "attacks": files is not None and "audit.json" in files.contents,
         "other files": files is None,
