@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor
-from typing import Any
+from typing import Any, Self
 
 from attrs import field, frozen
 
 from distpriv.errors import InvalidSecret
 from distpriv.framework.domains import as_written, did_you_mean, items, real
 
-__all__ = ["Pair", "ProtectedScenarios", "Scenarios", "Secret", "Share", "ShareScenario", "TableScenario", "protect"]
+__all__ = ["Pair", "ProtectedScenarios", "Scenario", "Scenarios", "Secret", "Share", "protect"]
 
 Pair = tuple[str, str]
 """An ordered protected pair (θ_i, θ_j), by the names of its scenarios."""
@@ -30,42 +30,114 @@ def _within(value: object) -> float:
 
 
 @frozen(kw_only=True)
-class ShareScenario:
-    """The data are `records` rows of which exactly `positives` satisfy the predicate.
+class Scenario:
+    """One way the data may have been generated: so many rows, drawn from each stratum of a table.
 
-    >>> from distpriv.framework.secrets import ShareScenario
-    >>> ShareScenario(predicate="sex = 'Female'", positives=45, records=100).name
-    "sex = 'Female' @ 0.45"
-    """
-
-    predicate: str
-    """SQL text that is true or false of a row."""
-    positives: int
-    """How many records satisfy it."""
-    records: int
-    """How many records there are."""
-
-    @property
-    def name(self) -> str:
-        """The scenario's name, the same on every engine."""
-        return f"{self.predicate} @ {self.positives / self.records:.15g}"
-
-
-@frozen(kw_only=True)
-class TableScenario:
-    """The data are `records` rows drawn from a table of their own.
-
-    >>> from distpriv.framework.secrets import TableScenario
-    >>> TableScenario(name="boom", source="a.parquet", records=100)
-    TableScenario(name='boom', records=100)
+    >>> from distpriv.framework.secrets import Scenario
+    >>> women = Scenario.of_share("sex = 'Female'", positives=45, records=100)
+    >>> women.name, women.predicate, women.strata, women.positives
+    ("sex = 'Female' @ 0.45", "sex = 'Female'", ((True, 45), (False, 55)), 45)
+    >>> boom = Scenario(name="boom", table="a.parquet", sizes=(100,))
+    >>> boom.records, boom.strata
+    (100, ((True, 100),))
     """
 
     name: str
-    """The scenario's name."""
-    source: Any = field(eq=id, repr=False)
-    """The table."""
-    records: int
-    """How many records there are."""
+    """The scenario's name, the same on every engine."""
+    table: Any = field(default=None, eq=id, repr=False)
+    """Its own table; None where rows are drawn from the reference."""
+    predicate: str | None = None
+    """SQL text that is true or false of a row and splits the table in two; None where all rows are one stratum."""
+    sizes: tuple[int, ...]
+    """How many rows are drawn from each stratum, from those that satisfy the predicate first."""
+
+    @classmethod
+    def of_share(cls, predicate: str, positives: int, records: int) -> Self:
+        """Return the scenario in which exactly so many of the records satisfy the predicate.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> Scenario.of_share("age > 30", positives=4, records=10).name
+        'age > 30 @ 0.4'
+        """
+        name = f"{predicate} @ {positives / records:.15g}"
+        return cls(name=name, predicate=predicate, sizes=(positives, records - positives))
+
+    @classmethod
+    def from_dict(cls, name: str, written: Mapping[str, Any], records: int) -> Self:
+        """Return the scenario that `to_dict` wrote down; of a table of its own nothing is known but that it is one.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> few = Scenario.of_share("age > 30", positives=4, records=10)
+        >>> few.to_dict(), Scenario.from_dict(few.name, few.to_dict(), records=10) == few
+        ({'share': 'age > 30', 'positives': 4}, True)
+        """
+        if written["share"] is None:
+            return cls(name=name, table=name, sizes=(records,))
+        positives = written["positives"]
+        return cls(name=name, predicate=written["share"], sizes=(positives, records - positives))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return for JSON what is public of a scenario besides its name and the number of records.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> Scenario(name="boom", table="a.parquet", sizes=(10,)).to_dict()
+        {'share': None, 'positives': None}
+        """
+        return {"share": self.predicate, "positives": self.positives if self.predicate else None}
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(self.sizes)
+
+    @property
+    def positives(self) -> int:
+        """How many records are drawn from the first stratum, the one that satisfies the predicate."""
+        return self.sizes[0]
+
+    @property
+    def strata(self) -> tuple[tuple[bool, int], ...]:
+        """Whether each stratum satisfies the predicate, and how many rows are drawn from it."""
+        return tuple(zip((True, False), self.sizes, strict=False))
+
+    def rows_in_words(self, satisfied: bool) -> str:
+        """Return what the rows of a stratum are.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> Scenario.of_share("age > 30", positives=2, records=5).rows_in_words(False)
+        'rows where age > 30 is not satisfied'
+        """
+        return f"rows where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else "rows"
+
+    def couples_with(self, other: "Scenario") -> bool:
+        """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> old, rich = (Scenario.of_share(text, positives=4, records=10) for text in ("age > 30", "income > 9"))
+        >>> old.couples_with(old), old.couples_with(rich)
+        (True, False)
+        """
+        return self.predicate is not None and self.predicate == other.predicate and self.table is other.table
+
+    def swapped(self, other: "Scenario") -> int:
+        """Return in how many records coupled datasets of the two differ: all, if they cannot be coupled.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> few, many = (Scenario.of_share("age > 30", positives=k, records=10) for k in (4, 7))
+        >>> few.swapped(many), few.swapped(Scenario(name="boom", table="a.parquet", sizes=(10,)))
+        (3, 10)
+        """
+        return abs(self.positives - other.positives) if self.couples_with(other) else self.records
+
+    def draws_as(self, other: "Scenario | None") -> bool:
+        """Tell whether a scenario draws as many rows of the same strata as another, from whatever tables.
+
+        >>> from distpriv.framework.secrets import Scenario
+        >>> boom, bust = (Scenario(name=name, table=f"{name}.csv", sizes=(10,)) for name in ("boom", "bust"))
+        >>> boom.draws_as(bust), boom.draws_as(Scenario.of_share("age > 30", positives=4, records=10))
+        (True, False)
+        """
+        return other is not None and (self.predicate, self.sizes) == (other.predicate, other.sizes)
 
 
 @frozen(kw_only=True)
@@ -78,7 +150,7 @@ class ProtectedScenarios:
     (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6)
     """
 
-    scenarios: Mapping[str, ShareScenario | TableScenario]
+    scenarios: Mapping[str, Scenario]
     """Θ, by name."""
     pairs: tuple[Pair, ...]
     """Ψ, both orders of each pair."""
@@ -139,6 +211,32 @@ class Share:
             within=None if within is None else _within(within),
         )
 
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """Tables of its own: none, as records are drawn from the reference.
+
+        >>> import distpriv as dp
+        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).tables
+        {}
+        """
+        return {}
+
+    @property
+    def in_words(self) -> str:
+        """What is hidden.
+
+        >>> import distpriv as dp
+        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).in_words
+        "Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %."
+        """
+        what = f"Which share of the records satisfies {self.predicate}"
+        if self.values is not None:
+            return f"{what}: whether it is {' or '.join(map(_percent, self.values))}."
+        assert self.between is not None
+        assert self.within is not None
+        low, high = map(_percent, self.between)
+        return f"{what}, between {low} and {high}: which of two values that are at most {_percent(self.within)} apart."
+
     def protected(self, records: int) -> ProtectedScenarios:
         """Return the scenarios and pairs among datasets of so many records.
 
@@ -169,7 +267,7 @@ class Share:
                 f"no two shares that {records} records can have lie in between={self.between} and within={self.within} "
                 f"of each other: shares come in steps of 1/{records}, so widen one of the two."
             )
-        scenarios = [ShareScenario(predicate=self.predicate, positives=c, records=records) for c in counts]
+        scenarios = [Scenario.of_share(self.predicate, positives=c, records=records) for c in counts]
         names = dict(zip(counts, (scenario.name for scenario in scenarios), strict=True))
         return ProtectedScenarios(
             scenarios={scenario.name: scenario for scenario in scenarios},
@@ -204,6 +302,17 @@ class Scenarios:
         chosen = tuple(combinations(tables, 2)) if pairs is None else pairs
         self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))
 
+    @property
+    def in_words(self) -> str:
+        """What is hidden.
+
+        >>> import distpriv as dp
+        >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).in_words
+        'Which of these the data come from: boom or bust.'
+        """
+        pairs = sorted({tuple(sorted(pair)) for pair in self.pairs})
+        return "Which of these the data come from: " + "; ".join(f"{one} or {other}" for one, other in pairs) + "."
+
     def protected(self, records: int) -> ProtectedScenarios:
         """Return the scenarios and pairs among datasets of so many records.
 
@@ -211,9 +320,7 @@ class Scenarios:
         >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
         10
         """
-        scenarios = {
-            name: TableScenario(name=name, source=source, records=records) for name, source in self.tables.items()
-        }
+        scenarios = {name: Scenario(name=name, table=table, sizes=(records,)) for name, table in self.tables.items()}
         return ProtectedScenarios(scenarios=scenarios, pairs=_closed_under_swapping(self.pairs))
 
 
@@ -233,7 +340,7 @@ def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenar
             f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}: write "
             "Share(\"income = '>50K'\", values=(0.45, 0.55))."
         )
-    scenarios: dict[str, ShareScenario | TableScenario] = {}
+    scenarios: dict[str, Scenario] = {}
     pairs: list[Pair] = []
     for secret in several:
         protected = secret.protected(records)
@@ -265,6 +372,10 @@ def checked_pairs(pairs: Iterable[Any], known: Iterable[str]) -> tuple[Pair, ...
 
 def _closed_under_swapping(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys(ordered for a, b in pairs for ordered in ((a, b), (b, a))))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.10g} %"
 
 
 def _distinct_shares(values: object) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from attrs import frozen
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
-from distpriv.framework.secrets import Pair, ShareScenario
+from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
@@ -317,6 +317,4 @@ def _rounding(model: QueryModel) -> Floats:
 
 def _swapped(model: QueryModel, pair: Pair) -> int:
     one, other = (model.scenarios[name] for name in pair)
-    assert isinstance(one, ShareScenario)
-    assert isinstance(other, ShareScenario)
-    return abs(one.positives - other.positives)
+    return one.swapped(other)

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import ShareScenario, TableScenario
+from distpriv.framework.secrets import Scenario
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
@@ -41,7 +41,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
     True
     """
     try:
-        laws = written["scenarios"]
+        laws, records = written["scenarios"], written["records"]
         model = gaussian_model(
             means={name: law["mean"] for name, law in laws.items()},
             covariances={name: law["covariance"] for name, law in laws.items()},
@@ -59,10 +59,10 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
                 for name, law in model.distributions.items()
             },
             record_sensitivities=np.array(sensitivities),
-            scenarios=_scenarios(written),
+            scenarios={} if records is None else {n: Scenario.from_dict(n, law, records) for n, law in laws.items()},
             provenance=Provenance(
                 method=written["method"],
-                records=written["records"],
+                records=records,
                 replacement=written["replacement"],
                 missing=written["missing"],
                 draws=written["draws"],
@@ -75,27 +75,12 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
 
 def _scenario(model: QueryModel, name: str, law: QueryDistribution) -> dict[str, Any]:
     scenario = model.scenarios.get(name)
-    share = scenario if isinstance(scenario, ShareScenario) else None
     return {
-        "share": None if share is None else share.predicate,
-        "positives": None if share is None else share.positives,
+        **({"share": None, "positives": None} if scenario is None else scenario.to_dict()),
         "mean": law.mean.tolist(),
         "covariance": law.covariance.tolist(),
         "lattice": None if law.lattice is None else law.lattice.tolist(),
     }
-
-
-def _scenarios(written: Mapping[str, Any]) -> dict[str, ShareScenario | TableScenario]:
-    count = written["records"]
-    found: dict[str, ShareScenario | TableScenario] = {}
-    for name, law in written["scenarios"].items() if count is not None else ():
-        share = law["share"]
-        found[name] = (
-            TableScenario(name=name, source=None, records=count)
-            if share is None
-            else ShareScenario(predicate=share, positives=law["positives"], records=count)
-        )
-    return found
 
 
 def _lattice(rows: Sequence[Sequence[float]] | None, size: int) -> Floats | None:

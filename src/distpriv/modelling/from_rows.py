@@ -11,8 +11,8 @@ from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
-from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
-from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
+from distpriv.framework.secrets import ProtectedScenarios, Secret, protect
+from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
@@ -122,7 +122,7 @@ def remodelled(model: QueryModel, query: Query) -> QueryModel:
     simulator = model.simulator
     if not isinstance(simulator, RowSimulator):
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
-    shares = [name for name, scenario in model.scenarios.items() if isinstance(scenario, ShareScenario)]
+    shares = [name for name, scenario in model.scenarios.items() if scenario.table is None]
     provenance = evolve(model.provenance, draws=model.provenance.draws or 5000, seed=model.provenance.seed or 0)
     return _modelled(
         simulator.tables[shares[0]].engine if shares else None,
@@ -197,20 +197,21 @@ def _open_tables(
     source: Any, query: Query, protected: ProtectedScenarios, missing: Missing, pooling: Pooling
 ) -> Mapping[str, ReferenceTable]:
     """Open each table once, and return the one of every scenario."""
-    shares = [s for s in protected.scenarios.values() if isinstance(s, ShareScenario)]
-    opened: dict[int, ReferenceTable] = {}
-    if shares:
-        if source is None:
-            raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
-        predicates = dict.fromkeys(scenario.predicate for scenario in shares)
-        shared = ReferenceTable.open(source, query, predicates, missing, pooling)
+    predicates: dict[int, dict[str, None]] = {}
     for scenario in protected.scenarios.values():
-        if isinstance(scenario, TableScenario) and id(scenario.source) not in opened:
-            opened[id(scenario.source)] = ReferenceTable.open(scenario.source, query, (), missing, pooling)
-    return {
-        name: opened[id(scenario.source)] if isinstance(scenario, TableScenario) else shared
-        for name, scenario in protected.scenarios.items()
-    }
+        if scenario.table is None and source is None:
+            raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
+        found = predicates.setdefault(id(scenario.table), {})
+        found |= {} if scenario.predicate is None else {scenario.predicate: None}
+    opened: dict[int, ReferenceTable] = {}
+    tables = {}
+    for name, scenario in protected.scenarios.items():
+        key = id(scenario.table)
+        if key not in opened:
+            table = source if scenario.table is None else scenario.table
+            opened[key] = ReferenceTable.open(table, query, predicates[key], missing, pooling)
+        tables[name] = opened[key]
+    return tables
 
 
 def _exact_distributions(
@@ -218,21 +219,13 @@ def _exact_distributions(
 ) -> dict[str, QueryDistribution]:
     distributions = {}
     for name, scenario in protected.scenarios.items():
-        strata = _strata(scenario, tables[name])
+        moments = tables[name].moments(scenario.predicate)
+        strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
         if not replacement:
-            for (stratum, size), label in zip(strata, ("satisfied", "not satisfied"), strict=False):
-                refuse_too_few_rows(scenario, label, size, stratum.rows)
+            refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
         mean, covariance = dataset_moments(strata, _factors(query, scenario.records), replacement=replacement)
         distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
     return distributions
-
-
-def _strata(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> list[tuple[StratumMoments, int]]:
-    """Return the strata a scenario draws from, those that satisfy the predicate first, and how many of each."""
-    if isinstance(scenario, TableScenario):
-        return [(table.moments(None)[True], scenario.records)]
-    moments = table.moments(scenario.predicate)
-    return [(moments[True], scenario.positives), (moments[False], scenario.records - scenario.positives)]
 
 
 def _factors(query: Query, records: int) -> Floats:
@@ -294,12 +287,9 @@ def _looks(
     """Return every set of strata that some scenario draws from; one that is drawn in full does not vary."""
     found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
     for name, scenario in protected.scenarios.items():
-        drawn = {True: scenario.records}
-        if isinstance(scenario, ShareScenario):
-            drawn = {True: scenario.positives, False: scenario.records - scenario.positives}
-        predicate = getattr(scenario, "predicate", None)
-        rows = {side: tables[name].stratum_rows(predicate, side) for side in drawn}
-        sizes = {side: size for side, size in drawn.items() if size > 0 and (replacement or size < rows[side])}
+        predicate = scenario.predicate
+        rows = {side: tables[name].stratum_rows(predicate, side) for side, _ in scenario.strata}
+        sizes = {side: size for side, size in scenario.strata if size > 0 and (replacement or size < rows[side])}
         key = (id(tables[name]), predicate, tuple(sizes))
         found.setdefault(key, []).append((name, tuple(sizes.values())))
     return [

@@ -11,7 +11,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
+from distpriv.framework.secrets import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.differences import Measure
 from distpriv.modelling.lattice import floor_of
@@ -178,7 +178,7 @@ class QueryModel:
     """How much one record can move each statistic at most; infinite where nothing bounds it."""
     query: Query | None = None
     """The statistics, where the model was made from rows."""
-    scenarios: Mapping[str, ShareScenario | TableScenario] = field(factory=dict)
+    scenarios: Mapping[str, Scenario] = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
     simulator: Simulator | None = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from distpriv.engines.engine import engine_for
 from distpriv.errors import InvalidInput, InvalidPolicy
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Scenarios, Secret, Share
+from distpriv.framework.secrets import Secret, Share
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.from_rows import model
@@ -201,9 +201,8 @@ class Policy:
         if self.reference is not None:
             yield ("data", "reference"), self.reference
         for number, secret in enumerate(self.protected):
-            if isinstance(secret, Scenarios):
-                for name, table in secret.tables.items():
-                    yield ("protect", number, "scenarios", name), table
+            for name, table in secret.tables.items():
+                yield ("protect", number, "scenarios", name), table
 
     def _refusal(self, failure: InvalidInput) -> InvalidPolicy:
         """Return what the model refused, by the key it is about."""

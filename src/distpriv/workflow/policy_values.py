@@ -228,12 +228,12 @@ def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder:
         if text is not None and text != WITHHELD:
             with file.at(("data", key)):
                 found[key] = source(text, folder)
-    if found["reference"] is None and any(isinstance(secret, Share) for secret in hidden):
+    if found["reference"] is None and not all(secret.tables for secret in hidden):
         raise file.refusal(
             ("data", "reference"),
             'this is missing, and a share is drawn from it: add reference = "census.parquet", rows that are public.',
         )
-    tables = chain.from_iterable(secret.tables.values() for secret in hidden if isinstance(secret, Scenarios))
+    tables = chain.from_iterable(secret.tables.values() for secret in hidden)
     public = [table for table in (found["reference"], *tables) if table is not None]
     if found["private"] is not None and any(same_source(found["private"], table) for table in public):
         raise file.refusal(
