@@ -44,7 +44,7 @@ class Populations:
 def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress: Progress) -> Populations:
     """Return where to draw a pair from: two halves of a source or of the model's rows; f_θ where there are none."""
     simulator = model.simulator
-    if not isinstance(simulator, RowSimulator):
+    if simulator is None:
         if source is not None:
             raise InvalidInput("the model has no query to evaluate on a source: leave source out, or use dp.model(…).")
         return Populations(

@@ -25,7 +25,8 @@ from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, length, pilot_scale
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
-from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
+from distpriv.modelling.model import QueryModel, as_they_are, require_model
+from distpriv.modelling.simulator import RowSimulator
 from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress
 
@@ -53,7 +54,7 @@ class Scale:
 class Calibration:
     """How noise is calibrated on coupled draws of a model."""
 
-    rows: Simulator
+    rows: RowSimulator
     groups: tuple[tuple[Pair, ...], ...]
     """Pairs whose differences come from one set of draws."""
     laws: int

@@ -120,7 +120,7 @@ def remodelled(model: QueryModel, query: Query) -> QueryModel:
         InvalidModel: the model was not made from rows.
     """
     simulator = model.simulator
-    if not isinstance(simulator, RowSimulator):
+    if simulator is None:
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
     shares = [name for name, scenario in model.scenarios.items() if scenario.table is None]
     provenance = evolve(model.provenance, draws=model.provenance.draws or 5000, seed=model.provenance.seed or 0)

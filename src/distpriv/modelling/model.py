@@ -1,8 +1,7 @@
 """What a mechanism knows of the data: the law of the released statistics in every scenario, and nothing else."""
 
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import numpy as np
 from attrs import field, frozen
@@ -13,16 +12,14 @@ from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.differences import Measure
 from distpriv.modelling.lattice import floor_of
 from distpriv.modelling.pooling import Pooling
-from distpriv.progress import Progress
+from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
     "Provenance",
     "QueryDistribution",
     "QueryModel",
-    "Simulator",
     "require_model",
 ]
 
@@ -96,54 +93,6 @@ class Provenance:
     """Which samples stand for strata, where not all rows of a table are held."""
 
 
-class Simulator(Protocol):
-    """A closure over the reference rows: datasets can be drawn through it, rows cannot be seen."""
-
-    def samples(self, scenario: str, draws: int, seed: int) -> Floats:
-        """Draw from f_θ."""
-
-    def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
-        """Draw from a coupling of two scenarios' laws."""
-
-    def measured_differences(
-        self,
-        pairs: Sequence[Pair],
-        draws: int,
-        seed: int,
-        pairing: Pairing,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences of coupled statistics and measure them, for each number of rows that the pairs differ in."""
-
-    def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """Group pairs, one order of each, whose differences come from one set of draws."""
-
-    def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> "Simulator":
-        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
-
-    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
-        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
-
-    def pooled_differences(
-        self,
-        pairs: Sequence[Pair],
-        number: int,
-        pilot: int,
-        draws: int,
-        seed: int,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences from pools and measure them: those of a round, or of a pilot, which is round 0."""
-
-    def pools(self) -> tuple[str, ...]:
-        """Say which samples stand for strata, and of how many rows they are."""
-
-    def best_pairing(self, pair: Pair) -> Pairing:
-        """Return the pairing that brings coupled statistics closest."""
-
-
 @frozen(kw_only=True, repr=False)
 class QueryModel:
     """The released statistics' law in every scenario, the protected pairs, and the statistics' lattice.
@@ -180,7 +129,7 @@ class QueryModel:
     """The statistics, where the model was made from rows."""
     scenarios: Mapping[str, Scenario] = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
-    simulator: Simulator | None = field(default=None, eq=False)
+    simulator: RowSimulator | None = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
 
     @property
@@ -299,7 +248,7 @@ class QueryModel:
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
 
-    def rows(self) -> Simulator:
+    def rows(self) -> RowSimulator:
         """Return the closure over the reference rows, or say that there are none.
 
         Raises:

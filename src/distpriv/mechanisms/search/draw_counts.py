@@ -11,7 +11,8 @@ from distpriv.framework.queries import FunctionOfRows
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.modelling.differences import moved_by_swapped_rows
-from distpriv.modelling.model import QueryModel, Simulator
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of"]
 
@@ -61,7 +62,7 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
     return min(many, affordable), affordable < many
 
 
-def pools_of(rows: Simulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
+def pools_of(rows: RowSimulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
     """Return how many datasets to draw in a round, and how pools are used, if not all rows are held."""
     said = rows.pools()
     if not said:
