@@ -9,17 +9,16 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
-from distpriv.engines.engine import Executors
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import CoupledRows, Swap, evaluate_coupled, row_features
 from distpriv.modelling.differences import Measure, moved_by_swapped_rows, sums_of_swapped
 from distpriv.modelling.pools import StratumPool
 from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import BLOCK_CELLS, block_size, run_blocks
-from distpriv.progress import Progress, silent
+from distpriv.modelling.sampling import BLOCK_CELLS, block_size
+from distpriv.modelling.streams import Stream, run_blocks
 
 __all__ = ["PooledSwap"]
 
@@ -91,15 +90,11 @@ class PooledSwap:
         number: int,
         pilot: int,
         draws: int,
+        stream: Stream,
         *,
         records: int,
         measure: Measure,
         swapped: Sequence[int],
-        seed: int,
-        stream: str,
-        processes: int | None = None,
-        executors: Executors | None = None,
-        progress: Progress = silent,
     ) -> list[Floats]:
         """Draw differences of a round, or of the pilot, which is round 0, and measure them, as `measure_differences`.
 
@@ -107,19 +102,15 @@ class PooledSwap:
             number: which round, from 1, or 0 for the pilot.
             pilot: how many pairs of datasets the pilot has.
             draws: how many the round has; the pilot has its own number.
+            stream: the random numbers to draw with, the same for pilot and rounds.
             records: how many rows a dataset has.
             measure: what is kept of differences.
             swapped: for which numbers of swapped rows to measure.
-            seed: the same for pilot and rounds.
-            stream: the same for pilot and rounds.
-            processes: how many may be used.
-            executors: what runs slow queries, instead of processes.
-            progress: told as drawing goes on.
         """
         picks = tuple(
-            stratum.round(number, pilot, draws, seed=seed, stream=side, replacement=self.replacement)
+            stratum.round(number, pilot, draws, seed=stream.seed, stream=side, replacement=self.replacement)
             if number
-            else stratum.pilot(pilot, seed=seed, stream=side, replacement=self.replacement)
+            else stratum.pilot(pilot, seed=stream.seed, stream=side, replacement=self.replacement)
             for side, stratum in (("out", self.out), ("into", self.into))
         )
         count = len(picks[0])
@@ -131,16 +122,9 @@ class PooledSwap:
             task = partial(_datasets_block, self.query, self.pool, self.swapped, measure)
             size = block_size(self.query, records)
         blocks = [(picks[0][start : start + size], picks[1][start : start + size]) for start in range(0, count, size)]
-        found = run_blocks(
-            task,
-            blocks,
-            [len(out) for out, _ in blocks],
-            seed=seed,
-            stream=f"{stream} | round {number}" if number else stream,
-            processes=processes,
-            executors=executors,
-            progress=progress,
-        )
+        if number:
+            stream = evolve(stream, name=f"{stream.name} | round {number}")
+        found = run_blocks(task, blocks, [len(out) for out, _ in blocks], stream)
         return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 

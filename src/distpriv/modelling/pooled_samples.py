@@ -8,8 +8,9 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import block_size, evaluate, reads_order, run_blocks
+from distpriv.modelling.sampling import block_size, evaluate, reads_order
 from distpriv.modelling.simulator import RowSimulator
+from distpriv.modelling.streams import run_blocks
 
 __all__ = ["IndependentDatasets"]
 
@@ -38,17 +39,9 @@ class IndependentDatasets:
         )
         size = block_size(self.rows.query, picks.shape[1])
         blocks = [picks[start : start + size] for start in range(0, count, size)]
-        found = run_blocks(
-            partial(_evaluated, self.rows.query, self.rows.pool(scenario)),
-            blocks,
-            [len(block) for block in blocks],
-            seed=seed,
-            stream=scenario,
-            processes=self.rows.processes,
-            executors=self.rows.executors,
-            progress=self.rows.progress,
-        )
-        return np.concatenate(found)
+        task = partial(_evaluated, self.rows.query, self.rows.pool(scenario))
+        stream = self.rows.stream(scenario, seed)
+        return np.concatenate(run_blocks(task, blocks, [len(block) for block in blocks], stream))
 
 
 def _evaluated(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:

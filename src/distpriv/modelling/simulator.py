@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
@@ -24,6 +23,7 @@ from distpriv.modelling.pools import StratumPool
 from distpriv.modelling.reference import Missing, ReferenceTable
 from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Stratum, sample_query
+from distpriv.modelling.streams import Stream
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -97,33 +97,13 @@ class RowSimulator:
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
-        return sample_query(
-            self.query,
-            self.pool(scenario),
-            self._strata(scenario),
-            draws,
-            seed=seed,
-            stream=scenario,
-            replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=self.progress,
-        )
+        stream, strata = self.stream(scenario, seed), self._strata(scenario)
+        return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw coupled datasets of two scenarios of one Share and evaluate the query on both."""
-        return sample_coupled(
-            self.query,
-            self.pool(pair[0]),
-            self.swap(pair, pairing),
-            draws,
-            seed=seed,
-            stream=f"{pair[0]} | {pair[1]}",
-            replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=self.progress,
-        )
+        stream, swap = self.stream(" | ".join(pair), seed), self.swap(pair, pairing)
+        return sample_coupled(self.query, self.pool(pair[0]), swap, draws, stream, replacement=self.replacement)
 
     def measured_differences(
         self,
@@ -144,15 +124,11 @@ class RowSimulator:
             self.pool(pairs[0][0]),
             widest(swaps),
             draws,
+            self.stream(" | ".join(pairs[0]), seed, progress),
             records=self.scenarios[pairs[0][0]].records,
             measure=measure,
             swapped=sorted({swap.swapped for swap in swaps}),
-            seed=seed,
-            stream=f"{pairs[0][0]} | {pairs[0][1]}",
             replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=progress or self.progress,
         )
 
     def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
@@ -190,14 +166,10 @@ class RowSimulator:
             number,
             pilot,
             draws,
+            self.stream(" | ".join(pairs[0]), seed, progress),
             records=self.scenarios[pairs[0][0]].records,
             measure=measure,
             swapped=sorted({self.swap(pair, "independent").swapped for pair in pairs}),
-            seed=seed,
-            stream=f"{pairs[0][0]} | {pairs[0][1]}",
-            processes=self.processes,
-            executors=self.executors,
-            progress=progress or self.progress,
         )
 
     def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
@@ -242,10 +214,15 @@ class RowSimulator:
         """Return the rows in memory that a scenario draws from."""
         return self.tables[name].pool_of(self.scenarios[name].predicate)
 
-    @property
-    def executors(self) -> Executors | None:
-        """What runs slow queries elsewhere, if the tables are where something can."""
-        return next(iter(self.tables.values())).engine.executors
+    def stream(self, name: str, seed: int, progress: Progress | None = None) -> Stream:
+        """Return random numbers to draw with, and what runs slow queries elsewhere, if the tables are where it can."""
+        return Stream(
+            seed=seed,
+            name=name,
+            processes=self.processes,
+            executors=next(iter(self.tables.values())).engine.executors,
+            progress=progress or self.progress,
+        )
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
