@@ -14,8 +14,9 @@ from scipy import stats
 
 import distpriv as dp
 from distpriv.errors import InvalidSource, MissingValues
+from distpriv.modelling.drawing import Missing
 from distpriv.modelling.pooling import Pooling
-from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.reference import ReferenceTable
 
 QUERY = dp.Query(x=dp.mean("x"))
 LIKELY = 1e-4

@@ -50,7 +50,7 @@ def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress:
         return Populations(
             shadow=model, test=model, reference=model, description="shadows and tests are drawn from f_θ as modelled"
         )
-    rows = simulator if source is None else simulator.over(source, model.provenance.missing)  # type: ignore[arg-type]
+    rows = simulator if source is None else simulator.over(source)
     shadow, test = evolve(rows, progress=progress).split((0.5, 0.5), seed)
     for part in (shadow, test):
         _refuse_too_few(part, pair)

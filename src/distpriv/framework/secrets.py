@@ -146,14 +146,19 @@ class ProtectedScenarios:
 
     >>> import distpriv as dp
     >>> protected = dp.Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
-    >>> list(protected.scenarios), len(protected.pairs)
-    (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6)
+    >>> list(protected.scenarios), len(protected.pairs), protected.records
+    (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6, 10)
     """
 
     scenarios: Mapping[str, Scenario]
     """Θ, by name."""
     pairs: tuple[Pair, ...]
     """Ψ, both orders of each pair."""
+
+    @property
+    def records(self) -> int:
+        """How many records every dataset has."""
+        return next(iter(self.scenarios.values())).records
 
 
 @frozen(init=False)

@@ -9,6 +9,7 @@ from attrs import evolve
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Scenario
+from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
@@ -63,8 +64,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             provenance=Provenance(
                 method=written["method"],
                 records=records,
-                replacement=written["replacement"],
-                missing=written["missing"],
+                drawing=Drawing(replacement=written["replacement"], missing=written["missing"]),
                 draws=written["draws"],
                 pools=tuple(written["pools"]),
             ),

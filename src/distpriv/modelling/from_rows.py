@@ -2,29 +2,26 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.domains import one_of, whole, yes_or_no
+from distpriv.framework.domains import whole
 from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
 from distpriv.framework.secrets import ProtectedScenarios, Secret, protect
+from distpriv.modelling.drawing import Drawing, Method, Missing
 from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
-from distpriv.modelling.pooling import Pooling
-from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
-__all__ = ["Method", "model", "remodelled"]
-
-Method = Literal["auto", "exact", "sampling"]
-"""Exact moments, sampled datasets, or exact moments where every statistic allows it."""
+__all__ = ["model", "remodelled"]
 
 
 def model(
@@ -80,41 +77,28 @@ def model(
     """
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
-    one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
+    drawing = Drawing(
+        method=method, replacement=replacement, missing=missing, draws=draws, seed=seed, pool=pool, key=key
+    )
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not isinstance(statistic, RowMean))
         raise InvalidModel(f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.")
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
-    replacement = yes_or_no("replacement", replacement, InvalidModel)
-    draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
-    seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
-    if pool is not None:
-        pool = whole("pool", pool, InvalidModel, at_least=1, cure="leave it out to hold a million rows of each stratum")
-    if key is not None and not isinstance(key, str):
-        raise InvalidModel(f"key must be the name of a column, got {key!r}: write key='id', or leave it out.")
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
         source,
         query,
         protect(secret, records),
+        drawing,
         exact=method != "sampling" and query.has_exact_moments,
-        provenance=Provenance(
-            method="sampling",
-            records=records,
-            replacement=replacement,
-            draws=draws,
-            seed=seed,
-            missing=missing,
-            pooling=Pooling(rows=pool, key=key, seed=seed),
-        ),
         processes=processes,
         progress=progress or silent,
     )
 
 
 def remodelled(model: QueryModel, query: Query) -> QueryModel:
-    """Return a model of other statistics in the same scenarios, drawn from the same tables.
+    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way.
 
     Raises:
         InvalidModel: the model was not made from rows.
@@ -123,13 +107,12 @@ def remodelled(model: QueryModel, query: Query) -> QueryModel:
     if simulator is None:
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
     shares = [name for name, scenario in model.scenarios.items() if scenario.table is None]
-    provenance = evolve(model.provenance, draws=model.provenance.draws or 5000, seed=model.provenance.seed or 0)
     return _modelled(
         simulator.tables[shares[0]].engine if shares else None,
         query,
         ProtectedScenarios(scenarios=model.scenarios, pairs=model.protected_pairs),
+        model.provenance.drawing,
         exact=query.has_exact_moments,
-        provenance=provenance,
         processes=simulator.processes,
         progress=simulator.progress,
     )
@@ -139,30 +122,27 @@ def _modelled(
     source: Any,
     query: Query,
     protected: ProtectedScenarios,
+    drawing: Drawing,
     *,
     exact: bool,
-    provenance: Provenance,
     processes: int | None,
     progress: Progress,
 ) -> QueryModel:
-    """Model a query in given scenarios; the provenance says how to sample, where that is needed."""
-    records, replacement, draws, seed = _sampling_of(provenance)
-    tables = _open_tables(source, query, protected, cast(Missing, provenance.missing), provenance.pooling)
+    """Model a query in given scenarios, with exact moments or by sampling."""
+    records, replacement = protected.records, drawing.replacement
+    tables = _open_tables(source, query, protected, drawing)
     simulator = RowSimulator(
         query=query,
         scenarios=protected.scenarios,
         tables=tables,
-        replacement=replacement,
+        drawing=drawing,
         processes=processes,
         progress=progress,
     )
     distributions = (
         _exact_distributions(query, protected, tables, replacement)
         if exact
-        else {
-            name: empirical_distribution(simulator.samples(name, draws, seed), None, f"scenario {name!r}", sampled=True)
-            for name in protected.scenarios
-        }
+        else {name: _sampled_distribution(simulator, name) for name in protected.scenarios}
     )
     looks = _looks(query, protected, tables, replacement)
     steps = _steps(query, looks, distributions, records)
@@ -172,11 +152,11 @@ def _modelled(
         protected_pairs=protected.pairs,
         steps=steps,
         record_sensitivities=_record_sensitivities(query, tables, records),
-        provenance=evolve(
-            provenance,
+        provenance=Provenance(
             method="exact moments" if exact else "sampling",
-            draws=None if exact else draws,
-            seed=None if exact else seed,
+            records=records,
+            drawing=drawing,
+            draws=None if exact else drawing.draws,
             pools=() if exact else simulator.pools(),
             sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
         ),
@@ -186,15 +166,8 @@ def _modelled(
     )
 
 
-def _sampling_of(provenance: Provenance) -> tuple[int, bool, int, int]:
-    assert provenance.records is not None
-    assert provenance.draws is not None
-    assert provenance.seed is not None
-    return provenance.records, provenance.replacement, provenance.draws, provenance.seed
-
-
 def _open_tables(
-    source: Any, query: Query, protected: ProtectedScenarios, missing: Missing, pooling: Pooling
+    source: Any, query: Query, protected: ProtectedScenarios, drawing: Drawing
 ) -> Mapping[str, ReferenceTable]:
     """Open each table once, and return the one of every scenario."""
     predicates: dict[int, dict[str, None]] = {}
@@ -209,7 +182,7 @@ def _open_tables(
         key = id(scenario.table)
         if key not in opened:
             table = source if scenario.table is None else scenario.table
-            opened[key] = ReferenceTable.open(table, query, predicates[key], missing, pooling)
+            opened[key] = ReferenceTable.open(table, query, predicates[key], drawing.missing, drawing.pooling)
         tables[name] = opened[key]
     return tables
 
@@ -226,6 +199,11 @@ def _exact_distributions(
         mean, covariance = dataset_moments(strata, _factors(query, scenario.records), replacement=replacement)
         distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
     return distributions
+
+
+def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+    sampled = simulator.samples(name, simulator.drawing.draws, simulator.drawing.seed)
+    return empirical_distribution(sampled, None, f"scenario {name!r}", sampled=True)
 
 
 def _factors(query: Query, records: int) -> Floats:

@@ -12,8 +12,8 @@ from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.drawing import Drawing, Missing
 from distpriv.modelling.lattice import floor_of
-from distpriv.modelling.pooling import Pooling
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
@@ -69,28 +69,39 @@ class Provenance:
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> model.provenance.method, model.provenance.records
-    ('given moments', None)
+    >>> model.provenance.method, model.provenance.records, model.provenance.draws, model.provenance.seed
+    ('given moments', None, None, None)
+    >>> model.provenance.replacement, model.provenance.missing
+    (False, 'refuse')
     """
 
     method: str
     """``"exact moments"``, ``"sampling"``, ``"given moments"`` or ``"given points"``."""
     records: int | None = None
     """How many records the private dataset has."""
-    replacement: bool = False
-    """Whether the same reference row may be in a dataset twice."""
+    drawing: Drawing = field(factory=Drawing)
+    """How datasets are drawn, whether or not they were for this model."""
     draws: int | None = None
     """How many datasets were sampled; none for exact moments."""
-    seed: int | None = None
-    """Of the sampled datasets."""
     sources: tuple[str, ...] = ()
     """The tables that records are drawn from, in words."""
-    missing: str = "refuse"
-    """What was done about nulls and NaN."""
-    pooling: Pooling = field(factory=Pooling)
-    """How many rows of a large stratum are held to draw from, and which."""
     pools: tuple[str, ...] = ()
     """Which samples stand for strata, where not all rows of a table are held."""
+
+    @property
+    def replacement(self) -> bool:
+        """Whether the same reference row may be in a dataset twice."""
+        return self.drawing.replacement
+
+    @property
+    def missing(self) -> Missing:
+        """What was done about nulls and NaN."""
+        return self.drawing.missing
+
+    @property
+    def seed(self) -> int | None:
+        """Of the sampled datasets; none for exact moments."""
+        return None if self.draws is None else self.drawing.seed
 
 
 @frozen(kw_only=True, repr=False)

@@ -7,7 +7,7 @@ one pass inside the engine, and the rows themselves, in memory.
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,21 +17,16 @@ from attrs import evolve, field, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import InvalidExpression, InvalidInput, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.errors import InvalidExpression, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import did_you_mean, one_of
+from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import FunctionOfRows, Query
+from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pooling import Pooling, hash_below
 from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["ColumnSeen", "Missing", "ReferenceTable"]
-
-Missing = Literal["refuse", "drop"]
-"""What to do about rows of the reference with a null or NaN: refuse those in used columns, or drop those in any column.
-
-Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
-"""
+__all__ = ["ColumnSeen", "ReferenceTable"]
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
@@ -76,7 +71,6 @@ class ReferenceTable:
         Raises:
             InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
         """
-        one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
             parse_expression(statistic.expression, engine.schema.names, where=f"statistic {name!r}")

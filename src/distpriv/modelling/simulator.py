@@ -18,9 +18,10 @@ from distpriv.modelling.coupling import (
     unpaired_column,
 )
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
+from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.pooled_differences import PooledSwap
 from distpriv.modelling.pools import StratumPool
-from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.streams import Stream
@@ -53,7 +54,7 @@ class RowSimulator:
     scenarios: Mapping[str, Scenario]
     tables: Mapping[str, ReferenceTable]
     """The reference table of each scenario."""
-    replacement: bool = False
+    drawing: Drawing
     processes: int | None = None
     progress: Progress = silent
     part: tuple[Split, int] | None = None
@@ -72,13 +73,18 @@ class RowSimulator:
         split = Split(shares=tuple(shares), seed=seed)
         return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
 
-    def over(self, source: Any, missing: Missing) -> Self:
-        """Return a simulator of the same scenarios over other tables.
+    @property
+    def replacement(self) -> bool:
+        """Whether the same row may be in a dataset twice."""
+        return self.drawing.replacement
+
+    def over(self, source: Any) -> Self:
+        """Return a simulator of the same scenarios over other tables, in which the key need not be a column.
 
         Args:
             source: a table for the shares, or tables by the name of their scenario.
-            missing: "refuse" rows with nothing in a used column, or "drop" those with nothing in any column.
         """
+        drawing = evolve(self.drawing, key=None)
         predicates = dict.fromkeys(s.predicate for s in self.scenarios.values() if s.predicate is not None)
         opened: dict[tuple[int, bool], ReferenceTable] = {}
         tables = {}
@@ -88,12 +94,12 @@ class RowSimulator:
             if isinstance(given, Mapping) or (own and given is source):
                 raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
             if (id(given), own) not in opened:
-                pooling = evolve(self.tables[name].pooling, key=None)
+                needed = () if own else predicates
                 opened[id(given), own] = ReferenceTable.open(
-                    given, self.query, () if own else predicates, missing, pooling
+                    given, self.query, needed, drawing.missing, drawing.pooling
                 )
             tables[name] = opened[id(given), own]
-        return evolve(self, tables=tables, part=None)
+        return evolve(self, tables=tables, drawing=drawing, part=None)
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from distpriv.engines.engine import engine_for
 from distpriv.errors import InvalidInput, InvalidPolicy
@@ -13,6 +13,7 @@ from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Secret, Share
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
+from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress
@@ -20,7 +21,6 @@ from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy_shape import checked_shape
 from distpriv.workflow.policy_text import PolicyText
 from distpriv.workflow.policy_values import (
-    ModelOptions,
     Question,
     adaptive,
     dataset,
@@ -75,7 +75,7 @@ class Policy:
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
     ledger: LedgerPolicy
-    options: ModelOptions
+    options: Drawing
 
     @property
     def question(self) -> Question:
@@ -151,14 +151,8 @@ class Policy:
                 self.released,
                 self.protected,
                 records=self.records,
-                method=self.options.method,
-                replacement=self.options.replacement,
-                missing=self.options.missing,
-                draws=self.options.draws,
-                seed=self.options.seed,
-                pool=self.options.pool,
-                key=self.options.key,
                 progress=progress,
+                **asdict(self.options),
             )
         except InvalidInput as failure:
             raise self._refusal(failure) from failure
@@ -181,7 +175,7 @@ class Policy:
                 "delta": self.ledger.total.delta,
                 "adaptive": self.ledger.adaptive,
             },
-            "model": self.options.to_dict(),
+            "model": asdict(self.options),
         }
 
     def _releases(self) -> Any:
