@@ -7,7 +7,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.simulator import RowSimulator
 
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})

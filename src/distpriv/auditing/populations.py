@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.pooled_samples import IndependentDatasets
+from distpriv.modelling.pools.independent_datasets import IndependentDatasets
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress
 
@@ -70,7 +70,7 @@ def _modelled_law(rows: RowSimulator, pair: Pair, seed: int) -> tuple[Population
     held = rows.pools()
     if not held:
         return rows, ""
-    independent = IndependentDatasets(rows=rows.repooled("audit", seed))
+    independent = IndependentDatasets(rows=rows.with_other_rows("audit", seed))
     rooms = [room for name in pair if (room := independent.room(name)) is not None]
     most = f", of no more than {min(rooms):,} of either scenario," if rooms else ""
     return independent, f"{most} by independent draws from samples of them: {'; '.join(held)}"

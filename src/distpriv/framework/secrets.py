@@ -302,7 +302,8 @@ class Scenarios:
     """The protected pairs, both orders of each."""
 
     def __init__(self, tables: Mapping[str, Any], pairs: Iterable[Pair] | None = None) -> None:
-        if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables) or len(tables) < 2:
+        named = isinstance(tables, Mapping) and all(isinstance(k, str) and v is not None for k, v in tables.items())
+        if not named or len(tables) < 2:
             raise InvalidSecret("Scenarios needs at least two named tables: write Scenarios({'boom': …, 'bust': …}).")
         chosen = tuple(combinations(tables, 2)) if pairs is None else pairs
         self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))

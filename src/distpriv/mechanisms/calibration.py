@@ -26,6 +26,7 @@ from distpriv.mechanisms.lengths import ROUGH, Curve, Lengths, least_scale, leng
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
 from distpriv.modelling.model import QueryModel, as_they_are, require_model
+from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.noise.laws import NoiseLaw
 from distpriv.progress import Progress
@@ -205,9 +206,8 @@ class Calibration:
         assert self.pools is not None
         found = []
         for group in self.groups:
-            found += self.rows.pooled_differences(
-                group, number, self.pools.pilot, self.draws, self.seed, measure, self.progress
-            )
+            swap = HeldSwap.of(self.rows, group)
+            found += swap.measured(number, self.pools.pilot, self.draws, self.seed, measure, self.progress)
         return found
 
     def assumptions(self) -> tuple[Assumption, ...]:

@@ -14,7 +14,7 @@ from attrs import frozen
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.sampling import (
     Stratum,
     block_size,

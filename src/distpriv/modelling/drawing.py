@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of, whole, yes_or_no
-from distpriv.modelling.pooling import Pooling
+from distpriv.modelling.pools.holding import Holding
 
 __all__ = ["Drawing", "Method", "Missing"]
 
@@ -64,6 +64,6 @@ class Drawing:
     key: str | None = field(default=None, converter=_key)
 
     @property
-    def pooling(self) -> Pooling:
+    def holding(self) -> Holding:
         """How rows of a large table are chosen to be held in memory."""
-        return Pooling(rows=self.pool, key=self.key, seed=self.seed)
+        return Holding(rows=self.pool, key=self.key, seed=self.seed)

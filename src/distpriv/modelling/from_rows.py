@@ -18,7 +18,7 @@ from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
+from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
 __all__ = ["model", "remodelled"]
@@ -130,7 +130,10 @@ def _modelled(
 ) -> QueryModel:
     """Model a query in given scenarios, with exact moments or by sampling."""
     records, replacement = protected.records, drawing.replacement
-    tables = _open_tables(source, query, protected, drawing)
+    if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
+        raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
+    sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
+    tables = opened_tables(sources, protected.scenarios, query, drawing)
     simulator = RowSimulator(
         query=query,
         scenarios=protected.scenarios,
@@ -164,27 +167,6 @@ def _modelled(
         scenarios=protected.scenarios,
         simulator=simulator,
     )
-
-
-def _open_tables(
-    source: Any, query: Query, protected: ProtectedScenarios, drawing: Drawing
-) -> Mapping[str, ReferenceTable]:
-    """Open each table once, and return the one of every scenario."""
-    predicates: dict[int, dict[str, None]] = {}
-    for scenario in protected.scenarios.values():
-        if scenario.table is None and source is None:
-            raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
-        found = predicates.setdefault(id(scenario.table), {})
-        found |= {} if scenario.predicate is None else {scenario.predicate: None}
-    opened: dict[int, ReferenceTable] = {}
-    tables = {}
-    for name, scenario in protected.scenarios.items():
-        key = id(scenario.table)
-        if key not in opened:
-            table = source if scenario.table is None else scenario.table
-            opened[key] = ReferenceTable.open(table, query, predicates[key], drawing.missing, drawing.pooling)
-        tables[name] = opened[key]
-    return tables
 
 
 def _exact_distributions(

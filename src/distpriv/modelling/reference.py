@@ -23,8 +23,8 @@ from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.pooling import Pooling, hash_below
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.holding import Holding, hash_below
+from distpriv.modelling.pools.row_pool import RowPool
 
 __all__ = ["ColumnSeen", "ReferenceTable"]
 
@@ -53,7 +53,7 @@ class ReferenceTable:
     numbers: tuple[RowExpression, ...]
     predicates: Mapping[str, RowExpression]
     select: RowSelect
-    pooling: Pooling = field(factory=Pooling)
+    holding: Holding = field(factory=Holding)
     _pools: dict[str | None, RowPool] = field(factory=dict, init=False, repr=False)
     _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
 
@@ -64,7 +64,7 @@ class ReferenceTable:
         query: Query,
         predicates: Iterable[str] = (),
         missing: Missing = "refuse",
-        pooling: Pooling | None = None,
+        holding: Holding | None = None,
     ) -> Self:
         """Open a source for a query and the predicates of its secrets.
 
@@ -78,8 +78,8 @@ class ReferenceTable:
             if not isinstance(statistic, FunctionOfRows)
         )
         parsed = {text: parse_expression(text, engine.schema.names, where="the secret") for text in predicates}
-        pooling = pooling or Pooling()
-        _refuse_wrong_key(pooling.key, engine)
+        holding = holding or Holding()
+        _refuse_wrong_key(holding.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
@@ -88,9 +88,9 @@ class ReferenceTable:
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
             table=tuple(engine.schema.names),
-            key=pooling.key,
+            key=holding.key,
         )
-        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, pooling=pooling)
+        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, holding=holding)
         table._refuse_wrong_types()
         return table
 
@@ -168,12 +168,12 @@ class ReferenceTable:
         If the strata of one predicate are samples, those of all are: noise is calibrated on all of them in one way.
         """
         each = [self.moments(text).values() for text in dict.fromkeys([*self.predicates, predicate])]
-        found = [self.pooling.held([stratum.rows for stratum in strata]) for strata in each]
+        found = [self.holding.held([stratum.rows for stratum in strata]) for strata in each]
         return next((rows for rows in found if rows is not None), None)
 
-    def pooled_for(self, purpose: str, seed: int) -> Self:
+    def holding_for(self, purpose: str, seed: int) -> Self:
         """Return the same table with other pools, which are independent of those of this one."""
-        table = evolve(self, pooling=evolve(self.pooling, purpose=purpose, seed=seed))
+        table = evolve(self, holding=evolve(self.holding, purpose=purpose, seed=seed))
         table._known.update(self._known)
         table.__dict__.update({name: value for name, value in self.__dict__.items() if name in ("probe", "pool")})
         return table
@@ -186,7 +186,7 @@ class ReferenceTable:
         while True:
             spare = 2 * spare + 6 * held**0.5 + 20
             below = {side: hash_below((held + spare) / count) for side, count in counts.items()}
-            query = self.select.hashed(self.engine.row_number, self.pooling.salt(predicate), predicate, below)
+            query = self.select.hashed(self.engine.row_number, self.holding.salt(predicate), predicate, below)
             table = self.engine.select(query).sort_by("h")
             strata = self._pool(table).positions
             places = [strata(predicate, side) for side in counts]
@@ -336,7 +336,7 @@ class ReferenceTable:
         in_order = hashes.combine_chunks()
         if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
             raise InvalidSource(
-                f"the key {self.pooling.key!r} has the same value in several rows of {self.engine.description}: name a "
+                f"the key {self.holding.key!r} has the same value in several rows of {self.engine.description}: name a "
                 "column that tells rows apart, or no key."
             )
 

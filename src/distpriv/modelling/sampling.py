@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import FunctionOfRows, Query
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.streams import Stream, in_blocks
 
 __all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "sample_query"]

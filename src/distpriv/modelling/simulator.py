@@ -19,31 +19,14 @@ from distpriv.modelling.coupling import (
 )
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
 from distpriv.modelling.drawing import Drawing
-from distpriv.modelling.pooled_differences import PooledSwap
-from distpriv.modelling.pools import StratumPool
+from distpriv.modelling.pools.row_pool import RowPool, Split
 from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.streams import Stream
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
-__all__ = ["RowSimulator", "Split", "refuse_too_few_rows"]
-
-
-@frozen(kw_only=True)
-class Split:
-    """The rows of every table, split at random into shares."""
-
-    shares: tuple[float, ...]
-    seed: int
-    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
-
-    def rows(self, pool: RowPool, number: int) -> Rows:
-        """Return the rows of a table that are in a part."""
-        if id(pool) not in self._parts:
-            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
-        return self._parts[id(pool)][number]
+__all__ = ["RowSimulator", "opened_tables", "refuse_too_few_rows"]
 
 
 @frozen(kw_only=True)
@@ -84,26 +67,18 @@ class RowSimulator:
         Args:
             source: a table for the shares, or tables by the name of their scenario.
         """
-        drawing = evolve(self.drawing, key=None)
-        predicates = dict.fromkeys(s.predicate for s in self.scenarios.values() if s.predicate is not None)
-        opened: dict[tuple[int, bool], ReferenceTable] = {}
-        tables = {}
+        sources = {}
         for name, scenario in self.scenarios.items():
-            given = source[name] if isinstance(source, Mapping) and name in source else source
-            own = scenario.table is not None
-            if isinstance(given, Mapping) or (own and given is source):
+            sources[name] = source[name] if isinstance(source, Mapping) and name in source else source
+            if isinstance(sources[name], Mapping) or (scenario.table is not None and sources[name] is source):
                 raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
-            if (id(given), own) not in opened:
-                needed = () if own else predicates
-                opened[id(given), own] = ReferenceTable.open(
-                    given, self.query, needed, drawing.missing, drawing.pooling
-                )
-            tables[name] = opened[id(given), own]
+        drawing = evolve(self.drawing, key=None)
+        tables = opened_tables(sources, self.scenarios, self.query, drawing)
         return evolve(self, tables=tables, drawing=drawing, part=None)
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
-        stream, strata = self.stream(scenario, seed), self._strata(scenario)
+        stream, strata = self.stream(scenario, seed), self.strata(scenario)
         return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
@@ -138,68 +113,15 @@ class RowSimulator:
         )
 
     def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
-        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
-        return evolve(self.repooled("calibration", seed), protected=tuple(pairs)) if self.pools() else self
+        """Return a simulator to calibrate noise for pairs with: of large tables it holds rows that nothing else saw."""
+        return evolve(self.with_other_rows("calibration", seed), protected=tuple(pairs)) if self.pools() else self
 
-    def repooled(self, purpose: str, seed: int) -> Self:
-        """Return the same simulator with other pools, which are independent of these."""
+    def with_other_rows(self, purpose: str, seed: int) -> Self:
+        """Return the same simulator with other samples of large tables, which are independent of these."""
         again: dict[int, ReferenceTable] = {}
         for table in self.tables.values():
-            again.setdefault(id(table), table.pooled_for(purpose, seed))
+            again.setdefault(id(table), table.holding_for(purpose, seed))
         return evolve(self, tables={name: again[id(table)] for name, table in self.tables.items()})
-
-    def pooled_strata(self, name: str) -> list[StratumPool]:
-        """Return the strata of a scenario of which samples are held."""
-        populations = self.pool(name).populations
-        assert populations is not None
-        return [
-            StratumPool(rows=stratum.rows, population=populations[side], size=stratum.size, pilot_size=stratum.size)
-            for stratum, side in zip(self._strata(name), (True, False), strict=False)
-        ]
-
-    def pooled_differences(
-        self,
-        pairs: Sequence[Pair],
-        number: int,
-        pilot: int,
-        draws: int,
-        seed: int,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences from pools and measure them, as `measured_differences` does: those of a round or a pilot."""
-        return self._pooled_swap(pairs).measured(
-            number,
-            pilot,
-            draws,
-            self.stream(" | ".join(pairs[0]), seed, progress),
-            records=self.scenarios[pairs[0][0]].records,
-            measure=measure,
-            swapped=sorted({self.swap(pair, "independent").swapped for pair in pairs}),
-        )
-
-    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
-        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
-        return None if self._held(pairs[0][0]) is None else self._pooled_swap(pairs).datasets
-
-    def _pooled_swap(self, pairs: Sequence[Pair]) -> PooledSwap:
-        """Return how to draw differences that serve all of these pairs from pools."""
-        first, second = (self.scenarios[name] for name in pairs[0])
-        named = self.protected or [(one, other) for one in self.scenarios for other in self.scenarios]
-        counts = [
-            tuple(self.scenarios[name].positives for name in pair)
-            for pair in named
-            if all(self.scenarios[name].predicate == first.predicate for name in pair)
-        ]
-        return PooledSwap.of(
-            self.query,
-            self.pool(first.name),
-            widest([self.swap(pair, "independent") for pair in pairs]),
-            out_is_positive=first.positives > second.positives,
-            positives=counts,
-            records=first.records,
-            replacement=self.replacement,
-        )
 
     def pools(self) -> tuple[str, ...]:
         """Say which samples stand for strata, and of how many rows they are."""
@@ -260,7 +182,7 @@ class RowSimulator:
                 "pairs can be coupled."
             )
         for name in pair:
-            self._strata(name)
+            self.strata(name)
         if pairing == "transport" and self._held(pair[0]) is not None:
             refuse_transport_of_samples()
         first_has_more = first.positives > second.positives
@@ -288,7 +210,8 @@ class RowSimulator:
         found = self._pairings[predicate]
         return found if positives_first else RowPairing(first=found.second, second=found.first, units=found.units)
 
-    def _strata(self, name: str) -> list[Stratum]:
+    def strata(self, name: str) -> list[Stratum]:
+        """Return the rows of each stratum that a scenario draws from, and how many of them a dataset has."""
         scenario = self.scenarios[name]
         strata = [Stratum(rows=self._positions(scenario, side), size=size) for side, size in scenario.strata]
         if not self.replacement:
@@ -305,6 +228,23 @@ class RowSimulator:
             among = None if self.part is None else self.part[0].rows(pool, self.part[1])
             self._rows[key] = pool.positions(scenario.predicate, satisfied, among)
         return self._rows[key]
+
+
+def opened_tables(
+    sources: Mapping[str, Any], scenarios: Mapping[str, Scenario], query: Query, drawing: Drawing
+) -> Mapping[str, ReferenceTable]:
+    """Open the source of every scenario, each source once for all that split it by a predicate, once for the others."""
+    predicates = list(dict.fromkeys(s.predicate for s in scenarios.values() if s.predicate is not None))
+    opened: dict[tuple[int, bool], ReferenceTable] = {}
+    tables = {}
+    for name, scenario in scenarios.items():
+        splits = scenario.predicate is not None
+        key = (id(sources[name]), splits)
+        if key not in opened:
+            needed = predicates if splits else ()
+            opened[key] = ReferenceTable.open(sources[name], query, needed, drawing.missing, drawing.holding)
+        tables[name] = opened[key]
+    return tables
 
 
 def refuse_too_few_rows(scenario: Scenario, rows: Sequence[int], place: str = "the reference table") -> None:

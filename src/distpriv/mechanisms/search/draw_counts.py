@@ -12,6 +12,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of"]
@@ -67,7 +68,7 @@ def pools_of(rows: RowSimulator, groups: Sequence[Sequence[Pair]], draws: int, l
     said = rows.pools()
     if not said:
         return draws, None
-    limits = [limit for group in groups if (limit := rows.independent_draws(group)) is not None]
+    limits = [limit for group in groups if (limit := HeldSwap.of(rows, group).datasets) is not None]
     room = min(limits, default=draws + SHAPE_DRAWS)
     pilot = min(max(room // PILOT_SHARE, 1), SHAPE_DRAWS)
     if room - pilot < least:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowPool"]
+__all__ = ["RowPool", "Split"]
 
 
 @frozen(kw_only=True)
@@ -56,3 +56,18 @@ class RowPool:
                 alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
             self._groups.extend(alike)
         return self._groups
+
+
+@frozen(kw_only=True)
+class Split:
+    """The rows of every table, split at random into shares."""
+
+    shares: tuple[float, ...]
+    seed: int
+    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
+
+    def rows(self, pool: RowPool, number: int) -> Rows:
+        """Return the rows of a table that are in a part."""
+        if id(pool) not in self._parts:
+            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
+        return self._parts[id(pool)][number]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-__all__ = ["Pooling", "hash_below"]
+__all__ = ["Holding", "hash_below"]
 
 POOL_ROWS = 1_000_000
 """How many rows of a stratum are held, unless said otherwise."""
@@ -15,7 +15,7 @@ WHOLE_TABLE = 2_000_000
 
 
 @frozen(kw_only=True)
-class Pooling:
+class Holding:
     """How rows of a large table are chosen to be held in memory."""
 
     rows: int | None = None
@@ -29,7 +29,7 @@ class Pooling:
     def salt(self, predicate: str | None) -> str:
         """Return what goes before a row's key in its hash: pools of other predicates are independent too.
 
-        >>> Pooling(seed=7).salt(None) == Pooling(seed=7).salt("income = '>50K'")
+        >>> Holding(seed=7).salt(None) == Holding(seed=7).salt("income = '>50K'")
         False
         """
         named = f"{self.purpose}\0{self.seed}\0{'' if predicate is None else predicate}"
@@ -38,7 +38,7 @@ class Pooling:
     def held(self, counts: Sequence[int]) -> int | None:
         """Return how many rows to hold of each stratum, given how many there are, or nothing to hold all of them.
 
-        >>> Pooling().held([30_000, 900_000]), Pooling().held([30_000, 9_000_000]), Pooling(rows=500).held([30, 600])
+        >>> Holding().held([30_000, 900_000]), Holding().held([30_000, 9_000_000]), Holding(rows=500).held([30, 600])
         (None, 1000000, 500)
         """
         if self.rows is None:
