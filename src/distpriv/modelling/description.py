@@ -9,7 +9,7 @@ from attrs import evolve
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Scenario
-from distpriv.modelling.drawing import Drawing
+from distpriv.modelling.drawing import LAW, Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
@@ -22,8 +22,7 @@ def model_to_dict(model: QueryModel) -> dict[str, Any]:
     return {
         "method": made.method,
         "records": made.records,
-        "replacement": made.replacement,
-        "missing": made.missing,
+        **made.drawing.law,
         "draws": made.draws,
         "pools": list(made.pools),
         "statistics": list(model.names),
@@ -64,7 +63,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             provenance=Provenance(
                 method=written["method"],
                 records=records,
-                drawing=Drawing(replacement=written["replacement"], missing=written["missing"]),
+                drawing=Drawing(**{name: written[name] for name in LAW}),
                 draws=written["draws"],
                 pools=tuple(written["pools"]),
             ),

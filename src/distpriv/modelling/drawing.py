@@ -1,6 +1,6 @@
 """How datasets are drawn from reference rows: the options of `distpriv.model`, and of ``[model]`` in a policy."""
 
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from attrs import field, frozen
 
@@ -8,7 +8,7 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.modelling.pools.holding import Holding
 
-__all__ = ["Drawing", "Method", "Missing"]
+__all__ = ["LAW", "Drawing", "Method", "Missing"]
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -18,6 +18,9 @@ Missing = Literal["refuse", "drop"]
 
 Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
 """
+
+LAW = ("replacement", "missing")
+"""The options that the law of datasets depends on; the others say how it is found."""
 
 
 def _method(value: object) -> Method:
@@ -62,6 +65,15 @@ class Drawing:
     seed: int = field(default=0, converter=_seed)
     pool: int | None = field(default=None, converter=_pool)
     key: str | None = field(default=None, converter=_key)
+
+    @property
+    def law(self) -> dict[str, Any]:
+        """The options that the law of datasets depends on, by name: what releases of one dataset must agree in.
+
+        >>> Drawing(draws=200, missing="drop").law
+        {'replacement': False, 'missing': 'drop'}
+        """
+        return {name: getattr(self, name) for name in LAW}
 
     @property
     def holding(self) -> Holding:

@@ -1,18 +1,18 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 
 from distpriv.errors import InvalidModel, InvalidQuery
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
-from distpriv.framework.queries import FunctionOfRows, Quantile, Query, RowMean, Variance
+from distpriv.framework.queries import FunctionOfRows, Query, RowMean
 from distpriv.framework.secrets import ProtectedScenarios, Secret, protect
 from distpriv.modelling.drawing import Drawing, Method, Missing
+from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
 from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
@@ -129,7 +129,7 @@ def _modelled(
     progress: Progress,
 ) -> QueryModel:
     """Model a query in given scenarios, with exact moments or by sampling."""
-    records, replacement = protected.records, drawing.replacement
+    records = protected.records
     if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
         raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
@@ -142,18 +142,14 @@ def _modelled(
         processes=processes,
         progress=progress,
     )
-    distributions = (
-        _exact_distributions(query, protected, tables, replacement)
-        if exact
-        else {name: _sampled_distribution(simulator, name) for name in protected.scenarios}
-    )
-    looks = _looks(query, protected, tables, replacement)
-    steps = _steps(query, looks, distributions, records)
+    law = _exact_distribution if exact else _sampled_distribution
+    distributions = {name: law(simulator, name) for name in protected.scenarios}
+    strata = drawn_strata(simulator)
     return QueryModel(
         names=query.names,
-        distributions=_with_lattices(query, looks, distributions, records) if exact else distributions,
+        distributions=_with_lattices(query, strata, distributions, records) if exact else distributions,
         protected_pairs=protected.pairs,
-        steps=steps,
+        steps=_steps(query, strata, distributions, records),
         record_sensitivities=_record_sensitivities(query, tables, records),
         provenance=Provenance(
             method="exact moments" if exact else "sampling",
@@ -169,18 +165,15 @@ def _modelled(
     )
 
 
-def _exact_distributions(
-    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
-) -> dict[str, QueryDistribution]:
-    distributions = {}
-    for name, scenario in protected.scenarios.items():
-        moments = tables[name].moments(scenario.predicate)
-        strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
-        if not replacement:
-            refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
-        mean, covariance = dataset_moments(strata, _factors(query, scenario.records), replacement=replacement)
-        distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
-    return distributions
+def _exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+    scenario = simulator.scenarios[name]
+    moments = simulator.tables[name].moments(scenario.predicate)
+    strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
+    if not simulator.replacement:
+        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
+    factors = _factors(simulator.query, scenario.records)
+    mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
+    return QueryDistribution(mean=mean, covariance=covariance)
 
 
 def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
@@ -192,7 +185,9 @@ def _factors(query: Query, records: int) -> Floats:
     return np.array([s.factor(records) for _, s in query.statistics if isinstance(s, RowMean)], dtype=np.float64)
 
 
-def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, QueryDistribution], records: int) -> Floats:
+def _steps(
+    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
+) -> Floats:
     """Return the spacing of every released number: the coarser of what is declared and what the rows or values show."""
     steps: list[float] = []
     number = 0
@@ -201,68 +196,10 @@ def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, Query
             columns = range(len(steps), len(steps) + statistic.size)
             steps += [max(statistic.resolution or 0.0, _step_of_values(distributions, column)) for column in columns]
             continue
-        found = max((look.resolutions[number] for look in looks), default=0.0)
+        found = max((drawn.resolutions[number] for drawn in strata), default=0.0)
         steps.append(statistic.step(records, max(statistic.resolution or 0.0, found)))
         number += 1
     return np.array(steps)
-
-
-@frozen(kw_only=True, slots=False)
-class _Look:
-    """Strata of a table, through its probe, and the scenarios that draw from all of them."""
-
-    query: Query
-    table: ReferenceTable
-    predicate: str | None
-    sides: tuple[bool, ...]
-    """Which strata: those that satisfy the predicate, those that do not, or both."""
-    scenarios: tuple[str, ...]
-    sizes: tuple[tuple[int, ...], ...]
-    """How many rows of each stratum the datasets of each scenario have."""
-
-    def strata(self) -> list[Rows]:
-        """Return the positions, in the probe, of the rows of each stratum."""
-        return [self.table.probe.positions(self.predicate, side) for side in self.sides]
-
-    @cached_property
-    def resolutions(self) -> list[float]:
-        """The spacing of the rows in every number that SQL evaluates; 0 for one that is continuous."""
-        statistics = [s for _, s in self.query.statistics if not isinstance(s, FunctionOfRows)]
-        return [self._resolution(number, statistic) for number, statistic in enumerate(statistics)]
-
-    def _resolution(self, number: int, statistic: RowMean | Variance | Quantile) -> float:
-        """Return the spacing of the rows; if the probe shows no variation at all, the widest it could be."""
-        if isinstance(statistic, RowMean) and statistic.predicate:
-            return 1.0
-        strata = [self.table.probe.numbers[number][rows] for rows in self.strata()]
-        if any(len(values) and np.ptp(values) > 0 for values in strata):
-            return resolution(strata, self.sizes)
-        moments = self.table.moments(self.predicate)
-        return max((float(moments[side].high[number] - moments[side].low[number]) for side in self.sides), default=0.0)
-
-
-def _looks(
-    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
-) -> list[_Look]:
-    """Return every set of strata that some scenario draws from; one that is drawn in full does not vary."""
-    found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
-    for name, scenario in protected.scenarios.items():
-        predicate = scenario.predicate
-        rows = {side: tables[name].stratum_rows(predicate, side) for side, _ in scenario.strata}
-        sizes = {side: size for side, size in scenario.strata if size > 0 and (replacement or size < rows[side])}
-        key = (id(tables[name]), predicate, tuple(sizes))
-        found.setdefault(key, []).append((name, tuple(sizes.values())))
-    return [
-        _Look(
-            query=query,
-            table=tables[members[0][0]],
-            predicate=predicate,
-            sides=sides,
-            scenarios=tuple(name for name, _ in members),
-            sizes=tuple(sizes for _, sizes in members),
-        )
-        for (_, predicate, sides), members in found.items()
-    ]
 
 
 def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int) -> float:
@@ -272,22 +209,21 @@ def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int)
 
 
 def _with_lattices(
-    query: Query, looks: list[_Look], distributions: Mapping[str, QueryDistribution], records: int
+    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
 ) -> dict[str, QueryDistribution]:
     """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
     statistics = [statistic for _, statistic in query.statistics if isinstance(statistic, RowMean)]
     lattices: dict[str, Floats] = {}
-    for look in looks:
-        units = np.array(
-            [s.step(records, unit or s.resolution or 0.0) for s, unit in zip(statistics, look.resolutions, strict=True)]
-        )
+    for drawn in strata:
+        found = zip(statistics, drawn.resolutions, strict=True)
+        units = np.array([s.step(records, unit or s.resolution or 0.0) for s, unit in found])
         coarse = units > 0
-        moves = look.table.probe.numbers.T * (_factors(query, records) / records)
-        strata = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in look.strata()]
-        basis = joint_lattice([rows.astype(np.int64) for rows in strata], look.sizes, int(coarse.sum()))
+        moves = drawn.table.probe.numbers.T * (_factors(query, records) / records)
+        steps = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in drawn.rows()]
+        basis = joint_lattice([rows.astype(np.int64) for rows in steps], drawn.sizes, int(coarse.sum()))
         embedded = np.zeros((len(units), basis.shape[1]))
         embedded[coarse] = units[coarse, np.newaxis] * basis
-        lattices |= dict.fromkeys(look.scenarios, embedded)
+        lattices |= dict.fromkeys(drawn.scenarios, embedded)
     return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
 
 

@@ -107,5 +107,4 @@ def require_same_moments(written: Mapping[str, Any], stack: QueryModel, start: i
 
 def _drawing(model: QueryModel) -> dict[str, Any]:
     """Return how datasets are drawn, as far as their law depends on it."""
-    made = model.provenance
-    return {"records": made.records, "replacement": made.replacement, "missing": made.missing}
+    return {"records": model.provenance.records, **model.provenance.drawing.law}

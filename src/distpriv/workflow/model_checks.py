@@ -52,7 +52,7 @@ def _against_policy(policy: Policy, model: QueryModel) -> Iterator[str]:
     for name, scenario in derived.scenarios.items():
         if not scenario.draws_as(model.scenarios.get(name)):
             yield f"scenario {name!r} is another one in the policy"
-    if (made.records, made.replacement, made.missing) != (policy.records, options.replacement, options.missing):
+    if (made.records, made.drawing.law) != (policy.records, options.law):
         yield "records, replacement or missing values are others in the policy than in the moments"
     in_order = model.names == asked.names
     exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
@@ -194,7 +194,7 @@ def _against_own(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLaw
     if whole.names[own] != tuple(f"{place + 1}. {name}" for name in model.names):
         yield "the statistics of this release are others in the joint moments"
     one, other = model.provenance, whole.provenance
-    if (one.records, one.replacement, one.missing) != (other.records, other.replacement, other.missing):
+    if (one.records, one.drawing.law) != (other.records, other.drawing.law):
         yield "the joint moments are of other records than this release"
     if (model.protected_pairs, model.scenarios.keys()) != (whole.protected_pairs, whole.scenarios.keys()):
         yield "the joint moments protect other pairs than this release"
