@@ -13,7 +13,7 @@ from distpriv.framework.queries import FunctionOfRows, Query
 from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.streams import Stream, in_blocks
 
-__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "sample_query"]
+__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "evaluate_in_any_order", "sample_query"]
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
@@ -91,6 +91,11 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     return np.concatenate(released, axis=1)
 
 
+def evaluate_in_any_order(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
+    """Evaluate the query on datasets whose rows are put in random order, where that may matter."""
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+
+
 def sample_query(
     query: Query,
     pool: RowPool,
@@ -135,8 +140,7 @@ def _sample_block(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    rows = draw_rows(rng, strata, draws, replacement=replacement)
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+    return evaluate_in_any_order(query, pool, rng, draw_rows(rng, strata, draws, replacement=replacement))
 
 
 def _call(name: str, statistic: FunctionOfRows, pool: RowPool, dataset: Rows) -> Floats:

@@ -24,10 +24,10 @@ class Holding:
     """A column with another whole number or text in every row, by which rows are chosen; their place if not given."""
     seed: int = 0
     purpose: str = "model"
-    """Pools for other purposes are independent of each other."""
+    """What the rows are for: other rows are chosen for another purpose, independently."""
 
     def salt(self, predicate: str | None) -> str:
-        """Return what goes before a row's key in its hash: pools of other predicates are independent too.
+        """Return what goes before a row's key in its hash, so that the strata of other predicates have other rows.
 
         >>> Holding(seed=7).salt(None) == Holding(seed=7).salt("income = '>50K'")
         False

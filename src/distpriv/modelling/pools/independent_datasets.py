@@ -5,11 +5,9 @@ from functools import partial
 import numpy as np
 from attrs import frozen
 
-from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import Query
+from distpriv.framework.arrays import Floats
 from distpriv.modelling.pools.held_stratum import HeldStratum
-from distpriv.modelling.pools.row_pool import RowPool
-from distpriv.modelling.sampling import block_size, evaluate, reads_order
+from distpriv.modelling.sampling import block_size, evaluate_in_any_order
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.streams import run_blocks
 
@@ -18,7 +16,7 @@ __all__ = ["IndependentDatasets"]
 
 @frozen(kw_only=True)
 class IndependentDatasets:
-    """Draws datasets as a simulator does whose tables are held as samples, and no more than are independent."""
+    """Draws datasets of a simulator's scenarios that are independent, as many as the rows that are held allow."""
 
     rows: RowSimulator
 
@@ -40,7 +38,7 @@ class IndependentDatasets:
         )
         size = block_size(self.rows.query, picks.shape[1])
         blocks = [picks[start : start + size] for start in range(0, count, size)]
-        task = partial(_evaluated, self.rows.query, self.rows.pool(scenario))
+        task = partial(evaluate_in_any_order, self.rows.query, self.rows.pool(scenario))
         stream = self.rows.stream(scenario, seed)
         return np.concatenate(run_blocks(task, blocks, [len(block) for block in blocks], stream))
 
@@ -51,7 +49,3 @@ class IndependentDatasets:
             HeldStratum(rows=stratum.rows, population=populations[side], size=stratum.size, pilot_size=stratum.size)
             for stratum, side in zip(self.rows.strata(scenario), (True, False), strict=False)
         ]
-
-
-def _evaluated(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)

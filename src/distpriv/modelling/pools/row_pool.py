@@ -14,22 +14,22 @@ __all__ = ["RowPool", "Split"]
 
 @frozen(kw_only=True)
 class RowPool:
-    """Rows in memory, to draw datasets from.
-
-    `numbers[k]` holds the values of the query's k-th SQL statistic, `columns` what functions read, and
-    `strata` which rows satisfy each predicate.
-    """
+    """Rows in memory, to draw datasets from."""
 
     size: int
+    """How many rows there are."""
     numbers: Floats
+    """What each statistic that SQL evaluates has of every row, one statistic a row."""
     columns: Mapping[str, NDArray[Any]]
+    """What functions read, by column."""
     strata: Mapping[str, NDArray[np.bool_]]
+    """Which rows satisfy each predicate."""
     populations: Mapping[bool, int] | None = None
     """How many rows each stratum has in the table, where these are a sample of them in random order."""
     _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
-        """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
+        """Return where the rows of a stratum are, of all rows or of those `among`; with no predicate, all of these."""
         if among is None:
             return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
         return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
@@ -60,7 +60,7 @@ class RowPool:
 
 @frozen(kw_only=True)
 class Split:
-    """The rows of every table, split at random into shares."""
+    """A division of the rows of any table at random, so that each part has its share of them."""
 
     shares: tuple[float, ...]
     seed: int
