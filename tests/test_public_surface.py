@@ -19,7 +19,7 @@ import distpriv as dp
 from distpriv import datasets, distances, errors, mechanisms
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
-from distpriv.framework.secrets import ProtectedScenarios, Scenario
+from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Variance
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.errors import InvalidSecret
-from distpriv.framework.secrets import Scenario, protect
+from distpriv.framework.secrets import protect
 
 
 @given(st.integers(2, 60), st.integers(0, 59), st.integers(1, 60), st.integers(1, 60))
@@ -93,28 +93,6 @@ def test_several_secrets_are_one_set_closed_under_swapping_without_duplicates() 
 def test_a_senseless_secret_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidSecret, match=message):
         make()
-
-
-def test_scenarios_are_coupled_only_by_one_predicate_of_one_table() -> None:
-    few, many = (Scenario.of_share("x > 0", positives, records=10) for positives in (2, 7))
-    elsewhere = Scenario(name="x > 0 @ 0.2", table="other.csv", predicate="x > 0", sizes=(2, 8))
-    boom, bust = (Scenario(name=name, table="one.csv", sizes=(10,)) for name in ("boom", "bust"))
-    assert few.couples_with(many)
-    assert few.swapped(many) == many.swapped(few) == 5
-    for one, other in ((few, elsewhere), (few, boom), (boom, few), (boom, bust)):
-        assert not one.couples_with(other)
-        assert one.swapped(other) == 10
-
-
-@given(st.integers(0, 20), st.integers(1, 20))
-def test_a_scenario_is_read_as_it_was_written(positives: int, others: int) -> None:
-    share = Scenario.of_share("x > 0", positives, records=positives + others)
-    assert Scenario.from_dict(share.name, share.to_dict(), share.records) == share
-    table = Scenario(name="boom", table="a.csv", sizes=(positives + others,))
-    read = Scenario.from_dict("boom", table.to_dict(), table.records)
-    assert read.draws_as(table)
-    assert read.table is not None
-    assert not read.draws_as(share)
 
 
 def test_a_scenario_without_a_table_is_refused() -> None:

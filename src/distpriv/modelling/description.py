@@ -8,7 +8,7 @@ from attrs import evolve
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Scenario
+from distpriv.framework.scenarios import Scenario
 from distpriv.modelling.drawing import LAW, Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel

@@ -10,7 +10,8 @@ from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.queries import FunctionOfRows, Query, RowMean
-from distpriv.framework.secrets import ProtectedScenarios, Secret, protect
+from distpriv.framework.scenarios import ProtectedScenarios
+from distpriv.framework.secrets import Secret, protect
 from distpriv.modelling.drawing import Drawing, Method, Missing
 from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
 from distpriv.modelling.exact_moments import dataset_moments

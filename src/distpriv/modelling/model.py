@@ -10,7 +10,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, Scenario
+from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.drawing import Drawing, Missing
 from distpriv.modelling.lattice import floor_of

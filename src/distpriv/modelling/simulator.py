@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, Scenario
+from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import (
     Pairing,
     Swap,

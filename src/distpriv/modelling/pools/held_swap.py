@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, Scenario
+from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import CoupledRows, evaluate_coupled, row_features
 from distpriv.modelling.differences import (
     Measure,
