@@ -19,7 +19,7 @@ import distpriv as dp
 from distpriv import datasets, distances, errors, mechanisms
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
-from distpriv.framework.secrets import ProtectedScenarios, ShareScenario, TableScenario
+from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Statistic, Variance
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -51,7 +51,7 @@ NAMES = [(package, name) for package in PACKAGES for name in package.__all__]
 
 RETURNED = (
     *(Statistic, RowMean, Variance, Quantile, FunctionOfRows),
-    *(ShareScenario, TableScenario, ProtectedScenarios),
+    *(Scenario, ProtectedScenarios),
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
     *(AdditiveMechanism, Certificate, Assumption),
     *(GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),

@@ -62,7 +62,7 @@ def test_repetitions_vary_about_the_exact_numbers(paper: Reproduction) -> None:
 
 
 def test_one_process_and_two_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
+    monkeypatch.setattr("distpriv.modelling.streams.WORTH_STARTING", 0.0)
 
     def written(processes: int) -> str:
         monkeypatch.setattr(repetitions, "_known", {})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.errors import InvalidSecret
-from distpriv.framework.secrets import ShareScenario, protect
+from distpriv.framework.secrets import protect
 
 
 @given(st.integers(2, 60), st.integers(0, 59), st.integers(1, 60), st.integers(1, 60))
@@ -34,7 +34,6 @@ def test_two_values_make_one_pair_in_both_orders_with_readable_names() -> None:
         ("income = '>50K' @ 0.55", "income = '>50K' @ 0.45"),
     )
     scenario = protected.scenarios["income = '>50K' @ 0.45"]
-    assert isinstance(scenario, ShareScenario)
     assert scenario.positives == 45
 
 
@@ -94,3 +93,8 @@ def test_several_secrets_are_one_set_closed_under_swapping_without_duplicates() 
 def test_a_senseless_secret_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidSecret, match=message):
         make()
+
+
+def test_a_scenario_without_a_table_is_refused() -> None:
+    with pytest.raises(InvalidSecret, match="at least two named tables"):
+        dp.Scenarios({"boom": "a.csv", "bust": None})

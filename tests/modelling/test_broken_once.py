@@ -8,7 +8,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidSource, MissingValues
-from distpriv.modelling.from_rows import Method
+from distpriv.modelling.drawing import Method
 
 TABLE = pl.DataFrame({"x": [None, *range(1, 40)], "s": [k % 2 == 0 for k in range(40)]})
 SHARE = dp.Share("s", values=(0.4, 0.6))

@@ -287,6 +287,17 @@ def test_scenarios_of_their_own_may_have_functions_alone(place: Place) -> None:
     assert model.distributions["low"].mean[0] < 3.1 < model.distributions["high"].mean[0]
 
 
+def test_a_quantile_after_exact_moments_is_drawn_as_often_and_with_the_seed_that_were_asked_for(
+    place: Place, adult: pa.Table
+) -> None:
+    table, secret = place(adult), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    exact = dp.model(table, dp.Query(age=dp.mean("age")), secret, records=50, draws=123, seed=7)
+    middle = dp.Query(middle=dp.quantile("age", 0.5))
+    again = remodelled(exact, middle)
+    assert (again.provenance.draws, again.provenance.seed) == (123, 7)
+    assert again == dp.model(table, middle, secret, records=50, draws=123, seed=7)
+
+
 def test_a_model_of_other_statistics_is_the_one_made_from_the_same_rows(place: Place, adult: pa.Table) -> None:
     secret: list[dp.Share | dp.Scenarios]
     table = place(adult)

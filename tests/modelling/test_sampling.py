@@ -11,7 +11,8 @@ from scipy import stats
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.modelling import sampling
-from distpriv.modelling.sampling import Stratum, distinct, draw_rows, in_blocks
+from distpriv.modelling.sampling import Stratum, distinct, draw_rows
+from distpriv.modelling.streams import Stream, in_blocks
 
 TABLE = pa.table({"x": np.arange(40.0), "s": np.arange(40) < 15})
 SHARE = dp.Share("s", values=(0.4, 0.6))
@@ -63,7 +64,7 @@ def query(kind: str) -> dp.Query:
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "WORTH_STARTING", -1.0)
+    monkeypatch.setattr("distpriv.modelling.streams.WORTH_STARTING", -1.0)
     monkeypatch.setattr(sampling, "BLOCK_CELLS", 1000)
     made = [
         dp.model(TABLE, query(kind), SHARE, records=10, draws=333, seed=7, processes=processes)
@@ -129,8 +130,8 @@ def test_blocks_of_other_streams_are_other_numbers() -> None:
     def draw(rng: np.random.Generator, count: int) -> list[float]:
         return list(rng.random(count))
 
-    one = in_blocks(draw, 5, 2, seed=1, stream="a")
+    one = in_blocks(draw, 5, 2, Stream(seed=1, name="a"))
     assert [len(block) for block in one] == [2, 2, 1]
-    assert one == in_blocks(draw, 5, 2, seed=1, stream="a")
-    assert one != in_blocks(draw, 5, 2, seed=1, stream="b")
+    assert one == in_blocks(draw, 5, 2, Stream(seed=1, name="a"))
+    assert one != in_blocks(draw, 5, 2, Stream(seed=1, name="b"))
     assert one[0] != one[1]

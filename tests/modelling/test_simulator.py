@@ -7,7 +7,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.simulator import RowSimulator
 
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
@@ -95,10 +95,10 @@ def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired(place: Place) ->
 
 def test_the_same_scenarios_can_be_drawn_from_another_table(place: Place) -> None:
     simulated = simulator(place, 0.2, 0.6)
-    other = simulated.over(place(TABLE.with_columns(x=pl.col("x") + 100)), "refuse")
+    other = simulated.over(place(TABLE.with_columns(x=pl.col("x") + 100)))
     assert np.array_equal(other.samples("s @ 0.2", 20, 0), simulated.samples("s @ 0.2", 20, 0) + 100)
     with pytest.raises(InvalidModel, match=r"'s @ 0\.2' has no table among the sources"):
-        simulated.over({"boom": TABLE}, "refuse")
+        simulated.over({"boom": TABLE})
 
 
 def test_noise_is_calibrated_on_the_rows_that_are_held_already_unless_they_are_samples() -> None:

@@ -16,7 +16,6 @@ from distpriv.framework.domains import whole
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.simulator import RowSimulator
 from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.progress import Progress, silent
 
@@ -110,7 +109,7 @@ def attack_accuracies(
 
 def _places(model: QueryModel, shares: Sequence[float], seed: int) -> tuple[Population, Population]:
     """Return where shadows and where tests are drawn from, no row in both."""
-    if not isinstance(model.simulator, RowSimulator):
+    if model.simulator is None:
         return model, model
     shadow, test = model.simulator.split(shares, seed)[:2]
     return shadow, test

@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.pooled_samples import IndependentDatasets
+from distpriv.modelling.pools.independent_datasets import IndependentDatasets
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress
 
@@ -44,13 +44,13 @@ class Populations:
 def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress: Progress) -> Populations:
     """Return where to draw a pair from: two halves of a source or of the model's rows; f_θ where there are none."""
     simulator = model.simulator
-    if not isinstance(simulator, RowSimulator):
+    if simulator is None:
         if source is not None:
             raise InvalidInput("the model has no query to evaluate on a source: leave source out, or use dp.model(…).")
         return Populations(
             shadow=model, test=model, reference=model, description="shadows and tests are drawn from f_θ as modelled"
         )
-    rows = simulator if source is None else simulator.over(source, model.provenance.missing)  # type: ignore[arg-type]
+    rows = simulator if source is None else simulator.over(source)
     shadow, test = evolve(rows, progress=progress).split((0.5, 0.5), seed)
     for part in (shadow, test):
         _refuse_too_few(part, pair)
@@ -70,7 +70,7 @@ def _modelled_law(rows: RowSimulator, pair: Pair, seed: int) -> tuple[Population
     held = rows.pools()
     if not held:
         return rows, ""
-    independent = IndependentDatasets(rows=rows.repooled("audit", seed))
+    independent = IndependentDatasets(rows=rows.with_other_rows("audit", seed))
     rooms = [room for name in pair if (room := independent.room(name)) is not None]
     most = f", of no more than {min(rooms):,} of either scenario," if rooms else ""
     return independent, f"{most} by independent draws from samples of them: {'; '.join(held)}"

@@ -14,7 +14,6 @@ from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
     "GAPS",
@@ -79,9 +78,7 @@ atexit.register(property_model.cache_clear)  # while the engines behind the mode
 
 def reference_table(secret: Property) -> ReferenceTable:
     """Return the table behind the models of a property."""
-    simulator = property_model(secret, secret.gap).simulator
-    assert isinstance(simulator, RowSimulator)
-    return next(iter(simulator.tables.values()))
+    return next(iter(property_model(secret, secret.gap).rows().tables.values()))
 
 
 def moments_at(secret: Property, share: float) -> tuple[Floats, Floats]:

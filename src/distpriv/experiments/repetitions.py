@@ -17,7 +17,8 @@ from distpriv.experiments.properties import GAPS, Property, factors, reference_t
 from distpriv.experiments.setting import AUXILIARY, RECORDS, TESTING, Setting
 from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sampling import distinct, in_blocks
+from distpriv.modelling.sampling import distinct
+from distpriv.modelling.streams import Stream, in_blocks
 from distpriv.progress import Progress, silent
 
 __all__ = ["Repetitions", "repeated"]
@@ -90,15 +91,9 @@ def _run(secret: Property, setting: Setting, progress: Progress) -> Repetitions:
     low, high = (sorted(secret.shares(gap)[side] for gap in GAPS) for side in (0, 1))
     own = secret.shares(secret.gap)
     task = partial(_block, sides, (low, high), own, setting)
-    blocks = in_blocks(
-        task,
-        setting.repetitions,
-        BLOCK,
-        seed=setting.seed,
-        stream=f"{secret.name}: repetitions",
-        processes=setting.processes,
-        progress=progress,
-    )
+    name = f"{secret.name}: repetitions"
+    stream = Stream(seed=setting.seed, name=name, processes=setting.processes, progress=progress)
+    blocks = in_blocks(task, setting.repetitions, BLOCK, stream)
     means, covariances, shadows, tests = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     return Repetitions(
         shares=(*low, *high),

@@ -1,4 +1,4 @@
-"""What is protected: ways the data may have been generated, and the pairs of them that must look alike."""
+"""What is protected: a property of the whole dataset, by the scenarios that must look alike."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -9,12 +9,10 @@ from typing import Any
 from attrs import field, frozen
 
 from distpriv.errors import InvalidSecret
-from distpriv.framework.domains import as_written, did_you_mean, items, real
+from distpriv.framework.domains import as_written, items, real
+from distpriv.framework.scenarios import Pair, ProtectedScenarios, Scenario, checked_pairs, closed_under_swapping
 
-__all__ = ["Pair", "ProtectedScenarios", "Scenarios", "Secret", "Share", "ShareScenario", "TableScenario", "protect"]
-
-Pair = tuple[str, str]
-"""An ordered protected pair (θ_i, θ_j), by the names of its scenarios."""
+__all__ = ["Pair", "Scenarios", "Secret", "Share", "checked_pairs", "protect"]
 
 MOST_PAIRS = 100_000
 """More pairs than anyone means to protect; a model of them would not fit in memory either."""
@@ -27,61 +25,6 @@ def _share(value: object) -> float:
 def _within(value: object) -> float:
     cure = "it is the largest difference of shares to hide"
     return real("within", value, InvalidSecret, above=0, at_most=1, cure=cure)
-
-
-@frozen(kw_only=True)
-class ShareScenario:
-    """The data are `records` rows of which exactly `positives` satisfy the predicate.
-
-    >>> from distpriv.framework.secrets import ShareScenario
-    >>> ShareScenario(predicate="sex = 'Female'", positives=45, records=100).name
-    "sex = 'Female' @ 0.45"
-    """
-
-    predicate: str
-    """SQL text that is true or false of a row."""
-    positives: int
-    """How many records satisfy it."""
-    records: int
-    """How many records there are."""
-
-    @property
-    def name(self) -> str:
-        """The scenario's name, the same on every engine."""
-        return f"{self.predicate} @ {self.positives / self.records:.15g}"
-
-
-@frozen(kw_only=True)
-class TableScenario:
-    """The data are `records` rows drawn from a table of their own.
-
-    >>> from distpriv.framework.secrets import TableScenario
-    >>> TableScenario(name="boom", source="a.parquet", records=100)
-    TableScenario(name='boom', records=100)
-    """
-
-    name: str
-    """The scenario's name."""
-    source: Any = field(eq=id, repr=False)
-    """The table."""
-    records: int
-    """How many records there are."""
-
-
-@frozen(kw_only=True)
-class ProtectedScenarios:
-    """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates.
-
-    >>> import distpriv as dp
-    >>> protected = dp.Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
-    >>> list(protected.scenarios), len(protected.pairs)
-    (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6)
-    """
-
-    scenarios: Mapping[str, ShareScenario | TableScenario]
-    """Θ, by name."""
-    pairs: tuple[Pair, ...]
-    """Ψ, both orders of each pair."""
 
 
 @frozen(init=False)
@@ -139,6 +82,32 @@ class Share:
             within=None if within is None else _within(within),
         )
 
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """Tables of its own: none, as records are drawn from the reference.
+
+        >>> import distpriv as dp
+        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).tables
+        {}
+        """
+        return {}
+
+    @property
+    def in_words(self) -> str:
+        """What is hidden.
+
+        >>> import distpriv as dp
+        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).in_words
+        "Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %."
+        """
+        what = f"Which share of the records satisfies {self.predicate}"
+        if self.values is not None:
+            return f"{what}: whether it is {' or '.join(map(_percent, self.values))}."
+        assert self.between is not None
+        assert self.within is not None
+        low, high = map(_percent, self.between)
+        return f"{what}, between {low} and {high}: which of two values that are at most {_percent(self.within)} apart."
+
     def protected(self, records: int) -> ProtectedScenarios:
         """Return the scenarios and pairs among datasets of so many records.
 
@@ -169,11 +138,11 @@ class Share:
                 f"no two shares that {records} records can have lie in between={self.between} and within={self.within} "
                 f"of each other: shares come in steps of 1/{records}, so widen one of the two."
             )
-        scenarios = [ShareScenario(predicate=self.predicate, positives=c, records=records) for c in counts]
+        scenarios = [Scenario.of_share(self.predicate, positives=c, records=records) for c in counts]
         names = dict(zip(counts, (scenario.name for scenario in scenarios), strict=True))
         return ProtectedScenarios(
             scenarios={scenario.name: scenario for scenario in scenarios},
-            pairs=_closed_under_swapping((names[a], names[b]) for a, b in chosen),
+            pairs=closed_under_swapping((names[a], names[b]) for a, b in chosen),
         )
 
 
@@ -199,10 +168,22 @@ class Scenarios:
     """The protected pairs, both orders of each."""
 
     def __init__(self, tables: Mapping[str, Any], pairs: Iterable[Pair] | None = None) -> None:
-        if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables) or len(tables) < 2:
+        named = isinstance(tables, Mapping) and all(isinstance(k, str) and v is not None for k, v in tables.items())
+        if not named or len(tables) < 2:
             raise InvalidSecret("Scenarios needs at least two named tables: write Scenarios({'boom': …, 'bust': …}).")
         chosen = tuple(combinations(tables, 2)) if pairs is None else pairs
         self.__attrs_init__(tables=dict(tables), pairs=checked_pairs(chosen, tables))
+
+    @property
+    def in_words(self) -> str:
+        """What is hidden.
+
+        >>> import distpriv as dp
+        >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).in_words
+        'Which of these the data come from: boom or bust.'
+        """
+        pairs = sorted({tuple(sorted(pair)) for pair in self.pairs})
+        return "Which of these the data come from: " + "; ".join(f"{one} or {other}" for one, other in pairs) + "."
 
     def protected(self, records: int) -> ProtectedScenarios:
         """Return the scenarios and pairs among datasets of so many records.
@@ -211,10 +192,8 @@ class Scenarios:
         >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
         10
         """
-        scenarios = {
-            name: TableScenario(name=name, source=source, records=records) for name, source in self.tables.items()
-        }
-        return ProtectedScenarios(scenarios=scenarios, pairs=_closed_under_swapping(self.pairs))
+        scenarios = {name: Scenario(name=name, table=table, sizes=(records,)) for name, table in self.tables.items()}
+        return ProtectedScenarios(scenarios=scenarios, pairs=closed_under_swapping(self.pairs))
 
 
 Secret = Share | Scenarios
@@ -233,7 +212,7 @@ def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenar
             f"a secret is a Share or Scenarios, or a list of them, got {secrets!r}: write "
             "Share(\"income = '>50K'\", values=(0.45, 0.55))."
         )
-    scenarios: dict[str, ShareScenario | TableScenario] = {}
+    scenarios: dict[str, Scenario] = {}
     pairs: list[Pair] = []
     for secret in several:
         protected = secret.protected(records)
@@ -241,30 +220,11 @@ def protect(secrets: Secret | Iterable[Secret], records: int) -> ProtectedScenar
             if scenarios.setdefault(name, scenario) != scenario:
                 raise InvalidSecret(f"two secrets have a scenario named {name!r}: rename one of them.")
         pairs.extend(protected.pairs)
-    return ProtectedScenarios(scenarios=scenarios, pairs=_closed_under_swapping(pairs))
+    return ProtectedScenarios(scenarios=scenarios, pairs=closed_under_swapping(pairs))
 
 
-def checked_pairs(pairs: Iterable[Any], known: Iterable[str]) -> tuple[Pair, ...]:
-    """Return protected pairs of known scenarios, closed under swapping, or say which one is wrong."""
-    names = list(known)
-    chosen = []
-    for given in items(pairs):
-        pair = items(given)
-        if len(pair) != 2:
-            raise InvalidSecret(f"a protected pair is two names of scenarios, got {given!r}: write ('boom', 'bust').")
-        for name in pair:
-            if not isinstance(name, str) or name not in names:
-                raise InvalidSecret(f"pairs names an unknown scenario {name!r}: {did_you_mean(str(name), names)}")
-        if pair[0] == pair[1]:
-            raise InvalidSecret(f"the pair {pair!r} protects a scenario from itself: pair it with another one.")
-        chosen.append((pair[0], pair[1]))
-    if not chosen:
-        raise InvalidSecret("there is no protected pair: name at least one, as in pairs=[('boom', 'bust')].")
-    return _closed_under_swapping(chosen)
-
-
-def _closed_under_swapping(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    return tuple(dict.fromkeys(ordered for a, b in pairs for ordered in ((a, b), (b, a))))
+def _percent(share: float) -> str:
+    return f"{100 * share:.10g} %"
 
 
 def _distinct_shares(values: object) -> tuple[float, ...]:

@@ -7,7 +7,6 @@ import numpy as np
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
-from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
@@ -51,8 +50,7 @@ def sufficient_group(model: QueryModel) -> int | None:
         one, other = model.scenarios.get(first), model.scenarios.get(second)
         if one is None or other is None:
             return None
-        same = isinstance(one, ShareScenario) and isinstance(other, ShareScenario)
-        sizes.append(abs(one.positives - other.positives) if same else one.records)  # type: ignore[union-attr]
+        sizes.append(one.swapped(other))
     return max(sizes)
 
 

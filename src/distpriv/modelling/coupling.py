@@ -11,22 +11,20 @@ from typing import Literal, NoReturn
 import numpy as np
 from attrs import frozen
 
-from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.sampling import (
     Stratum,
     block_size,
     distinct,
     draw_rows,
     evaluate,
-    in_blocks,
     reads_order,
 )
+from distpriv.modelling.streams import Stream, in_blocks
 from distpriv.modelling.transport import RowPairing
-from distpriv.progress import Progress, silent
 
 __all__ = [
     "CoupledRows",
@@ -113,27 +111,14 @@ def sample_coupled(
     pool: RowPool,
     swap: Swap,
     draws: int,
+    stream: Stream,
     *,
-    seed: int,
-    stream: str,
     replacement: bool = False,
-    processes: int | None = None,
-    executors: Executors | None = None,
-    progress: Progress = silent,
 ) -> tuple[Floats, Floats]:
     """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
     task = partial(coupled_block, query, pool, swap, replacement)
     records = swap.common_out + swap.common_into + swap.swapped
-    blocks = in_blocks(
-        task,
-        draws,
-        block_size(query, records),
-        seed=seed,
-        stream=stream,
-        processes=processes,
-        executors=executors,
-        progress=progress,
-    )
+    blocks = in_blocks(task, draws, block_size(query, records), stream)
     return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
 

@@ -8,7 +8,8 @@ from attrs import evolve
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import ShareScenario, TableScenario
+from distpriv.framework.scenarios import Scenario
+from distpriv.modelling.drawing import LAW, Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
@@ -21,8 +22,7 @@ def model_to_dict(model: QueryModel) -> dict[str, Any]:
     return {
         "method": made.method,
         "records": made.records,
-        "replacement": made.replacement,
-        "missing": made.missing,
+        **made.drawing.law,
         "draws": made.draws,
         "pools": list(made.pools),
         "statistics": list(model.names),
@@ -41,7 +41,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
     True
     """
     try:
-        laws = written["scenarios"]
+        laws, records = written["scenarios"], written["records"]
         model = gaussian_model(
             means={name: law["mean"] for name, law in laws.items()},
             covariances={name: law["covariance"] for name, law in laws.items()},
@@ -59,12 +59,11 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
                 for name, law in model.distributions.items()
             },
             record_sensitivities=np.array(sensitivities),
-            scenarios=_scenarios(written),
+            scenarios={} if records is None else {n: Scenario.from_dict(n, law, records) for n, law in laws.items()},
             provenance=Provenance(
                 method=written["method"],
-                records=written["records"],
-                replacement=written["replacement"],
-                missing=written["missing"],
+                records=records,
+                drawing=Drawing(**{name: written[name] for name in LAW}),
                 draws=written["draws"],
                 pools=tuple(written["pools"]),
             ),
@@ -75,27 +74,12 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
 
 def _scenario(model: QueryModel, name: str, law: QueryDistribution) -> dict[str, Any]:
     scenario = model.scenarios.get(name)
-    share = scenario if isinstance(scenario, ShareScenario) else None
     return {
-        "share": None if share is None else share.predicate,
-        "positives": None if share is None else share.positives,
+        **({"share": None, "positives": None} if scenario is None else scenario.to_dict()),
         "mean": law.mean.tolist(),
         "covariance": law.covariance.tolist(),
         "lattice": None if law.lattice is None else law.lattice.tolist(),
     }
-
-
-def _scenarios(written: Mapping[str, Any]) -> dict[str, ShareScenario | TableScenario]:
-    count = written["records"]
-    found: dict[str, ShareScenario | TableScenario] = {}
-    for name, law in written["scenarios"].items() if count is not None else ():
-        share = law["share"]
-        found[name] = (
-            TableScenario(name=name, source=None, records=count)
-            if share is None
-            else ShareScenario(predicate=share, positives=law["positives"], records=count)
-        )
-    return found
 
 
 def _lattice(rows: Sequence[Sequence[float]] | None, size: int) -> Floats | None:

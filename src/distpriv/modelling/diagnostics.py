@@ -7,7 +7,7 @@ from attrs import frozen
 from scipy.special import ndtr
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 
 __all__ = ["Diagnostics", "PairDiagnostics", "StatisticDiagnostics", "diagnose"]

@@ -11,19 +11,19 @@ from functools import partial
 import numpy as np
 from attrs import evolve
 
-from distpriv.engines.engine import Executors
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import Swap, coupled_block, row_features
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import BLOCK_CELLS, block_size, in_blocks
-from distpriv.progress import Progress, silent
+from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.sampling import BLOCK_CELLS, block_size
+from distpriv.modelling.streams import Stream, in_blocks
 
 __all__ = [
     "Measure",
     "avoiding_hidden",
     "measure_differences",
     "moved_by_swapped_rows",
+    "sums_block_size",
     "sums_of_swapped",
     "widest",
 ]
@@ -56,16 +56,12 @@ def measure_differences(
     pool: RowPool,
     swap: Swap,
     draws: int,
+    stream: Stream,
     *,
     records: int,
     measure: Measure,
     swapped: Sequence[int],
-    seed: int,
-    stream: str,
     replacement: bool = False,
-    processes: int | None = None,
-    executors: Executors | None = None,
-    progress: Progress = silent,
 ) -> list[Floats]:
     """Draw differences F(D_i) − F(D_j) and measure them: one array for each number of swapped rows.
 
@@ -76,15 +72,18 @@ def measure_differences(
     if moved_by_swapped_rows(query):
         features = row_features(query, pool, records)
         task = partial(_sums_block, features[swap.out], features[swap.into], swap, replacement, measure, swapped)
-        size = max(1, min(32_768, BLOCK_CELLS // max(swap.swapped, 1)))
+        size = sums_block_size(swap.swapped)
     else:
         assert tuple(swapped) == (swap.swapped,)
         task = partial(_differences_block, query, pool, swap, replacement, measure)
         size = block_size(query, records)
-    blocks = in_blocks(
-        task, draws, size, seed=seed, stream=stream, processes=processes, executors=executors, progress=progress
-    )
+    blocks = in_blocks(task, draws, size, stream)
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def sums_block_size(swapped: int) -> int:
+    """Return how many pairs of datasets make a block where only their swapped rows are drawn."""
+    return max(1, min(32_768, BLOCK_CELLS // max(swapped, 1)))
 
 
 def _sums_block(

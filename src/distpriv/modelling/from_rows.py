@@ -1,31 +1,28 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 
 from distpriv.errors import InvalidModel, InvalidQuery
-from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.domains import one_of, whole, yes_or_no
+from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import whole
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import ProtectedScenarios, Secret, ShareScenario, TableScenario, protect
-from distpriv.framework.statistics import RowValue
-from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
+from distpriv.framework.scenarios import ProtectedScenarios
+from distpriv.framework.secrets import Secret, protect
+from distpriv.modelling.drawing import Drawing, Method, Missing
+from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
+from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
-from distpriv.modelling.pooling import Pooling
-from distpriv.modelling.reference import Missing, ReferenceTable
-from distpriv.modelling.simulator import RowSimulator, refuse_too_few_rows
+from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
-__all__ = ["Method", "model", "remodelled"]
-
-Method = Literal["auto", "exact", "sampling"]
-"""Exact moments, sampled datasets, or exact moments where every statistic allows it."""
+__all__ = ["model", "remodelled"]
 
 
 def model(
@@ -81,7 +78,9 @@ def model(
     """
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
-    one_of("method", method, ("auto", "exact", "sampling"), InvalidModel)
+    drawing = Drawing(
+        method=method, replacement=replacement, missing=missing, draws=draws, seed=seed, pool=pool, key=key
+    )
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not statistic.is_mean)
         raise InvalidModel(
@@ -89,51 +88,35 @@ def model(
             about=("statistic", odd),
         )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
-    replacement = yes_or_no("replacement", replacement, InvalidModel)
-    draws = whole("draws", draws, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
-    seed = whole("seed", seed, InvalidModel, at_least=0, cure="any whole number will do")
-    if pool is not None:
-        pool = whole("pool", pool, InvalidModel, at_least=1, cure="leave it out to hold a million rows of each stratum")
-    if key is not None and not isinstance(key, str):
-        raise InvalidModel(f"key must be the name of a column, got {key!r}: write key='id', or leave it out.")
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
         source,
         query,
         protect(secret, records),
+        drawing,
         exact=method != "sampling" and query.has_exact_moments,
-        provenance=Provenance(
-            method="sampling",
-            records=records,
-            replacement=replacement,
-            draws=draws,
-            seed=seed,
-            missing=missing,
-            pooling=Pooling(rows=pool, key=key, seed=seed),
-        ),
         processes=processes,
         progress=progress or silent,
     )
 
 
 def remodelled(model: QueryModel, query: Query) -> QueryModel:
-    """Return a model of other statistics in the same scenarios, drawn from the same tables.
+    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way.
 
     Raises:
         InvalidModel: the model was not made from rows.
     """
     simulator = model.simulator
-    if not isinstance(simulator, RowSimulator):
+    if simulator is None:
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
-    shares = [name for name, scenario in model.scenarios.items() if isinstance(scenario, ShareScenario)]
-    provenance = evolve(model.provenance, draws=model.provenance.draws or 5000, seed=model.provenance.seed or 0)
+    shares = [name for name, scenario in model.scenarios.items() if scenario.table is None]
     return _modelled(
         simulator.tables[shares[0]].engine if shares else None,
         query,
         ProtectedScenarios(scenarios=model.scenarios, pairs=model.protected_pairs),
+        model.provenance.drawing,
         exact=query.has_exact_moments,
-        provenance=provenance,
         processes=simulator.processes,
         progress=simulator.progress,
     )
@@ -143,44 +126,40 @@ def _modelled(
     source: Any,
     query: Query,
     protected: ProtectedScenarios,
+    drawing: Drawing,
     *,
     exact: bool,
-    provenance: Provenance,
     processes: int | None,
     progress: Progress,
 ) -> QueryModel:
-    """Model a query in given scenarios; the provenance says how to sample, where that is needed."""
-    records, replacement, draws, seed = _sampling_of(provenance)
-    tables = _open_tables(source, query, protected, cast(Missing, provenance.missing), provenance.pooling)
+    """Model a query in given scenarios, with exact moments or by sampling."""
+    records = protected.records
+    if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
+        raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
+    sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
+    tables = opened_tables(sources, protected.scenarios, query, drawing)
     simulator = RowSimulator(
         query=query,
         scenarios=protected.scenarios,
         tables=tables,
-        replacement=replacement,
+        drawing=drawing,
         processes=processes,
         progress=progress,
     )
-    distributions = (
-        _exact_distributions(query, protected, tables, replacement)
-        if exact
-        else {
-            name: empirical_distribution(simulator.samples(name, draws, seed), None, f"scenario {name!r}", sampled=True)
-            for name in protected.scenarios
-        }
-    )
-    looks = _looks(query, protected, tables, replacement)
-    steps = _steps(query, looks, distributions, records)
+    law = _exact_distribution if exact else _sampled_distribution
+    distributions = {name: law(simulator, name) for name in protected.scenarios}
+    strata = drawn_strata(simulator)
     return QueryModel(
         names=query.names,
-        distributions=_with_lattices(query, looks, distributions, records) if exact else distributions,
+        distributions=_with_lattices(query, strata, distributions, records) if exact else distributions,
         protected_pairs=protected.pairs,
-        steps=steps,
+        steps=_steps(query, strata, distributions, records),
         record_sensitivities=_record_sensitivities(query, tables, records),
-        provenance=evolve(
-            provenance,
+        provenance=Provenance(
             method="exact moments" if exact else "sampling",
-            draws=None if exact else draws,
-            seed=None if exact else seed,
+            records=records,
+            drawing=drawing,
+            draws=None if exact else drawing.draws,
             pools=() if exact else simulator.pools(),
             sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
         ),
@@ -190,59 +169,28 @@ def _modelled(
     )
 
 
-def _sampling_of(provenance: Provenance) -> tuple[int, bool, int, int]:
-    assert provenance.records is not None
-    assert provenance.draws is not None
-    assert provenance.seed is not None
-    return provenance.records, provenance.replacement, provenance.draws, provenance.seed
+def _exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+    scenario = simulator.scenarios[name]
+    moments = simulator.tables[name].moments(scenario.predicate)
+    strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
+    if not simulator.replacement:
+        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
+    factors = simulator.query.factors(scenario.records)
+    mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
+    return QueryDistribution(mean=mean, covariance=covariance)
 
 
-def _open_tables(
-    source: Any, query: Query, protected: ProtectedScenarios, missing: Missing, pooling: Pooling
-) -> Mapping[str, ReferenceTable]:
-    """Open each table once, and return the one of every scenario."""
-    shares = [s for s in protected.scenarios.values() if isinstance(s, ShareScenario)]
-    opened: dict[int, ReferenceTable] = {}
-    if shares:
-        if source is None:
-            raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
-        predicates = dict.fromkeys(scenario.predicate for scenario in shares)
-        shared = ReferenceTable.open(source, query, predicates, missing, pooling)
-    for scenario in protected.scenarios.values():
-        if isinstance(scenario, TableScenario) and id(scenario.source) not in opened:
-            opened[id(scenario.source)] = ReferenceTable.open(scenario.source, query, (), missing, pooling)
-    return {
-        name: opened[id(scenario.source)] if isinstance(scenario, TableScenario) else shared
-        for name, scenario in protected.scenarios.items()
-    }
+def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+    sampled = simulator.samples(name, simulator.drawing.draws, simulator.drawing.seed)
+    return empirical_distribution(sampled, None, f"scenario {name!r}", sampled=True)
 
 
-def _exact_distributions(
-    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
-) -> dict[str, QueryDistribution]:
-    distributions = {}
-    for name, scenario in protected.scenarios.items():
-        strata = _strata(scenario, tables[name])
-        if not replacement:
-            for (stratum, size), label in zip(strata, ("satisfied", "not satisfied"), strict=False):
-                refuse_too_few_rows(scenario, label, size, stratum.rows)
-        mean, covariance = dataset_moments(strata, query.factors(scenario.records), replacement=replacement)
-        distributions[name] = QueryDistribution(mean=mean, covariance=covariance)
-    return distributions
-
-
-def _strata(scenario: ShareScenario | TableScenario, table: ReferenceTable) -> list[tuple[StratumMoments, int]]:
-    """Return the strata a scenario draws from, those that satisfy the predicate first, and how many of each."""
-    if isinstance(scenario, TableScenario):
-        return [(table.moments(None)[True], scenario.records)]
-    moments = table.moments(scenario.predicate)
-    return [(moments[True], scenario.positives), (moments[False], scenario.records - scenario.positives)]
-
-
-def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, QueryDistribution], records: int) -> Floats:
+def _steps(
+    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
+) -> Floats:
     """Return the spacing of every released number: the coarser of what is declared and what the rows or values show."""
     found = [
-        max([row.resolution or 0.0, *(look.resolutions[place] for look in looks)])
+        max([row.resolution or 0.0, *(drawn.resolutions[place] for drawn in strata)])
         for place, (_, row) in enumerate(query.row_values)
     ]
     steps: list[float] = []
@@ -252,66 +200,6 @@ def _steps(query: Query, looks: list["_Look"], distributions: Mapping[str, Query
     return np.array(steps)
 
 
-@frozen(kw_only=True, slots=False)
-class _Look:
-    """Strata of a table, through its probe, and the scenarios that draw from all of them."""
-
-    query: Query
-    table: ReferenceTable
-    predicate: str | None
-    sides: tuple[bool, ...]
-    """Which strata: those that satisfy the predicate, those that do not, or both."""
-    scenarios: tuple[str, ...]
-    sizes: tuple[tuple[int, ...], ...]
-    """How many rows of each stratum the datasets of each scenario have."""
-
-    def strata(self) -> list[Rows]:
-        """Return the positions, in the probe, of the rows of each stratum."""
-        return [self.table.probe.positions(self.predicate, side) for side in self.sides]
-
-    @cached_property
-    def resolutions(self) -> list[float]:
-        """The spacing of the rows in every number that SQL evaluates; 0 for one that is continuous."""
-        return [self._resolution(number, row) for number, (_, row) in enumerate(self.query.row_values)]
-
-    def _resolution(self, number: int, row: RowValue) -> float:
-        """Return the spacing of the rows; if the probe shows no variation at all, the widest it could be."""
-        if row.predicate:
-            return 1.0
-        strata = [self.table.probe.numbers[number][rows] for rows in self.strata()]
-        if any(len(values) and np.ptp(values) > 0 for values in strata):
-            return resolution(strata, self.sizes)
-        moments = self.table.moments(self.predicate)
-        return max((float(moments[side].high[number] - moments[side].low[number]) for side in self.sides), default=0.0)
-
-
-def _looks(
-    query: Query, protected: ProtectedScenarios, tables: Mapping[str, ReferenceTable], replacement: bool
-) -> list[_Look]:
-    """Return every set of strata that some scenario draws from; one that is drawn in full does not vary."""
-    found: dict[tuple[int, str | None, tuple[bool, ...]], list[tuple[str, tuple[int, ...]]]] = {}
-    for name, scenario in protected.scenarios.items():
-        drawn = {True: scenario.records}
-        if isinstance(scenario, ShareScenario):
-            drawn = {True: scenario.positives, False: scenario.records - scenario.positives}
-        predicate = getattr(scenario, "predicate", None)
-        rows = {side: tables[name].stratum_rows(predicate, side) for side in drawn}
-        sizes = {side: size for side, size in drawn.items() if size > 0 and (replacement or size < rows[side])}
-        key = (id(tables[name]), predicate, tuple(sizes))
-        found.setdefault(key, []).append((name, tuple(sizes.values())))
-    return [
-        _Look(
-            query=query,
-            table=tables[members[0][0]],
-            predicate=predicate,
-            sides=sides,
-            scenarios=tuple(name for name, _ in members),
-            sizes=tuple(sizes for _, sizes in members),
-        )
-        for (_, predicate, sides), members in found.items()
-    ]
-
-
 def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int) -> float:
     """Return the spacing of sampled values of one released number, the coarsest of all scenarios."""
     sampled = [d.points[:, column] for d in distributions.values() if d.points is not None]
@@ -319,21 +207,21 @@ def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int)
 
 
 def _with_lattices(
-    query: Query, looks: list[_Look], distributions: Mapping[str, QueryDistribution], records: int
+    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
 ) -> dict[str, QueryDistribution]:
     """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
     lattices: dict[str, Floats] = {}
-    for look in looks:
+    for drawn in strata:
         declared = [row.resolution or 0.0 for _, row in query.row_values]
-        found = [unit or least for unit, least in zip(look.resolutions, declared, strict=True)]
+        found = [unit or least for unit, least in zip(drawn.resolutions, declared, strict=True)]
         units = np.concatenate([statistic.steps(records, own) for _, statistic, own in query.by_rows(found)])
         coarse = units > 0
-        moves = look.table.probe.numbers.T * (query.factors(records) / records)
-        strata = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in look.strata()]
-        basis = joint_lattice([rows.astype(np.int64) for rows in strata], look.sizes, int(coarse.sum()))
+        moves = drawn.table.probe.numbers.T * (query.factors(records) / records)
+        steps = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in drawn.rows()]
+        basis = joint_lattice([rows.astype(np.int64) for rows in steps], drawn.sizes, int(coarse.sum()))
         embedded = np.zeros((len(units), basis.shape[1]))
         embedded[coarse] = units[coarse, np.newaxis] * basis
-        lattices |= dict.fromkeys(look.scenarios, embedded)
+        lattices |= dict.fromkeys(drawn.scenarios, embedded)
     return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, frozen_array
 from distpriv.framework.domains import did_you_mean, items
-from distpriv.framework.secrets import Pair, checked_pairs
+from distpriv.framework.scenarios import Pair, checked_pairs
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
 __all__ = ["empirical_distribution", "empirical_model", "gaussian_model"]

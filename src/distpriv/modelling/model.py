@@ -1,8 +1,7 @@
 """What a mechanism knows of the data: the law of the released statistics in every scenario, and nothing else."""
 
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import numpy as np
 from attrs import field, frozen
@@ -11,18 +10,16 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
+from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.differences import Measure
+from distpriv.modelling.drawing import Drawing, Missing
 from distpriv.modelling.lattice import floor_of
-from distpriv.modelling.pooling import Pooling
-from distpriv.progress import Progress
+from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
     "Provenance",
     "QueryDistribution",
     "QueryModel",
-    "Simulator",
     "require_model",
 ]
 
@@ -72,76 +69,39 @@ class Provenance:
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> model.provenance.method, model.provenance.records
-    ('given moments', None)
+    >>> model.provenance.method, model.provenance.records, model.provenance.draws, model.provenance.seed
+    ('given moments', None, None, None)
+    >>> model.provenance.replacement, model.provenance.missing
+    (False, 'refuse')
     """
 
     method: str
     """``"exact moments"``, ``"sampling"``, ``"given moments"`` or ``"given points"``."""
     records: int | None = None
     """How many records the private dataset has."""
-    replacement: bool = False
-    """Whether the same reference row may be in a dataset twice."""
+    drawing: Drawing = field(factory=Drawing)
+    """How datasets are drawn, whether or not they were for this model."""
     draws: int | None = None
     """How many datasets were sampled; none for exact moments."""
-    seed: int | None = None
-    """Of the sampled datasets."""
     sources: tuple[str, ...] = ()
     """The tables that records are drawn from, in words."""
-    missing: str = "refuse"
-    """What was done about nulls and NaN."""
-    pooling: Pooling = field(factory=Pooling)
-    """How many rows of a large stratum are held to draw from, and which."""
     pools: tuple[str, ...] = ()
     """Which samples stand for strata, where not all rows of a table are held."""
 
+    @property
+    def replacement(self) -> bool:
+        """Whether the same reference row may be in a dataset twice."""
+        return self.drawing.replacement
 
-class Simulator(Protocol):
-    """A closure over the reference rows: datasets can be drawn through it, rows cannot be seen."""
+    @property
+    def missing(self) -> Missing:
+        """What was done about nulls and NaN."""
+        return self.drawing.missing
 
-    def samples(self, scenario: str, draws: int, seed: int) -> Floats:
-        """Draw from f_θ."""
-
-    def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
-        """Draw from a coupling of two scenarios' laws."""
-
-    def measured_differences(
-        self,
-        pairs: Sequence[Pair],
-        draws: int,
-        seed: int,
-        pairing: Pairing,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences of coupled statistics and measure them, for each number of rows that the pairs differ in."""
-
-    def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """Group pairs, one order of each, whose differences come from one set of draws."""
-
-    def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> "Simulator":
-        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
-
-    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
-        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
-
-    def pooled_differences(
-        self,
-        pairs: Sequence[Pair],
-        number: int,
-        pilot: int,
-        draws: int,
-        seed: int,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences from pools and measure them: those of a round, or of a pilot, which is round 0."""
-
-    def pools(self) -> tuple[str, ...]:
-        """Say which samples stand for strata, and of how many rows they are."""
-
-    def best_pairing(self, pair: Pair) -> Pairing:
-        """Return the pairing that brings coupled statistics closest."""
+    @property
+    def seed(self) -> int | None:
+        """Of the sampled datasets; none for exact moments."""
+        return None if self.draws is None else self.drawing.seed
 
 
 @frozen(kw_only=True, repr=False)
@@ -178,9 +138,9 @@ class QueryModel:
     """How much one record can move each statistic at most; infinite where nothing bounds it."""
     query: Query | None = None
     """The statistics, where the model was made from rows."""
-    scenarios: Mapping[str, ShareScenario | TableScenario] = field(factory=dict)
+    scenarios: Mapping[str, Scenario] = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
-    simulator: Simulator | None = field(default=None, eq=False)
+    simulator: RowSimulator | None = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
 
     @property
@@ -299,7 +259,7 @@ class QueryModel:
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
 
-    def rows(self) -> Simulator:
+    def rows(self) -> RowSimulator:
         """Return the closure over the reference rows, or say that there are none.
 
         Raises:

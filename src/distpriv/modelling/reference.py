@@ -7,7 +7,7 @@ one pass inside the engine, and the rows themselves, in memory.
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,23 +16,17 @@ from attrs import evolve, field, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import About, InvalidInput, about
+from distpriv.errors import About, about
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
+from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.pooling import Pooling, hash_below
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.holding import Holding, hash_below
+from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions, refuse_wrong_key
 
-__all__ = ["Missing", "ReferenceTable"]
-
-Missing = Literal["refuse", "drop"]
-"""What to do about rows of the reference with a null or NaN: refuse those in used columns, or drop those in any column.
-
-Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
-"""
+__all__ = ["ReferenceTable"]
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
@@ -47,7 +41,7 @@ class ReferenceTable:
     numbers: tuple[RowExpression, ...]
     predicates: Mapping[str, RowExpression]
     select: RowSelect
-    pooling: Pooling = field(factory=Pooling)
+    holding: Holding = field(factory=Holding)
     _pools: dict[str | None, RowPool] = field(factory=dict, init=False, repr=False)
     _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
 
@@ -58,22 +52,21 @@ class ReferenceTable:
         query: Query,
         predicates: Iterable[str] = (),
         missing: Missing = "refuse",
-        pooling: Pooling | None = None,
+        holding: Holding | None = None,
     ) -> Self:
         """Open a source for a query and the predicates of its secrets.
 
         Raises:
             InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
         """
-        one_of("missing", missing, ("refuse", "drop"), InvalidInput)
         engine = engine_for(source)
         numbers = tuple(
             _parsed(row.expression, engine, ("statistic", name), f"statistic {name!r}")
             for name, row in query.row_values
         )
         parsed = {text: _parsed(text, engine, ("share", text), "the secret") for text in predicates}
-        pooling = pooling or Pooling()
-        refuse_wrong_key(pooling.key, engine)
+        holding = holding or Holding()
+        refuse_wrong_key(holding.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
@@ -82,9 +75,9 @@ class ReferenceTable:
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
             table=tuple(engine.schema.names),
-            key=pooling.key,
+            key=holding.key,
         )
-        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, pooling=pooling)
+        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, holding=holding)
         table._refuse.wrong_types(table._types)
         return table
 
@@ -145,12 +138,12 @@ class ReferenceTable:
         If the strata of one predicate are samples, those of all are: noise is calibrated on all of them in one way.
         """
         each = [self.moments(text).values() for text in dict.fromkeys([*self.predicates, predicate])]
-        found = [self.pooling.held([stratum.rows for stratum in strata]) for strata in each]
+        found = [self.holding.held([stratum.rows for stratum in strata]) for strata in each]
         return next((rows for rows in found if rows is not None), None)
 
-    def pooled_for(self, purpose: str, seed: int) -> Self:
+    def holding_for(self, purpose: str, seed: int) -> Self:
         """Return the same table with other pools, which are independent of those of this one."""
-        table = evolve(self, pooling=evolve(self.pooling, purpose=purpose, seed=seed))
+        table = evolve(self, holding=evolve(self.holding, purpose=purpose, seed=seed))
         table._known.update(self._known)
         table.__dict__.update({name: value for name, value in self.__dict__.items() if name in ("probe", "pool")})
         return table
@@ -163,7 +156,7 @@ class ReferenceTable:
         while True:
             spare = 2 * spare + 6 * held**0.5 + 20
             below = {side: hash_below((held + spare) / count) for side, count in counts.items()}
-            query = self.select.hashed(self.engine.row_number, self.pooling.salt(predicate), predicate, below)
+            query = self.select.hashed(self.engine.row_number, self.holding.salt(predicate), predicate, below)
             table = self.engine.select(query).sort_by("h")
             strata = self._pool(table).positions
             places = [strata(predicate, side) for side in counts]

@@ -1,39 +1,23 @@
-"""Datasets drawn from a pool of rows, and the query evaluated on them.
+"""Datasets drawn from a pool of rows, and the query evaluated on them."""
 
-Draws come in blocks of a size that depends on the problem alone, each block with a random stream of its own, so
-the same seed gives the same numbers on any number of processes.
-"""
-
-import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from os import cpu_count
-from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from attrs import frozen
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query, Statistic
-from distpriv.modelling.row_pool import RowPool
-from distpriv.processes import tied
-from distpriv.progress import Progress, silent
+from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.streams import Stream, in_blocks
 
-__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "in_blocks", "run_blocks", "sample_query"]
+__all__ = ["Stratum", "distinct", "draw_rows", "evaluate", "evaluate_in_any_order", "sample_query"]
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
-
-WORTH_STARTING = 2.0
-"""Seconds of remaining work from which starting processes pays."""
-
-B = TypeVar("B")
-T = TypeVar("T")
 
 
 @frozen(kw_only=True)
@@ -109,18 +93,19 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     return np.concatenate(released, axis=1)
 
 
+def evaluate_in_any_order(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
+    """Evaluate the query on datasets whose rows are put in random order, where that may matter."""
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+
+
 def sample_query(
     query: Query,
     pool: RowPool,
     strata: Sequence[Stratum],
     draws: int,
+    stream: Stream,
     *,
-    seed: int,
-    stream: str,
     replacement: bool = False,
-    processes: int | None = None,
-    executors: Executors | None = None,
-    progress: Progress = silent,
 ) -> Floats:
     """Draw datasets and evaluate the query on each: an array of shape (draws, m).
 
@@ -129,26 +114,12 @@ def sample_query(
         pool: where the rows are.
         strata: which rows to draw from, and how many of each.
         draws: how many datasets.
-        seed: the same seed and stream give the same numbers.
-        stream: what is sampled; other streams of the same seed are independent.
+        stream: the random numbers to draw with.
         replacement: whether a row may be drawn twice.
-        processes: how many to use; as many as there are cores when not given.
-        executors: what runs slow queries, instead of processes.
-        progress: told after every block.
     """
     task = partial(_sample_block, query, pool, tuple(strata), replacement)
     records = sum(stratum.size for stratum in strata)
-    blocks = in_blocks(
-        task,
-        draws,
-        block_size(query, records),
-        seed=seed,
-        stream=stream,
-        processes=processes,
-        executors=executors,
-        progress=progress,
-    )
-    return np.concatenate(blocks)
+    return np.concatenate(in_blocks(task, draws, block_size(query, records), stream))
 
 
 def block_size(query: Query, records: int) -> int:
@@ -163,64 +134,6 @@ def reads_order(query: Query) -> bool:
     return query.has_functions
 
 
-def in_blocks(
-    task: Callable[[np.random.Generator, int], T],
-    draws: int,
-    size: int,
-    *,
-    seed: int,
-    stream: str,
-    processes: int | None = None,
-    executors: Executors | None = None,
-    progress: Progress = silent,
-) -> list[T]:
-    """Run a task that draws so many datasets block by block."""
-    sizes = [min(size, draws - start) for start in range(0, draws, size)]
-    return run_blocks(
-        task, sizes, sizes, seed=seed, stream=stream, processes=processes, executors=executors, progress=progress
-    )
-
-
-def run_blocks(
-    task: Callable[[np.random.Generator, B], T],
-    blocks: Sequence[B],
-    sizes: Sequence[int],
-    *,
-    seed: int,
-    stream: str,
-    processes: int | None = None,
-    executors: Executors | None = None,
-    progress: Progress = silent,
-) -> list[T]:
-    """Run a task on every block, here, in processes or on executors, whichever is faster, with the same result."""
-    key = zlib.crc32(stream.encode())
-    jobs = [(np.random.SeedSequence(seed, spawn_key=(key, number)), block) for number, block in enumerate(blocks)]
-    started = perf_counter()
-    results = [_run(task, jobs[0])]
-    seconds_left = (perf_counter() - started) * (len(jobs) - 1)
-    workers = min(processes or cpu_count() or 1, len(jobs) - 1)
-    rest: Iterable[T]
-    if executors is not None and seconds_left > WORTH_STARTING:
-        rest = executors(partial(_run, task), jobs[1:])
-    elif workers > 1 and seconds_left > WORTH_STARTING:
-        parallel = Parallel(n_jobs=workers, return_as="generator", **tied())
-        rest = parallel(delayed(_run)(task, job) for job in jobs[1:])
-    else:
-        rest = (_run(task, job) for job in jobs[1:])
-    draws, done = sum(sizes), sizes[0]
-    progress(stream, done, draws)
-    for result, size in zip(rest, sizes[1:], strict=True):
-        results.append(result)
-        done += size
-        progress(stream, done, draws)
-    return results
-
-
-def _run(task: Callable[[np.random.Generator, B], T], job: tuple[np.random.SeedSequence, B]) -> T:
-    seed, block = job
-    return task(np.random.Generator(np.random.PCG64(seed)), block)
-
-
 def _sample_block(
     query: Query,
     pool: RowPool,
@@ -229,8 +142,7 @@ def _sample_block(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    rows = draw_rows(rng, strata, draws, replacement=replacement)
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+    return evaluate_in_any_order(query, pool, rng, draw_rows(rng, strata, draws, replacement=replacement))
 
 
 def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> Floats:

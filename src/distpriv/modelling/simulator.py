@@ -5,11 +5,10 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair, ShareScenario, TableScenario
+from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import (
     Pairing,
     Swap,
@@ -19,30 +18,15 @@ from distpriv.modelling.coupling import (
     unpaired_column,
 )
 from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
-from distpriv.modelling.pooled_differences import PooledSwap
-from distpriv.modelling.pools import StratumPool
-from distpriv.modelling.reference import Missing, ReferenceTable
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.drawing import Drawing
+from distpriv.modelling.pools.row_pool import RowPool, Split
+from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.sampling import Stratum, sample_query
+from distpriv.modelling.streams import Stream
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.progress import Progress, silent
 
-__all__ = ["RowSimulator", "Split", "refuse_too_few_rows"]
-
-
-@frozen(kw_only=True)
-class Split:
-    """The rows of every table, split at random into shares."""
-
-    shares: tuple[float, ...]
-    seed: int
-    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
-
-    def rows(self, pool: RowPool, number: int) -> Rows:
-        """Return the rows of a table that are in a part."""
-        if id(pool) not in self._parts:
-            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
-        return self._parts[id(pool)][number]
+__all__ = ["RowSimulator", "opened_tables", "refuse_too_few_rows"]
 
 
 @frozen(kw_only=True)
@@ -50,17 +34,17 @@ class RowSimulator:
     """Draws datasets of every scenario; rows are loaded when first drawn from."""
 
     query: Query
-    scenarios: Mapping[str, ShareScenario | TableScenario]
+    scenarios: Mapping[str, Scenario]
     tables: Mapping[str, ReferenceTable]
     """The reference table of each scenario."""
-    replacement: bool = False
+    drawing: Drawing
     processes: int | None = None
     progress: Progress = silent
     part: tuple[Split, int] | None = None
     """Which rows to draw from, a split and a number of a part; all of them when there is none."""
     protected: tuple[Pair, ...] = ()
     """The pairs that noise is calibrated for; all pairs of scenarios where none are named."""
-    _pairings: dict[str, RowPairing] = field(factory=dict, init=False, repr=False)
+    _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
@@ -72,56 +56,35 @@ class RowSimulator:
         split = Split(shares=tuple(shares), seed=seed)
         return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
 
-    def over(self, source: Any, missing: Missing) -> Self:
-        """Return a simulator of the same scenarios over other tables.
+    @property
+    def replacement(self) -> bool:
+        """Whether the same row may be in a dataset twice."""
+        return self.drawing.replacement
+
+    def over(self, source: Any) -> Self:
+        """Return a simulator of the same scenarios over other tables, in which the key need not be a column.
 
         Args:
             source: a table for the shares, or tables by the name of their scenario.
-            missing: "refuse" rows with nothing in a used column, or "drop" those with nothing in any column.
         """
-        shares = dict.fromkeys(s.predicate for s in self.scenarios.values() if isinstance(s, ShareScenario))
-        opened: dict[tuple[int, bool], ReferenceTable] = {}
-        tables = {}
+        sources = {}
         for name, scenario in self.scenarios.items():
-            given = source[name] if isinstance(source, Mapping) and name in source else source
-            own = isinstance(scenario, TableScenario)
-            if isinstance(given, Mapping) or (own and given is source):
+            sources[name] = source[name] if isinstance(source, Mapping) and name in source else source
+            if isinstance(sources[name], Mapping) or (scenario.table is not None and sources[name] is source):
                 raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
-            if (id(given), own) not in opened:
-                pooling = evolve(self.tables[name].pooling, key=None)
-                opened[id(given), own] = ReferenceTable.open(given, self.query, () if own else shares, missing, pooling)
-            tables[name] = opened[id(given), own]
-        return evolve(self, tables=tables, part=None)
+        drawing = evolve(self.drawing, key=None)
+        tables = opened_tables(sources, self.scenarios, self.query, drawing)
+        return evolve(self, tables=tables, drawing=drawing, part=None)
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
-        return sample_query(
-            self.query,
-            self.pool(scenario),
-            self._strata(scenario),
-            draws,
-            seed=seed,
-            stream=scenario,
-            replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=self.progress,
-        )
+        stream, strata = self.stream(scenario, seed), self.strata(scenario)
+        return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw coupled datasets of two scenarios of one Share and evaluate the query on both."""
-        return sample_coupled(
-            self.query,
-            self.pool(pair[0]),
-            self.swap(pair, pairing),
-            draws,
-            seed=seed,
-            stream=f"{pair[0]} | {pair[1]}",
-            replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=self.progress,
-        )
+        stream, swap = self.stream(" | ".join(pair), seed), self.swap(pair, pairing)
+        return sample_coupled(self.query, self.pool(pair[0]), swap, draws, stream, replacement=self.replacement)
 
     def measured_differences(
         self,
@@ -142,117 +105,60 @@ class RowSimulator:
             self.pool(pairs[0][0]),
             widest(swaps),
             draws,
+            self.stream(" | ".join(pairs[0]), seed, progress),
             records=self.scenarios[pairs[0][0]].records,
             measure=measure,
             swapped=sorted({swap.swapped for swap in swaps}),
-            seed=seed,
-            stream=f"{pairs[0][0]} | {pairs[0][1]}",
             replacement=self.replacement,
-            processes=self.processes,
-            executors=self.executors,
-            progress=progress or self.progress,
         )
 
     def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
-        """Return a simulator to calibrate noise with, for pairs, whose pools nothing else has been drawn from."""
-        return evolve(self.repooled("calibration", seed), protected=tuple(pairs)) if self.pools() else self
+        """Return a simulator to calibrate noise for pairs with: of large tables it holds rows that nothing else saw."""
+        return evolve(self.with_other_rows("calibration", seed), protected=tuple(pairs)) if self.pools() else self
 
-    def repooled(self, purpose: str, seed: int) -> Self:
-        """Return the same simulator with other pools, which are independent of these."""
+    def with_other_rows(self, purpose: str, seed: int) -> Self:
+        """Return the same simulator with other samples of large tables, which are independent of these."""
         again: dict[int, ReferenceTable] = {}
         for table in self.tables.values():
-            again.setdefault(id(table), table.pooled_for(purpose, seed))
+            again.setdefault(id(table), table.holding_for(purpose, seed))
         return evolve(self, tables={name: again[id(table)] for name, table in self.tables.items()})
-
-    def pooled_strata(self, name: str) -> list[StratumPool]:
-        """Return the strata of a scenario of which samples are held."""
-        populations = self.pool(name).populations
-        assert populations is not None
-        return [
-            StratumPool(rows=stratum.rows, population=populations[side], size=stratum.size, pilot_size=stratum.size)
-            for stratum, side in zip(self._strata(name), (True, False), strict=False)
-        ]
-
-    def pooled_differences(
-        self,
-        pairs: Sequence[Pair],
-        number: int,
-        pilot: int,
-        draws: int,
-        seed: int,
-        measure: Measure,
-        progress: Progress | None = None,
-    ) -> list[Floats]:
-        """Draw differences from pools and measure them, as `measured_differences` does: those of a round or a pilot."""
-        return self._pooled_swap(pairs).measured(
-            number,
-            pilot,
-            draws,
-            records=self.scenarios[pairs[0][0]].records,
-            measure=measure,
-            swapped=sorted({self.swap(pair, "independent").swapped for pair in pairs}),
-            seed=seed,
-            stream=f"{pairs[0][0]} | {pairs[0][1]}",
-            processes=self.processes,
-            executors=self.executors,
-            progress=progress or self.progress,
-        )
-
-    def independent_draws(self, pairs: Sequence[Pair]) -> int | None:
-        """Return how many pairs of datasets are independent if drawn from pools; any number where all rows are held."""
-        return None if self._held(pairs[0][0]) is None else self._pooled_swap(pairs).datasets
-
-    def _pooled_swap(self, pairs: Sequence[Pair]) -> PooledSwap:
-        """Return how to draw differences that serve all of these pairs from pools."""
-        first, second = (self.scenarios[name] for name in pairs[0])
-        named = self.protected or [(one, other) for one in self.scenarios for other in self.scenarios]
-        counts = [
-            tuple(self._positives(name) for name in pair)
-            for pair in named
-            if all(_predicate(self.scenarios[name]) == _predicate(first) for name in pair)
-        ]
-        return PooledSwap.of(
-            self.query,
-            self.pool(first.name),
-            widest([self.swap(pair, "independent") for pair in pairs]),
-            out_is_positive=self._positives(first.name) > self._positives(second.name),
-            positives=counts,
-            records=first.records,
-            replacement=self.replacement,
-        )
 
     def pools(self) -> tuple[str, ...]:
         """Say which samples stand for strata, and of how many rows they are."""
         said: dict[str, None] = {}
         for name, scenario in self.scenarios.items():
-            held, predicate = self._held(name), _predicate(scenario)
+            held, predicate = self._held(name), scenario.predicate
             strata = {} if held is None else self.tables[name].moments(predicate)
             for side in sorted(strata, reverse=True):
                 rows = strata[side].rows
-                where = "" if predicate is None else f" where {predicate} is {'' if side else 'not '}satisfied"
-                said[f"{min(held or 0, rows):,} of {rows:,} rows{where}"] = None
+                said[f"{min(held or 0, rows):,} of {rows:,} {scenario.rows_in_words(side)}"] = None
         return tuple(said)
 
     def _held(self, name: str) -> int | None:
         """Return how many rows of each of a scenario's strata are held; nothing where all of them are."""
-        return self.tables[name].held(_predicate(self.scenarios[name]))
+        return self.tables[name].held(self.scenarios[name].predicate)
 
     def pool(self, name: str) -> RowPool:
         """Return the rows in memory that a scenario draws from."""
-        return self.tables[name].pool_of(_predicate(self.scenarios[name]))
+        return self.tables[name].pool_of(self.scenarios[name].predicate)
 
-    @property
-    def executors(self) -> Executors | None:
-        """What runs slow queries elsewhere, if the tables are where something can."""
-        return next(iter(self.tables.values())).engine.executors
+    def stream(self, name: str, seed: int, progress: Progress | None = None) -> Stream:
+        """Return random numbers to draw with, and what runs slow queries elsewhere, if the tables are where it can."""
+        return Stream(
+            seed=seed,
+            name=name,
+            processes=self.processes,
+            executors=next(iter(self.tables.values())).engine.executors,
+            progress=progress or self.progress,
+        )
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
         groups: dict[object, list[Pair]] = {}
-        for one, other in dict.fromkeys(tuple(sorted(pair, key=self._positives)) for pair in pairs):
-            predicate = _predicate(self.scenarios[one])
-            together = moved_by_swapped_rows(self.query)
-            groups.setdefault(predicate if together else (one, other), []).append((one, other))
+        together = moved_by_swapped_rows(self.query)
+        ascending = (sorted(pair, key=lambda name: self.scenarios[name].positives) for pair in pairs)
+        for one, other in dict.fromkeys((one, other) for one, other in ascending):
+            groups.setdefault(self.scenarios[one].predicate if together else (one, other), []).append((one, other))
         return [part for group in groups.values() for part in self._feasible(group)]
 
     def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
@@ -260,10 +166,6 @@ class RowSimulator:
         wide = widest([self.swap(pair, "independent") for pair in group])
         room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
         return [tuple(group)] if self.replacement or wide.swapped <= room else [(pair,) for pair in group]
-
-    def _positives(self, name: str) -> int:
-        scenario = self.scenarios[name]
-        return scenario.positives if isinstance(scenario, ShareScenario) else 0
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
@@ -274,87 +176,83 @@ class RowSimulator:
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
         first, second = (self.scenarios[name] for name in pair)
-        same_share = isinstance(first, ShareScenario) and isinstance(second, ShareScenario)
-        if not same_share or first.predicate != second.predicate:  # type: ignore[union-attr]
+        if not first.couples_with(second):
             raise InvalidModel(
                 f"the scenarios {pair[0]!r} and {pair[1]!r} are not shares of one predicate: only such "
                 "pairs can be coupled."
             )
-        assert isinstance(first, ShareScenario)
-        assert isinstance(second, ShareScenario)
         for name in pair:
-            self._strata(name)
+            self.strata(name)
         if pairing == "transport" and self._held(pair[0]) is not None:
             refuse_transport_of_samples()
-        fewer, more = sorted((first.positives, second.positives))
         first_has_more = first.positives > second.positives
-        positives, negatives = (self._positions(pair[0], first.predicate, side) for side in (True, False))
-        common_positives, common_negatives = fewer, first.records - more
+        positives, negatives = (self._positions(first, side) for side in (True, False))
+        common_positives, common_negatives = map(min, first.sizes, second.sizes)
         return Swap(
             common_out=common_positives if first_has_more else common_negatives,
             common_into=common_negatives if first_has_more else common_positives,
-            swapped=more - fewer,
+            swapped=first.swapped(second),
             out=positives if first_has_more else negatives,
             into=negatives if first_has_more else positives,
             pairing=self._pairing(first, first_has_more) if pairing == "transport" else None,
         )
 
-    def _pairing(self, scenario: ShareScenario, positives_first: bool) -> RowPairing:
+    def _pairing(self, scenario: Scenario, positives_first: bool) -> RowPairing:
         """Return the pairing of the strata, found once for each predicate."""
-        pool = self.pool(scenario.name)
-        if scenario.predicate not in self._pairings:
-            features = row_features(self.query, pool, scenario.records)
-            rows = [self._positions(scenario.name, scenario.predicate, side) for side in (True, False)]
-            sides = features[rows[0]], features[rows[1]]
+        predicate = scenario.predicate
+        if predicate not in self._pairings:
+            features = row_features(self.query, self.pool(scenario.name), scenario.records)
+            sides = features[self._positions(scenario, True)], features[self._positions(scenario, False)]
             if moved_by_swapped_rows(self.query):
-                sides = in_units_of_noise(*sides, self._largest_swap(scenario.predicate))
-            self._pairings[scenario.predicate] = RowPairing.between(*sides)
-        found = self._pairings[scenario.predicate]
+                positives = [s.positives for s in self.scenarios.values() if s.couples_with(scenario)]
+                sides = in_units_of_noise(*sides, max(positives) - min(positives))
+            self._pairings[predicate] = RowPairing.between(*sides)
+        found = self._pairings[predicate]
         return found if positives_first else RowPairing(first=found.second, second=found.first, units=found.units)
 
-    def _largest_swap(self, predicate: str) -> int:
-        shares = [s for s in self.scenarios.values() if isinstance(s, ShareScenario) and s.predicate == predicate]
-        return max(s.positives for s in shares) - min(s.positives for s in shares)
-
-    def _strata(self, name: str) -> list[Stratum]:
+    def strata(self, name: str) -> list[Stratum]:
+        """Return the rows of each stratum that a scenario draws from, and how many of them a dataset has."""
         scenario = self.scenarios[name]
-        if isinstance(scenario, TableScenario):
-            strata = [Stratum(rows=self._positions(name, None, True), size=scenario.records)]
-        else:
-            sizes = {True: scenario.positives, False: scenario.records - scenario.positives}
-            strata = [
-                Stratum(rows=self._positions(name, scenario.predicate, side), size=size) for side, size in sizes.items()
-            ]
+        strata = [Stratum(rows=self._positions(scenario, side), size=size) for side, size in scenario.strata]
         if not self.replacement:
             held = "the reference table" if self._held(name) is None else "the pool"
             place = held if self.part is None else "a part of the table"
-            for stratum, label in zip(strata, ("satisfied", "not satisfied"), strict=False):
-                refuse_too_few_rows(scenario, label, stratum.size, len(stratum.rows), place)
+            refuse_too_few_rows(scenario, [len(stratum.rows) for stratum in strata], place)
         return strata
 
-    def _positions(self, name: str, predicate: str | None, satisfied: bool) -> Rows:
+    def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only."""
-        pool = self.tables[name].pool_of(predicate)
-        key = (id(pool), predicate, satisfied)
+        pool = self.pool(scenario.name)
+        key = (id(pool), scenario.predicate, satisfied)
         if key not in self._rows:
             among = None if self.part is None else self.part[0].rows(pool, self.part[1])
-            self._rows[key] = pool.positions(predicate, satisfied, among)
+            self._rows[key] = pool.positions(scenario.predicate, satisfied, among)
         return self._rows[key]
 
 
-def _predicate(scenario: ShareScenario | TableScenario) -> str | None:
-    return scenario.predicate if isinstance(scenario, ShareScenario) else None
+def opened_tables(
+    sources: Mapping[str, Any], scenarios: Mapping[str, Scenario], query: Query, drawing: Drawing
+) -> Mapping[str, ReferenceTable]:
+    """Open the source of every scenario, each source once for all that split it by a predicate, once for the others."""
+    predicates = list(dict.fromkeys(s.predicate for s in scenarios.values() if s.predicate is not None))
+    opened: dict[tuple[int, bool], ReferenceTable] = {}
+    tables = {}
+    for name, scenario in scenarios.items():
+        splits = scenario.predicate is not None
+        key = (id(sources[name]), splits)
+        if key not in opened:
+            needed = predicates if splits else ()
+            opened[key] = ReferenceTable.open(sources[name], query, needed, drawing.missing, drawing.holding)
+        tables[name] = opened[key]
+    return tables
 
 
-def refuse_too_few_rows(
-    scenario: ShareScenario | TableScenario, stratum: str, wanted: int, rows: int, place: str = "the reference table"
-) -> None:
-    """Refuse to draw more rows without replacement than there are."""
-    if wanted > rows:
-        of = f"rows where {scenario.predicate} is {stratum}" if isinstance(scenario, ShareScenario) else "rows"
-        share = _predicate(scenario)
-        raise InvalidSecret(
-            f"scenario {scenario.name!r} needs {wanted:,} {of} and {place} has {rows:,}: give a larger "
-            "table, fewer records, or replacement=True.",
-            about=("scenario", scenario.name) if share is None else ("share", share),
-        )
+def refuse_too_few_rows(scenario: Scenario, rows: Sequence[int], place: str = "the reference table") -> None:
+    """Refuse to draw more rows without replacement than each stratum has."""
+    for (satisfied, wanted), there in zip(scenario.strata, rows, strict=True):
+        if wanted > there:
+            raise InvalidSecret(
+                f"scenario {scenario.name!r} needs {wanted:,} {scenario.rows_in_words(satisfied)} and {place} has "
+                f"{there:,}: give a larger table, fewer records, or replacement=True.",
+                about=("scenario", scenario.name) if scenario.predicate is None else ("share", scenario.predicate),
+            )

@@ -15,8 +15,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import is_number
-from distpriv.modelling.pooling import hash_below
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.pools.holding import hash_below
+from distpriv.modelling.pools.row_pool import RowPool
 
 __all__ = ["TableRefusals", "columns_of_functions", "refuse_wrong_key"]
 

@@ -3,7 +3,7 @@
 A pairing is a joint law of one row from each stratum with both marginals exactly uniform. Any such law makes a
 valid coupling; optimal transport makes the pairs close. The whole assignment of 34,000 rows to 11,000 is out of
 reach, so pairs are matched exactly inside small blocks, again and again with blocks cut along other directions:
-every round keeps the pairs of the last as a candidate, so the cost never rises.
+every pass keeps the pairs of the last as a candidate, so the cost never rises.
 """
 
 import math
@@ -19,7 +19,7 @@ from distpriv.framework.arrays import Floats, Rows
 __all__ = ["RowPairing", "in_units_of_noise"]
 
 BLOCK = 64
-ROUNDS = 10
+PASSES = 10
 MOST_COPIED = 60_000
 """How long a list may grow by repeating rows."""
 MOST_MATCHED = 200_000
@@ -117,7 +117,7 @@ def _sorted_along(rows: Rows, features: Floats, axis: Floats) -> Rows:
 def _matched(many: Floats, few: Floats, few_rows: Rows, rng: np.random.Generator) -> Rows:
     """Return the few rows reordered so that the k-th goes with the k-th of many, at little total cost."""
     order = np.arange(len(few))
-    for _ in range(ROUNDS):
+    for _ in range(PASSES):
         axis = rng.normal(size=many.shape[1])
         place = np.argsort((many + few[order]) @ axis, kind="stable")
         for start in range(0, len(place), BLOCK):

@@ -14,7 +14,6 @@ from distpriv.engines.content import content_digest
 from distpriv.errors import LawsChanged
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["laws_to_dict", "reference_digests", "require_same_laws", "require_same_moments", "same_moments"]
 
@@ -32,7 +31,7 @@ def reference_digests(model: QueryModel) -> dict[str, str]:
     >>> list(digests), len(set(digests.values()))
     (["income = '>50K' @ 0.4", "income = '>50K' @ 0.6"], 1)
     """
-    if not isinstance(model.simulator, RowSimulator):
+    if model.simulator is None:
         return {}
     tables = model.simulator.tables
     engines = {id(table.engine): table.engine for table in tables.values()}
@@ -113,5 +112,4 @@ def same_moments(written: Mapping[str, Any], mean: Floats, covariance: Floats, n
 
 def _drawing(model: QueryModel) -> dict[str, Any]:
     """Return how datasets are drawn, as far as their law depends on it."""
-    made = model.provenance
-    return {"records": made.records, "replacement": made.replacement, "missing": made.missing}
+    return {"records": model.provenance.records, **model.provenance.drawing.law}

@@ -18,7 +18,6 @@ from attrs import evolve, field, frozen
 
 from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
 from distpriv.guarantees.certify import gaussian_certificate
@@ -204,7 +203,7 @@ class EarlierReleases:
         exact = whole.query is not None and whole.query.has_exact_moments
         if trust == "assumed" or (trust == "gaussian" and exact):
             yield gaussian
-        if all(isinstance(scenario, ShareScenario) for scenario in whole.scenarios.values()):
+        if all(whole.scenarios[one].couples_with(whole.scenarios[other]) for one, other in whole.protected_pairs):
             draws = JointDraws.of(whole, laws, mechanism.noise, within, self.seed)
             yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
 

@@ -18,7 +18,6 @@ from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.simulator import RowSimulator
 from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
 
 __all__ = [
@@ -76,7 +75,7 @@ def readings_of(model: QueryModel) -> Readings:
         InvalidModel: the model was not made from rows.
     """
     query, simulator, records = model.query, model.simulator, model.provenance.records
-    if query is None or records is None or not isinstance(simulator, RowSimulator):
+    if query is None or records is None or simulator is None:
         raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
     tables = list({id(table): table for table in simulator.tables.values()}.values())
     types = pa.schema([(name, type_of(name, tables)) for name in tables[0].select.read_columns])

@@ -7,7 +7,6 @@ import numpy as np
 
 from distpriv.auditing.report import AuditReport
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Secret, Share
 from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel
@@ -40,7 +39,7 @@ def board_facts(
         release=release,
         plan=planned.plan,
         statistics=_statistics(planned, release, document),
-        hidden=[_hidden(secret) for secret in planned.policy.secrets()],
+        hidden=[secret.in_words for secret in planned.policy.secrets()],
         protection=Protection.of(document),
         epsilons=epsilons,
         deltas_without=_profile(model, NoNoise(dimension=model.dimension), epsilons),
@@ -64,28 +63,6 @@ def _statistics(planned: PlannedPolicy, release: Release, document: Mapping[str,
         )
         for name, (low, high) in release.intervals.items()
     ]
-
-
-def _hidden(secret: Secret) -> str:
-    """Return what is protected, in words.
-
-    >>> _hidden(Share("income = '>50K'", values=(0.45, 0.55)))
-    "Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %."
-    """
-    if not isinstance(secret, Share):
-        pairs = sorted({tuple(sorted(pair)) for pair in secret.pairs})
-        return "Which of these the data come from: " + "; ".join(f"{one} or {other}" for one, other in pairs) + "."
-    what = f"Which share of the records satisfies {secret.predicate}"
-    if secret.values is not None:
-        return f"{what}: whether it is {' or '.join(_percent(value) for value in secret.values)}."
-    assert secret.between is not None
-    assert secret.within is not None
-    low, high = map(_percent, secret.between)
-    return f"{what}, between {low} and {high}: which of two values that are at most {_percent(secret.within)} apart."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * float(share):.10g} %"
 
 
 def _profile(model: QueryModel, noise: NoiseLaw, epsilons: Floats) -> Floats:

@@ -17,7 +17,7 @@ from attrs import frozen
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
-from distpriv.framework.secrets import Pair, ShareScenario
+from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
@@ -36,7 +36,9 @@ from distpriv.mechanisms.search.move_lengths import (
     require_square,
 )
 from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
-from distpriv.modelling.model import QueryModel, Simulator, as_they_are, require_model
+from distpriv.modelling.model import QueryModel, as_they_are, require_model
+from distpriv.modelling.pools.held_swap import HeldSwap
+from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress
@@ -68,7 +70,7 @@ class Scale:
 class Calibration:
     """How noise is calibrated on coupled draws of a model."""
 
-    rows: Simulator
+    rows: RowSimulator
     groups: tuple[tuple[Pair, ...], ...]
     """Pairs whose differences come from one set of draws."""
     laws: int
@@ -220,9 +222,8 @@ class Calibration:
         assert self.pools is not None
         found = []
         for group in self.groups:
-            found += self.rows.pooled_differences(
-                group, number, self.pools.pilot, self.draws, self.seed, measure, self.progress
-            )
+            swap = HeldSwap.of(self.rows, group)
+            found += swap.measured(number, self.pools.pilot, self.draws, self.seed, measure, self.progress)
         return found
 
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -374,6 +375,4 @@ def _rounding(model: QueryModel) -> Floats:
 
 def _swapped(model: QueryModel, pair: Pair) -> int:
     one, other = (model.scenarios[name] for name in pair)
-    assert isinstance(one, ShareScenario)
-    assert isinstance(other, ShareScenario)
-    return abs(one.positives - other.positives)
+    return one.swapped(other)

@@ -47,7 +47,7 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
-    if not isinstance(rows, RowSimulator) or not moved_by_swapped_rows(rows.query) or target.delta == 0:
+    if rows is None or not moved_by_swapped_rows(rows.query) or target.delta == 0:
         return {}
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)

@@ -10,7 +10,9 @@ from distpriv.framework.domains import whole
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.modelling.differences import moved_by_swapped_rows
-from distpriv.modelling.model import QueryModel, Simulator
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.pools.held_swap import HeldSwap
+from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of"]
 
@@ -59,12 +61,12 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
     return min(many, affordable), affordable < many
 
 
-def pools_of(rows: Simulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
+def pools_of(rows: RowSimulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
     """Return how many datasets to draw in a round, and how pools are used, if not all rows are held."""
     said = rows.pools()
     if not said:
         return draws, None
-    limits = [limit for group in groups if (limit := rows.independent_draws(group)) is not None]
+    limits = [limit for group in groups if (limit := HeldSwap.of(rows, group).datasets) is not None]
     room = min(limits, default=draws + SHAPE_DRAWS)
     pilot = min(max(room // PILOT_SHARE, 1), SHAPE_DRAWS)
     if room - pilot < least:

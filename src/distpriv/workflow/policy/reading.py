@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
@@ -13,6 +13,7 @@ from distpriv.framework.queries import Query
 from distpriv.framework.secrets import Secret, Share
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
+from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress
@@ -22,7 +23,7 @@ from distpriv.workflow.policy.shape import checked_shape
 from distpriv.workflow.policy.targets import target, total
 from distpriv.workflow.policy.toml_places import KeyPath
 from distpriv.workflow.policy.toml_text import PolicyText
-from distpriv.workflow.policy.values import ModelOptions, Question
+from distpriv.workflow.policy.values import Question
 
 __all__ = ["LedgerPolicy", "Policy", "policy_of", "read_policy"]
 
@@ -62,7 +63,7 @@ class Policy:
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
     ledger: LedgerPolicy
-    options: ModelOptions
+    options: Drawing
 
     @property
     def question(self) -> Question:
@@ -131,14 +132,8 @@ class Policy:
                 self.query(),
                 self.protected,
                 records=self.records,
-                method=self.options.method,
-                replacement=self.options.replacement,
-                missing=self.options.missing,
-                draws=self.options.draws,
-                seed=self.options.seed,
-                pool=self.options.pool,
-                key=self.options.key,
                 progress=progress,
+                **asdict(self.options),
             )
         except InvalidInput as failure:
             place = () if failure.about is None else places.get(failure.about, ())
@@ -162,7 +157,7 @@ class Policy:
                 "delta": self.ledger.total.delta,
                 "adaptive": self.ledger.adaptive,
             },
-            "model": self.options.to_dict(),
+            "model": asdict(self.options),
         }
 
     def _releases(self) -> Any:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
@@ -13,8 +13,7 @@ from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
 from distpriv.guarantees.certificate import Trust
-from distpriv.modelling.from_rows import Method
-from distpriv.modelling.reference import Missing
+from distpriv.modelling.drawing import Drawing
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.queries import query_key, require_distinct
@@ -26,7 +25,6 @@ from distpriv.workflow.policy.withheld import WITHHELD
 from distpriv.workflow.strict_json import is_no_character
 
 __all__ = [
-    "ModelOptions",
     "Question",
     "adaptive",
     "dataset",
@@ -41,23 +39,6 @@ __all__ = [
 ]
 
 Weights = Mapping[str, float] | Literal["relative"] | None
-
-
-@frozen(kw_only=True)
-class ModelOptions:
-    """How datasets are drawn from the reference: the options of `distpriv.model`."""
-
-    method: Method
-    replacement: bool
-    missing: Missing
-    draws: int
-    seed: int
-    pool: int | None = None
-    key: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the options for JSON."""
-        return asdict(self)
 
 
 @frozen(kw_only=True)
@@ -229,12 +210,12 @@ def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder:
         if text is not None and text != WITHHELD:
             with file.at(("data", key)):
                 found[key] = source(text, folder)
-    if found["reference"] is None and any(isinstance(secret, Share) for secret in hidden):
+    if found["reference"] is None and not all(secret.tables for secret in hidden):
         raise file.refusal(
             ("data", "reference"),
             'this is missing, and a share is drawn from it: add reference = "census.parquet", rows that are public.',
         )
-    tables = chain.from_iterable(secret.tables.values() for secret in hidden if isinstance(secret, Scenarios))
+    tables = chain.from_iterable(secret.tables.values() for secret in hidden)
     public = [table for table in (found["reference"], *tables) if table is not None]
     if found["private"] is not None and any(same_source(found["private"], table) for table in public):
         raise file.refusal(
@@ -285,25 +266,9 @@ def ledger_address(file: PolicyText, given: str, folder: Path) -> str | None:
         return ledger_url(given, folder)
 
 
-def model_options(file: PolicyText, table: ModelTable) -> ModelOptions:
+def model_options(file: PolicyText, table: ModelTable) -> Drawing:
     """Return how datasets are drawn from the reference."""
-    with file.at(("model", "method")):
-        one_of("method", table.method, get_args(Method), InvalidInput)
-    with file.at(("model", "missing")):
-        one_of("missing", table.missing, get_args(Missing), InvalidInput)
-    with file.at(("model", "draws")):
-        whole("draws", table.draws, InvalidInput, at_least=2, cure="1000 is little and 100000 is much")
-    with file.at(("model", "seed")):
-        whole("seed", table.seed, InvalidInput, at_least=0, cure="any whole number will do")
-    if table.pool is not None:
-        with file.at(("model", "pool")):
-            whole("pool", table.pool, InvalidInput, at_least=1, cure="leave it out to hold a million of each stratum")
-    return ModelOptions(
-        method=cast(Method, table.method),
-        replacement=table.replacement,
-        missing=cast(Missing, table.missing),
-        draws=table.draws,
-        seed=table.seed,
-        pool=table.pool,
-        key=table.key,
-    )
+    for key, value in table:
+        with file.at(("model", key)):
+            Drawing(**{key: value})
+    return Drawing(**dict(table))

@@ -13,7 +13,7 @@ import numpy as np
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
-from distpriv.framework.secrets import Pair, ShareScenario, protect
+from distpriv.framework.secrets import Pair, protect
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
@@ -48,12 +48,9 @@ def policy_problem(policy: Policy, model: QueryModel) -> Iterator[str]:
     if model.protected_pairs != derived.pairs:
         yield "the protected pairs are not those of the policy"
     for name, scenario in derived.scenarios.items():
-        found = model.scenarios.get(name)
-        if isinstance(scenario, ShareScenario) != isinstance(found, ShareScenario) or (
-            isinstance(scenario, ShareScenario) and scenario != found
-        ):
+        if not scenario.draws_as(model.scenarios.get(name)):
             yield f"scenario {name!r} is another one in the policy"
-    if (made.records, made.replacement, made.missing) != (policy.records, options.replacement, options.missing):
+    if (made.records, made.drawing.law) != (policy.records, options.law):
         yield "records, replacement or missing values are others in the policy than in the moments"
     in_order = model.names == asked.names
     exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
@@ -113,7 +110,7 @@ def _lattices(model: QueryModel) -> Iterator[str]:
         size, scenario = law.lattice.shape[1], model.scenarios.get(name)
         if np.linalg.matrix_rank(law.lattice / units) < size:
             yield f"the lattice of scenario {name!r} has vectors that are no basis"
-        if not isinstance(scenario, ShareScenario) or not 0 < scenario.positives < scenario.records:
+        if scenario is None or scenario.predicate is None or 0 in scenario.sizes:
             continue
         if not np.array_equal(known.setdefault((scenario.predicate, size), law.lattice), law.lattice):
             yield f"the lattice of scenario {name!r} is another than that of other shares of the same rows"
@@ -157,16 +154,14 @@ def _sampled(model: QueryModel) -> bool:
 
 def _swapped(model: QueryModel, pair: Pair, records: int) -> int:
     one, other = (model.scenarios.get(name) for name in pair)
-    if isinstance(one, ShareScenario) and isinstance(other, ShareScenario) and one.predicate == other.predicate:
-        return abs(one.positives - other.positives)
-    return records
+    return records if one is None or other is None else one.swapped(other)
 
 
 def _off_line(model: QueryModel) -> Iterator[str]:
     """Say where exact means of shares are not on a line: each is so many rows of one kind and the rest of another."""
     shares: dict[str, list[tuple[int, Floats]]] = {}
     for name, scenario in model.scenarios.items():
-        if isinstance(scenario, ShareScenario):
+        if scenario.predicate is not None:
             shares.setdefault(scenario.predicate, []).append((scenario.positives, model.distributions[name].mean))
     for predicate, found in shares.items():
         (low, start), (high, end) = (edge(found, key=lambda pair: pair[0]) for edge in (min, max))
@@ -191,15 +186,12 @@ def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLa
     if whole.names[own] != tuple(f"{place + 1}. {name}" for name in model.names):
         yield "the statistics of this release are others in the joint moments"
     one, other = model.provenance, whole.provenance
-    if (one.records, one.replacement, one.missing) != (other.records, other.replacement, other.missing):
+    if (one.records, one.drawing.law) != (other.records, other.drawing.law):
         yield "the joint moments are of other records than this release"
     if (model.protected_pairs, model.scenarios.keys()) != (whole.protected_pairs, whole.scenarios.keys()):
         yield "the joint moments protect other pairs than this release"
         return
-    if any(
-        isinstance(scenario, ShareScenario) and whole.scenarios[name] != scenario
-        for name, scenario in model.scenarios.items()
-    ):
+    if not all(scenario.draws_as(whole.scenarios[name]) for name, scenario in model.scenarios.items()):
         yield "the joint moments are of other scenarios than this release"
     for ours, theirs in ((model.steps, whole.steps), (model.record_sensitivities, whole.record_sensitivities)):
         if not np.allclose(ours, theirs[own], rtol=SAME, atol=0):

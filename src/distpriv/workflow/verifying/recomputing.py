@@ -11,7 +11,6 @@ from distpriv import mechanisms
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import ShareScenario
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
@@ -262,8 +261,8 @@ def _laws(model: QueryModel) -> int:
     found = set()
     for pair in model.protected_pairs:
         one, other = (model.scenarios[name] for name in pair)
-        if isinstance(one, ShareScenario) and isinstance(other, ShareScenario):
-            found.add((one.predicate, abs(one.positives - other.positives)))
+        if one.couples_with(other):
+            found.add((one.predicate, one.swapped(other)))
     return len(found)
 
 

@@ -22,8 +22,8 @@ NOT_CHECKED = tuple(
         "private table": "that the private table was the one meant, with its rows as assumed",
         "moments": "that moments, steps without a declared resolution and what one record can do are those of the "
         "reference",
-        "certificates": "that the ledger has these certificates: it has others, as the question was asked again for other "
-        "pairs or another target, or there were releases since",
+        "certificates": "that the ledger has these certificates: it has others, as the question was asked again, for "
+        "other pairs or another target, or after later releases",
         "draws": "that coupled draws are all that were made, of the reference, with bets and a seed that others chose",
         "earlier releases": "that earlier releases asked what is written and had that noise",
         "ledger": "that the ledger holds this release at this position and time: give --ledger URL",

@@ -17,7 +17,6 @@ import numpy as np
 from distpriv.errors import DistprivError
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
-from distpriv.framework.secrets import ShareScenario
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -187,9 +186,7 @@ def _reference_problem(opened: Opened) -> str | None:
     reference = opened.document["evidence"]["reference"]
     if list(reference) != list(opened.model.distributions):
         return "the digests of the reference are those of other scenarios"
-    shares = {
-        reference[name] for name, scenario in opened.model.scenarios.items() if isinstance(scenario, ShareScenario)
-    }
+    shares = {reference[name] for name, scenario in opened.model.scenarios.items() if scenario.table is None}
     if len(shares) > 1:
         return "shares are drawn from one reference, and its digests differ"
     return None

@@ -15,6 +15,7 @@ from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.errors import InvalidModel
 from distpriv.mechanisms.search import calibration
 from distpriv.modelling.model import as_they_are
+from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 
 LIKELY = 1e-4
@@ -37,7 +38,7 @@ def test_the_swapped_rows_of_pilot_and_round_are_independent_and_uniform_over_th
     found = Counter[tuple[int, int]]()
     for seed in range(1200):
         held = rows.calibrating(seed)
-        pilot, later = (held.pooled_differences([PAIR], k, 1, 1, seed, as_they_are)[0].item() for k in (0, 1))
+        pilot, later = (HeldSwap.of(held, [PAIR]).measured(k, 1, 1, seed, as_they_are)[0].item() for k in (0, 1))
         found[round(4 * pilot), round(4 * later)] += 1
     differences = [out - into for out, into in product((10, 20, 30, 40), range(5))]
     counts = [found[one, other] for one, other in product(differences, differences)]
@@ -56,7 +57,7 @@ def test_a_function_sees_rows_of_the_strata_in_random_order() -> None:
     rows, found = simulator(query, 0.25, 0.5), Counter[float]()
     for seed in range(1500):
         held = rows.calibrating(seed)
-        difference = held.pooled_differences([PAIR], 1, 0, 1, seed, as_they_are)[0].item()
+        difference = HeldSwap.of(held, [PAIR]).measured(1, 0, 1, seed, as_they_are)[0].item()
         found[difference] += 1
     drawn = rows.coupled_samples(PAIR, 60_000, 7, "independent")
     # Both laws are of datasets of 9 rows: those of a pool of 4 and 4 are not, so compare with the whole table.
@@ -75,7 +76,7 @@ def test_fewer_swapped_rows_are_the_first_of_more() -> None:
     rows = simulator(dp.Query(x=dp.mean("x")), 0.0, 0.25, 0.5, replacement=True).calibrating(3)
     pairs = rows.difference_groups([("s @ 0", "s @ 0.25"), ("s @ 0", "s @ 0.5"), ("s @ 0.25", "s @ 0.5")])
     assert len(pairs) == 1
-    one, two = rows.pooled_differences(pairs[0], 1, 1, 1, 3, as_they_are)
+    one, two = HeldSwap.of(rows, pairs[0]).measured(1, 1, 1, 3, as_they_are)
     assert round(4 * one.item()) in [out - into for out, into in product((10, 20, 30, 40), range(5))]
     assert round(4 * (two - one).item()) in [out - into for out, into in product((10, 20, 30, 40), range(5))]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-__all__ = ["Pooling", "hash_below"]
+__all__ = ["Holding", "hash_below"]
 
 POOL_ROWS = 1_000_000
 """How many rows of a stratum are held, unless said otherwise."""
@@ -15,7 +15,7 @@ WHOLE_TABLE = 2_000_000
 
 
 @frozen(kw_only=True)
-class Pooling:
+class Holding:
     """How rows of a large table are chosen to be held in memory."""
 
     rows: int | None = None
@@ -24,12 +24,12 @@ class Pooling:
     """A column with another whole number or text in every row, by which rows are chosen; their place if not given."""
     seed: int = 0
     purpose: str = "model"
-    """Pools for other purposes are independent of each other."""
+    """What the rows are for: other rows are chosen for another purpose, independently."""
 
     def salt(self, predicate: str | None) -> str:
-        """Return what goes before a row's key in its hash: pools of other predicates are independent too.
+        """Return what goes before a row's key in its hash, so that the strata of other predicates have other rows.
 
-        >>> Pooling(seed=7).salt(None) == Pooling(seed=7).salt("income = '>50K'")
+        >>> Holding(seed=7).salt(None) == Holding(seed=7).salt("income = '>50K'")
         False
         """
         named = f"{self.purpose}\0{self.seed}\0{'' if predicate is None else predicate}"
@@ -38,7 +38,7 @@ class Pooling:
     def held(self, counts: Sequence[int]) -> int | None:
         """Return how many rows to hold of each stratum, given how many there are, or nothing to hold all of them.
 
-        >>> Pooling().held([30_000, 900_000]), Pooling().held([30_000, 9_000_000]), Pooling(rows=500).held([30, 600])
+        >>> Holding().held([30_000, 900_000]), Holding().held([30_000, 9_000_000]), Holding(rows=500).held([30, 600])
         (None, 1000000, 500)
         """
         if self.rows is None:

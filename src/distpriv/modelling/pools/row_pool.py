@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowPool"]
+__all__ = ["RowPool", "Split"]
 
 
 @frozen(kw_only=True)
 class RowPool:
-    """Rows in memory, to draw datasets from.
-
-    `numbers[k]` holds the values of the query's k-th SQL statistic, `columns` what functions read, and
-    `strata` which rows satisfy each predicate.
-    """
+    """Rows in memory, to draw datasets from."""
 
     size: int
+    """How many rows there are."""
     numbers: Floats
+    """What each statistic that SQL evaluates has of every row, one statistic a row."""
     columns: Mapping[str, NDArray[Any]]
+    """What functions read, by column."""
     strata: Mapping[str, NDArray[np.bool_]]
+    """Which rows satisfy each predicate."""
     populations: Mapping[bool, int] | None = None
     """How many rows each stratum has in the table, where these are a sample of them in random order."""
     _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
-        """Return where the rows of a stratum are, or which `among` some rows are; with no predicate, all of them."""
+        """Return where the rows of a stratum are, of all rows or of those `among`; with no predicate, all of these."""
         if among is None:
             return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
         return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
@@ -56,3 +56,18 @@ class RowPool:
                 alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
             self._groups.extend(alike)
         return self._groups
+
+
+@frozen(kw_only=True)
+class Split:
+    """A division of the rows of any table at random, so that each part has its share of them."""
+
+    shares: tuple[float, ...]
+    seed: int
+    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
+
+    def rows(self, pool: RowPool, number: int) -> Rows:
+        """Return the rows of a table that are in a part."""
+        if id(pool) not in self._parts:
+            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
+        return self._parts[id(pool)][number]

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import distpriv as dp
-from distpriv.modelling.pooled_samples import IndependentDatasets
+from distpriv.modelling.pools.independent_datasets import IndependentDatasets
 from distpriv.modelling.simulator import RowSimulator
 
 # Powers of two: the total of a dataset tells its rows.
@@ -27,7 +27,7 @@ def datasets(pool: int) -> RowSimulator:
 def test_they_are_uniform_over_all_datasets_of_the_strata() -> None:
     rows, found = datasets(3), Counter[int]()
     for seed in range(600):
-        drawn = IndependentDatasets(rows=rows.repooled("audit", seed)).samples(NAME, 5, seed)
+        drawn = IndependentDatasets(rows=rows.with_other_rows("audit", seed)).samples(NAME, 5, seed)
         assert len(drawn) == 1  # three rows are enough for one dataset of two
         found[round(drawn.item())] += 1
     sides = (combinations([1, 2, 4, 8], 2), combinations([16, 32, 64], 2))

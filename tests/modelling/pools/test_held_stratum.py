@@ -12,7 +12,7 @@ from scipy import stats
 
 from distpriv.framework.arrays import Rows
 from distpriv.guarantees.mean_bound import average_evidence, best_bet, least_draws, log_evidence
-from distpriv.modelling.pools import StratumPool
+from distpriv.modelling.pools.held_stratum import HeldStratum
 
 Drawn = Callable[[int], Rows]
 """Datasets, one a row, for a seed."""
@@ -23,10 +23,10 @@ LIKELY = 1e-4
 """Seeds are fixed, so a test that passes always does; the chance is that of a correct one to fail when first run."""
 
 
-def pool_of(seed: int, population: int, held: int, size: int, pilot_size: int | None = None) -> StratumPool:
+def pool_of(seed: int, population: int, held: int, size: int, pilot_size: int | None = None) -> HeldStratum:
     """Return a uniform sample of the numbers below the population, in random order."""
     rows = np.random.default_rng([1, seed]).permutation(population)[:held]
-    return StratumPool(rows=rows, population=population, size=size, pilot_size=pilot_size or size)
+    return HeldStratum(rows=rows, population=population, size=size, pilot_size=pilot_size or size)
 
 
 def p_value(drawn: Drawn, population: int, size: int, datasets: int, replacement: bool, repetitions: int) -> float:
@@ -58,8 +58,8 @@ def test_pilot_and_round_are_independent_and_uniform_over_the_stratum(
 ) -> None:
     def drawn(seed: int) -> Rows:
         pool = pool_of(seed, population, held, size)
-        first = pool.pilot(pilot, seed=seed, stream="out", replacement=replacement)
-        later = pool.round(number, pilot, draws, seed=seed, stream="out", replacement=replacement)
+        first = pool.pilot(pilot, seed=seed, name="out", replacement=replacement)
+        later = pool.test_round(number, pilot, draws, seed=seed, name="out", replacement=replacement)
         return np.concatenate([first, later])
 
     assert p_value(drawn, population, size, pilot + draws, replacement, REPETITIONS) > LIKELY
@@ -72,9 +72,9 @@ def test_a_narrower_round_is_independent_of_the_pilot_of_a_wider_one() -> None:
     def drawn(seed: int) -> Rows:
         wide = pool_of(seed, 5, 4, 2)
         narrow = pool_of(seed, 5, 4, 1, 2)
-        seen = wide.pilot(1, seed=seed, stream="out", replacement=False).reshape(2, 1)
-        assert narrow.pilot(1, seed=seed, stream="out", replacement=False)[0, 0] == seen[0, 0]
-        return np.concatenate([seen[1:], narrow.round(1, 1, 2, seed=seed, stream="out", replacement=False)])
+        seen = wide.pilot(1, seed=seed, name="out", replacement=False).reshape(2, 1)
+        assert narrow.pilot(1, seed=seed, name="out", replacement=False)[0, 0] == seen[0, 0]
+        return np.concatenate([seen[1:], narrow.test_round(1, 1, 2, seed=seed, name="out", replacement=False)])
 
     assert p_value(drawn, 5, 1, 3, False, REPETITIONS) > LIKELY
 
@@ -92,7 +92,7 @@ def test_rounds_are_not_independent_of_each_other() -> None:
 
     def drawn(seed: int) -> Rows:
         pool = pool_of(seed, 6, 2, 1)
-        return np.concatenate([pool.round(k, 1, 1, seed=seed, stream="out", replacement=False) for k in (1, 2)])
+        return np.concatenate([pool.test_round(k, 1, 1, seed=seed, name="out", replacement=False) for k in (1, 2)])
 
     assert p_value(drawn, 6, 1, 2, False, REPETITIONS) < 1e-20
 
@@ -109,8 +109,8 @@ def test_a_pool_has_rows_for_as_many_datasets_as_it_says(
     room = pool.datasets if pool.datasets is not None else 50
     for pilot in range(room + 1):
         drawn = [
-            pool.pilot(pilot, seed=seed, stream="out", replacement=replacement),
-            pool.round(1, pilot, room - pilot, seed=seed, stream="out", replacement=replacement),
+            pool.pilot(pilot, seed=seed, name="out", replacement=replacement),
+            pool.test_round(1, pilot, room - pilot, seed=seed, name="out", replacement=replacement),
         ]
         assert [rows.shape for rows in drawn] == [(pilot, size), (room - pilot, size)]
         assert set(np.concatenate(drawn).ravel().tolist()) <= set(pool.rows.tolist())
@@ -122,7 +122,7 @@ def test_more_datasets_than_there_are_rows_for_are_never_made_up() -> None:
     pool = pool_of(0, 1_000_000, 20, 2)
     assert pool.datasets == 10
     with pytest.raises(IndexError):
-        pool.round(1, 2, 30, seed=0, stream="out", replacement=False)
+        pool.test_round(1, 2, 30, seed=0, name="out", replacement=False)
 
 
 HEAVY, POPULATION, SIZE, FAILURE = 30, 400, 3, 0.1
@@ -137,7 +137,7 @@ def misled(held: int, draws: int, rounds: int, bet: float, repetitions: int) -> 
     passed = 0
     for seed in range(repetitions):
         pool = pool_of(seed, POPULATION, held, SIZE)
-        drawn = [pool.round(k, 2, draws, seed=seed, stream="out", replacement=False) for k in range(1, rounds + 1)]
+        drawn = [pool.test_round(k, 2, draws, seed=seed, name="out", replacement=False) for k in range(1, rounds + 1)]
         passed += average_evidence([evidence(rows, bet) for rows in drawn]) >= -math.log(FAILURE)
     return passed / repetitions
 

@@ -14,8 +14,9 @@ from scipy import stats
 
 import distpriv as dp
 from distpriv.errors import InvalidSource, MissingValues
-from distpriv.modelling.pooling import Pooling
-from distpriv.modelling.reference import Missing, ReferenceTable
+from distpriv.modelling.drawing import Missing
+from distpriv.modelling.pools.holding import Holding
+from distpriv.modelling.reference import ReferenceTable
 
 QUERY = dp.Query(x=dp.mean("x"))
 LIKELY = 1e-4
@@ -27,13 +28,13 @@ def table(rows: int, satisfied: int) -> pl.DataFrame:
     return pl.DataFrame({"x": x, "s": x < satisfied, "id": x - rows // 2, "name": [f"né {k}" for k in x]})
 
 
-def opened(source: Any, seed: int = 0, missing: Missing = "refuse", **pooling: Any) -> ReferenceTable:
-    return ReferenceTable.open(source, QUERY, ["s"], missing, Pooling(seed=seed, **pooling))
+def opened(source: Any, seed: int = 0, missing: Missing = "refuse", **holding: Any) -> ReferenceTable:
+    return ReferenceTable.open(source, QUERY, ["s"], missing, Holding(seed=seed, **holding))
 
 
-def held(source: Any, seed: int = 0, **pooling: Any) -> list[list[int]]:
+def held(source: Any, seed: int = 0, **holding: Any) -> list[list[int]]:
     """Return which rows of either stratum are held, in order, by their x."""
-    pool = opened(source, seed, **pooling).pool_of("s")
+    pool = opened(source, seed, **holding).pool_of("s")
     assert pool.populations is not None
     return [pool.numbers[0][pool.positions("s", side)].astype(int).tolist() for side in (True, False)]
 
@@ -53,7 +54,7 @@ def test_a_table_that_fits_is_held_as_it_is() -> None:
 
 def firsts(reference: ReferenceTable, purpose: str, seed: int, many: int) -> list[tuple[int, ...]]:
     """Return the first rows of either stratum in a pool of the table, by their x."""
-    pool = reference.pooled_for(purpose, seed).pool_of("s")
+    pool = reference.holding_for(purpose, seed).pool_of("s")
     return [tuple(pool.numbers[0][pool.positions("s", side)][:many].astype(int).tolist()) for side in (True, False)]
 
 
@@ -162,7 +163,7 @@ def test_where_one_predicate_has_samples_all_have(make: Callable[..., Any]) -> N
 
 
 def test_several_predicates_do_not_make_a_table_larger() -> None:
-    reference = ReferenceTable.open(table(50, 40), QUERY, ["s", "x < 30", "x < 20"], "refuse", Pooling(rows=40))
+    reference = ReferenceTable.open(table(50, 40), QUERY, ["s", "x < 30", "x < 20"], "refuse", Holding(rows=40))
     assert [reference.held(text) for text in ("s", "x < 30", "x < 20")] == [None] * 3
 
 

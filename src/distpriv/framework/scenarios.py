@@ -1,0 +1,170 @@
+"""Ways the data may have been generated, and the pairs of them that must look alike."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from attrs import field, frozen
+
+from distpriv.errors import InvalidSecret
+from distpriv.framework.domains import did_you_mean, items
+
+__all__ = ["Pair", "ProtectedScenarios", "Scenario", "checked_pairs", "closed_under_swapping"]
+
+Pair = tuple[str, str]
+"""An ordered protected pair (θ_i, θ_j), by the names of its scenarios."""
+
+
+@frozen(kw_only=True)
+class Scenario:
+    """One way the data may have been generated: so many rows, drawn from each stratum of a table.
+
+    >>> from distpriv.framework.scenarios import Scenario
+    >>> women = Scenario.of_share("sex = 'Female'", positives=45, records=100)
+    >>> women.name, women.predicate, women.strata, women.positives
+    ("sex = 'Female' @ 0.45", "sex = 'Female'", ((True, 45), (False, 55)), 45)
+    >>> boom = Scenario(name="boom", table="a.parquet", sizes=(100,))
+    >>> boom.records, boom.strata
+    (100, ((True, 100),))
+    """
+
+    name: str
+    """The scenario's name, the same on every engine."""
+    table: Any = field(default=None, eq=id, repr=False)
+    """Its own table; None where rows are drawn from the reference."""
+    predicate: str | None = None
+    """SQL text that is true or false of a row and splits the table in two; None where all rows are one stratum."""
+    sizes: tuple[int, ...]
+    """How many rows are drawn from each stratum, from those that satisfy the predicate first."""
+
+    @classmethod
+    def of_share(cls, predicate: str, positives: int, records: int) -> Self:
+        """Return the scenario in which exactly so many of the records satisfy the predicate.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> Scenario.of_share("age > 30", positives=4, records=10).name
+        'age > 30 @ 0.4'
+        """
+        name = f"{predicate} @ {positives / records:.15g}"
+        return cls(name=name, predicate=predicate, sizes=(positives, records - positives))
+
+    @classmethod
+    def from_dict(cls, name: str, written: Mapping[str, Any], records: int) -> Self:
+        """Return the scenario that `to_dict` wrote down; of a table of its own nothing is known but that it is one.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> few = Scenario.of_share("age > 30", positives=4, records=10)
+        >>> few.to_dict(), Scenario.from_dict(few.name, few.to_dict(), records=10) == few
+        ({'share': 'age > 30', 'positives': 4}, True)
+        """
+        if written["share"] is None:
+            return cls(name=name, table=name, sizes=(records,))
+        positives = written["positives"]
+        return cls(name=name, predicate=written["share"], sizes=(positives, records - positives))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return for JSON what is public of a scenario besides its name and the number of records.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> Scenario(name="boom", table="a.parquet", sizes=(10,)).to_dict()
+        {'share': None, 'positives': None}
+        """
+        return {"share": self.predicate, "positives": self.positives if self.predicate else None}
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(self.sizes)
+
+    @property
+    def positives(self) -> int:
+        """How many records are drawn from the first stratum, the one that satisfies the predicate."""
+        return self.sizes[0]
+
+    @property
+    def strata(self) -> tuple[tuple[bool, int], ...]:
+        """Whether each stratum satisfies the predicate, and how many rows are drawn from it."""
+        return tuple(zip((True, False), self.sizes, strict=False))
+
+    def rows_in_words(self, satisfied: bool) -> str:
+        """Return what the rows of a stratum are.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> Scenario.of_share("age > 30", positives=2, records=5).rows_in_words(False)
+        'rows where age > 30 is not satisfied'
+        """
+        return f"rows where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else "rows"
+
+    def couples_with(self, other: "Scenario") -> bool:
+        """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> old, rich = (Scenario.of_share(text, positives=4, records=10) for text in ("age > 30", "income > 9"))
+        >>> old.couples_with(old), old.couples_with(rich)
+        (True, False)
+        """
+        return self.predicate is not None and self.predicate == other.predicate and self.table is other.table
+
+    def swapped(self, other: "Scenario") -> int:
+        """Return in how many records coupled datasets of the two differ: all, if they cannot be coupled.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> few, many = (Scenario.of_share("age > 30", positives=k, records=10) for k in (4, 7))
+        >>> few.swapped(many), few.swapped(Scenario(name="boom", table="a.parquet", sizes=(10,)))
+        (3, 10)
+        """
+        return abs(self.positives - other.positives) if self.couples_with(other) else self.records
+
+    def draws_as(self, other: "Scenario | None") -> bool:
+        """Tell whether a scenario draws as many rows of the same strata as another, from whatever tables.
+
+        >>> from distpriv.framework.scenarios import Scenario
+        >>> boom, bust = (Scenario(name=name, table=f"{name}.csv", sizes=(10,)) for name in ("boom", "bust"))
+        >>> boom.draws_as(bust), boom.draws_as(Scenario.of_share("age > 30", positives=4, records=10))
+        (True, False)
+        """
+        return other is not None and (self.predicate, self.sizes) == (other.predicate, other.sizes)
+
+
+@frozen(kw_only=True)
+class ProtectedScenarios:
+    """Θ and Ψ: the scenarios by name, and the protected pairs, closed under swapping and without duplicates.
+
+    >>> import distpriv as dp
+    >>> protected = dp.Share("x > 0", values=(0.4, 0.5, 0.6)).protected(records=10)
+    >>> list(protected.scenarios), len(protected.pairs), protected.records
+    (['x > 0 @ 0.4', 'x > 0 @ 0.5', 'x > 0 @ 0.6'], 6, 10)
+    """
+
+    scenarios: Mapping[str, Scenario]
+    """Θ, by name."""
+    pairs: tuple[Pair, ...]
+    """Ψ, both orders of each pair."""
+
+    @property
+    def records(self) -> int:
+        """How many records every dataset has."""
+        return next(iter(self.scenarios.values())).records
+
+
+def checked_pairs(pairs: Iterable[Any], known: Iterable[str]) -> tuple[Pair, ...]:
+    """Return protected pairs of known scenarios, closed under swapping, or say which one is wrong."""
+    names = list(known)
+    chosen = []
+    for given in items(pairs):
+        pair = items(given)
+        if len(pair) != 2:
+            raise InvalidSecret(f"a protected pair is two names of scenarios, got {given!r}: write ('boom', 'bust').")
+        for name in pair:
+            if not isinstance(name, str) or name not in names:
+                raise InvalidSecret(f"pairs names an unknown scenario {name!r}: {did_you_mean(str(name), names)}")
+        if pair[0] == pair[1]:
+            raise InvalidSecret(f"the pair {pair!r} protects a scenario from itself: pair it with another one.")
+        chosen.append((pair[0], pair[1]))
+    if not chosen:
+        raise InvalidSecret("there is no protected pair: name at least one, as in pairs=[('boom', 'bust')].")
+    return closed_under_swapping(chosen)
+
+
+def closed_under_swapping(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return pairs in both orders, each once."""
+    return tuple(dict.fromkeys(ordered for a, b in pairs for ordered in ((a, b), (b, a))))

@@ -1,0 +1,81 @@
+"""How datasets are drawn from reference rows: the options of `distpriv.model`, and of ``[model]`` in a policy."""
+
+from typing import Any, Literal, cast, get_args
+
+from attrs import field, frozen
+
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.framework.domains import one_of, whole, yes_or_no
+from distpriv.modelling.pools.holding import Holding
+
+__all__ = ["LAW", "Drawing", "Method", "Missing"]
+
+Method = Literal["auto", "exact", "sampling"]
+"""Exact moments, sampled datasets, or exact moments where every statistic allows it."""
+
+Missing = Literal["refuse", "drop"]
+"""What to do about rows of the reference with a null or NaN: refuse those in used columns, or drop those in any column.
+
+Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
+"""
+
+LAW = ("replacement", "missing")
+"""The options that the law of datasets depends on; the others say how it is found."""
+
+
+def _method(value: object) -> Method:
+    return cast(Method, one_of("method", value, get_args(Method), InvalidModel))
+
+
+def _replacement(value: object) -> bool:
+    return yes_or_no("replacement", value, InvalidModel)
+
+
+def _missing(value: object) -> Missing:
+    return cast(Missing, one_of("missing", value, get_args(Missing), InvalidInput))
+
+
+def _draws(value: object) -> int:
+    return whole("draws", value, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
+
+
+def _seed(value: object) -> int:
+    return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")
+
+
+def _pool(value: object) -> int | None:
+    cure = "leave it out to hold a million rows of each stratum"
+    return None if value is None else whole("pool", value, InvalidModel, at_least=1, cure=cure)
+
+
+def _key(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidModel(f"key must be the name of a column, got {value!r}: write key='id', or leave it out.")
+    return value
+
+
+@frozen(kw_only=True)
+class Drawing:
+    """How datasets are drawn from the reference, and their laws found; each option is described at `distpriv.model`."""
+
+    method: Method = field(default="auto", converter=_method)
+    replacement: bool = field(default=False, converter=_replacement)
+    missing: Missing = field(default="refuse", converter=_missing)
+    draws: int = field(default=5000, converter=_draws)
+    seed: int = field(default=0, converter=_seed)
+    pool: int | None = field(default=None, converter=_pool)
+    key: str | None = field(default=None, converter=_key)
+
+    @property
+    def law(self) -> dict[str, Any]:
+        """The options that the law of datasets depends on, by name: what releases of one dataset must agree in.
+
+        >>> Drawing(draws=200, missing="drop").law
+        {'replacement': False, 'missing': 'drop'}
+        """
+        return {name: getattr(self, name) for name in LAW}
+
+    @property
+    def holding(self) -> Holding:
+        """How rows of a large table are chosen to be held in memory."""
+        return Holding(rows=self.pool, key=self.key, seed=self.seed)

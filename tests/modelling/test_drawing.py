@@ -1,0 +1,39 @@
+import inspect
+
+import pytest
+from attrs import asdict, fields
+
+import distpriv as dp
+from distpriv.errors import InvalidInput
+from distpriv.modelling.drawing import LAW, Drawing
+from distpriv.workflow.policy.shape import ModelTable
+
+
+def test_a_policy_has_a_key_for_every_option_with_the_same_default() -> None:
+    assert dict(ModelTable()) == asdict(Drawing())
+
+
+def test_a_model_takes_every_option_with_the_same_default() -> None:
+    arguments = inspect.signature(dp.model).parameters
+    assert {name: arguments[name].default for name in asdict(Drawing())} == asdict(Drawing())
+
+
+def test_the_law_depends_on_options_that_there_are() -> None:
+    assert set(LAW) < {option.name for option in fields(Drawing)}
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "message"),
+    [
+        ("method", "guess", "method must be 'auto' or 'exact' or 'sampling', got 'guess'"),
+        ("replacement", "no", "replacement must be True or False, got 'no'"),
+        ("missing", "ignore", "missing must be 'refuse' or 'drop', got 'ignore'"),
+        ("draws", 1, "draws must be a whole number, at least 2, got 1"),
+        ("seed", -1, "seed must be a whole number, at least 0, got -1"),
+        ("pool", 0, "pool must be a whole number, at least 1, got 0"),
+        ("key", 3, "key must be the name of a column, got 3"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(option: str, wrong: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Drawing(**{option: wrong})
