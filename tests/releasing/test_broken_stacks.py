@@ -134,6 +134,18 @@ def test_a_reference_that_was_refreshed_is_noticed(table: pa.Table, ledger: dp.L
             )
 
 
+def test_tables_called_by_the_names_of_shares_are_other_scenarios(table: pa.Table, ledger: dp.Ledger) -> None:
+    """Both scenarios were the whole table under the names of two shares, and the share was released as it is."""
+    plan = plan_for(table, {"age": dp.mean("age")})
+    dp.release(plan, private(table), ledger=ledger, dataset="d", total=TOTAL)
+    alike = dp.Scenarios(dict.fromkeys(plan.model.scenarios, table))
+    again = plan_with(
+        dp.model(None, dp.Query(city=dp.count("city")), alike, records=RECORDS), "certified_gaussian", TARGET
+    )
+    with pytest.raises(LawsChanged, match="draws other rows of its table than when release 1"):
+        dp.release(again, private(table), ledger=ledger, dataset="d", total=TOTAL, adaptive="assumed")
+
+
 def test_datasets_drawn_in_another_way_are_another_law(table: pa.Table, ledger: dp.Ledger) -> None:
     dp.release(plan_for(table, {"age": dp.mean("age")}), private(table), ledger=ledger, dataset="d", total=TOTAL)
     model = dp.model(table, dp.Query(city=dp.count("city")), SECRET, records=RECORDS, replacement=True)

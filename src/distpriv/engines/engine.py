@@ -72,13 +72,14 @@ class Engine(Protocol):
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""
 
 
-def engine_for(source: Any) -> Engine:
+def engine_for(source: Any, *, as_text: bool = False) -> Engine:
     """Return the engine that holds a source.
 
     Args:
         source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, ``"spark:MASTER?path=PATH"`` or
             ``"spark:MASTER?table=NAME"``, a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table;
             an engine is its own.
+        as_text: whether everything in a CSV file is left as text, so that no row decides how another is read.
 
     >>> import pyarrow as pa
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names
@@ -88,7 +89,7 @@ def engine_for(source: Any) -> Engine:
         if isinstance(source, kind):
             return source
         if kind.accepts(source):
-            return kind.open(source)
+            return kind.open(source, as_text=as_text)
     raise InvalidSource(
         f"a source of type {type(source).__name__} cannot be read: give a path or glob of CSV or Parquet files, "
         "a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table."

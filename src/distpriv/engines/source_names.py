@@ -21,6 +21,9 @@ from distpriv.errors import InvalidSource
 
 __all__ = ["SourceName", "source_name"]
 
+FORMATS = frozenset(["parquet", "csv", "json", "orc", "text", "avro", "delta", "iceberg", "binaryfile", "jdbc", "xml"])
+"""What Spark takes for the format of a file in the place of a database's name."""
+
 
 @frozen(kw_only=True)
 class SourceName:
@@ -43,11 +46,25 @@ class SourceName:
             case "spark":
                 return f"spark:{self.master}?{'table' if self.path is None else 'path'}={self.path or self.table}"
 
+    def is_table_of(self, other: "SourceName") -> bool:
+        """Tell whether two names may be of one table of Spark's: as far as both say where it is, they say the same.
+
+        >>> names = ("lake.Patients", "spark_catalog.lake.patients", "open.patients")
+        >>> lake, same, other = (source_name(f"spark:?table={name}") for name in names)
+        >>> lake.is_table_of(same), lake.is_table_of(other)
+        (True, False)
+        """
+        if (self.engine, other.engine) != ("spark", "spark") or self.table is None or other.table is None:
+            return False
+        one, two = (name.lower().split(".") for name in (self.table, other.table))
+        common = min(len(one), len(two))
+        return one[-common:] == two[-common:]
+
     @property
     def files(self) -> list[str]:
         """The files that it reads, or may read: also those of a folder, which Spark takes for a table."""
         if self.path is None:
-            return [f"table {self.table}"]
+            return []
         if self.engine == "spark":
             return _files_of_spark(self.path)
         return [os.path.expanduser(self.path)] if self.engine == "duckdb" else [self.path, *matching_files(self.path)]
@@ -107,8 +124,21 @@ def source_name(text: str, *, called: str | None = None) -> SourceName:
                 f"{called or repr(text)} does not name a path or a table: write it as in "
                 "'spark:local[4]?path=census.parquet' or 'spark:spark://host:7077?table=lake.census'."
             )
+        _refuse_ambiguous(kind, name.strip(), called or repr(text))
         return SourceName(engine="spark", master=master.strip(), **{kind: name.strip()})
     return SourceName(engine="files", path=text)
+
+
+def _refuse_ambiguous(kind: str, name: str, called: str) -> None:
+    """Refuse names that Spark reads otherwise than anybody who compares them with the private table's."""
+    if kind == "path" and re.search(r"[\\\[\]^]", name):
+        raise InvalidSource(f"{called} has a pattern that only Spark reads: write it with *, ? and {{a,b}} alone.")
+    parts = name.lower().split(".")
+    if kind == "table" and (parts[0] in FORMATS or not all(re.fullmatch(r"\w+", part) for part in parts)):
+        raise InvalidSource(
+            f"{called} is no plain name of a table: write letters, digits and underscores, as in lake.census, or name "
+            "files by path=."
+        )
 
 
 def _seen_from(folder: Path, path: str, *, patterns: bool) -> str:

@@ -63,10 +63,10 @@ class SparkEngine:
         return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
     @classmethod
-    def open(cls, source: Any) -> Self:
-        """Open a DataFrame, or a text that names a table."""
+    def open(cls, source: Any, *, as_text: bool = False) -> Self:
+        """Open a DataFrame, or a text that names a table; what is in a CSV file may be left as text."""
         named = source_name(source) if isinstance(source, str) else None
-        frame: DataFrame = source if named is None else data_frame(named)
+        frame: DataFrame = source if named is None else data_frame(named, as_text=as_text)
         description = "the Spark DataFrame" if named is None else repr(named.text)
         lowered = [name.lower() for name in frame.columns]
         twice = [name for name in frame.columns if lowered.count(name.lower()) > 1]

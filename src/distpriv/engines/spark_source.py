@@ -20,8 +20,8 @@ __all__ = ["data_frame", "first_sentence", "quiet"]
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
-def data_frame(table: SourceName) -> "DataFrame":
-    """Return the rows that a text names, in a session of its master."""
+def data_frame(table: SourceName, *, as_text: bool = False) -> "DataFrame":
+    """Return the rows that a text names, in a session of its master; what is in a CSV file may be left as text."""
     _require_pyspark(table.text)
     from pyspark.errors import PySparkException
 
@@ -35,7 +35,7 @@ def data_frame(table: SourceName) -> "DataFrame":
         separator = "\t" if ".tsv" in path.lower() else ","
         # Quotes are doubled inside quotes, which may hold line ends; a row of another length is no row.
         return session.read.csv(
-            path, header=True, inferSchema=True, sep=separator, escape='"', multiLine=True, mode="FAILFAST"
+            path, header=True, inferSchema=not as_text, sep=separator, escape='"', multiLine=True, mode="FAILFAST"
         )
     except PySparkException as failure:
         raise InvalidSource(f"{table.text!r} cannot be read: {first_sentence(failure)}: check its name.") from failure

@@ -4,7 +4,6 @@ Everything is evaluated by DuckDB, on Arrow columns that are first given the typ
 a row can make it fail. The optimiser is switched off: it moves parts of an expression out of the TRY that is around it.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,10 +14,8 @@ from attrs import evolve, field, frozen
 from sqlglot import exp
 
 from distpriv.engines.connections import literal
-from distpriv.engines.duckdb import DuckDBEngine
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import RowExpression
-from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidSource
 from distpriv.framework.arrays import Floats
 
@@ -129,9 +126,7 @@ def lenient_engine(source: Any) -> Engine:
     """Open a source so that no value in it decides how another is read: everything in a CSV file is text at first."""
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return engine_for(_arrow_of_pandas(source))
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source_name(source).engine != "spark"):
-        return DuckDBEngine.open(source, as_text=True)
-    return engine_for(source)
+    return engine_for(source, as_text=True)
 
 
 def raw_columns(engine: Engine, names: Iterable[str]) -> dict[str, pa.ChunkedArray]:

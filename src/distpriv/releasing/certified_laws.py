@@ -43,6 +43,8 @@ def laws_to_dict(model: QueryModel) -> dict[str, Any]:
     """Return what `require_same_laws` and `require_same_moments` hold a later model against."""
     return {
         "tables": reference_digests(model),
+        "scenarios": {name: scenario.to_dict() for name, scenario in model.scenarios.items()},
+        "draws": model.provenance.draws,
         "drawing": _drawing(model),
         "statistics": list(model.names),
         "moments": {
@@ -62,13 +64,19 @@ def require_same_laws(written: Mapping[str, Any], model: QueryModel, digests: Ma
         which: the earlier release, in words.
 
     Raises:
-        LawsChanged: another table stands behind a scenario's name, or datasets are drawn in another way.
+        LawsChanged: another table or other strata stand behind a scenario's name, or datasets are drawn otherwise.
     """
     for name, digest in written["tables"].items():
         if name in digests and digests[name] != digest:
             raise LawsChanged(
                 f"the table that {name!r} is drawn from has other rows than when {which} was certified: give the table "
                 "as it was, since all releases of a dataset are certified on the same laws."
+            )
+    for name, drawn in written.get("scenarios", {}).items():
+        if name in model.scenarios and model.scenarios[name].to_dict() != drawn:
+            raise LawsChanged(
+                f"{name!r} draws other rows of its table than when {which} was certified: call another scenario by "
+                "another name, since all releases of a dataset are certified on the same laws."
             )
     drawing = _drawing(model)
     changed = [key for key, value in written["drawing"].items() if drawing.get(key) != value]

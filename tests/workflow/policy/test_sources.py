@@ -86,3 +86,28 @@ def test_a_folder_of_any_name_is_found(folder: str) -> None:
 def test_a_ledger_that_keeps_nothing_is_refused(text: str) -> None:
     with pytest.raises(InvalidSource, match=r"is no URL of a database|forgets everything"):
         ledger_url(text, HERE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "path=privat[^x].parquet",
+        "path=privat[!x].parquet",
+        r"path=priva\te.parquet",
+        "table=parquet.`/data/private.parquet`",
+        "table=parquet.private",
+        "table=CSV.private",
+        "table=lake.`patients`",
+        "table=lake..patients",
+    ],
+)
+def test_names_that_only_spark_reads_are_refused(name: str) -> None:
+    """Three of them named the private table as the reference, and a plan counted its rows without a look."""
+    with pytest.raises(InvalidSource, match=r"only Spark reads|no plain name"):
+        source(f"spark:local[1]?{name}", HERE)
+
+
+@pytest.mark.parametrize("other", ["Lake.Patients", "spark_catalog.lake.patients", "patients", "PATIENTS"])
+def test_another_spelling_of_a_table_is_that_table(other: str) -> None:
+    assert same_source("spark:?table=lake.patients", f"spark:local[2]?table={other}")
+    assert not same_source("spark:?table=lake.patients", "spark:?table=open.patients")

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import asdict, evolve, frozen
-from tests.workflow.forging import AGE, NEVER, forged, make_bundles
+from tests.workflow.forging import AGE, NEVER, Document, forged, make_bundles, read
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
 
@@ -18,6 +18,7 @@ from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import History, Ledger
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
+from distpriv.workflow.verifying.ledger_checks import ledger_problem
 
 
 @frozen
@@ -234,3 +235,31 @@ def test_gaussian_and_laplace_releases_that_draws_certify_together_are_verified(
             made = release_policy(str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / mechanism)
     verdict = verify_bundle(made.folder)
     assert verdict.holds, str(verdict)
+
+
+def test_a_certificate_for_another_target_than_the_ledger_has_is_said_not_to_be_compared(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    """Whoever edited the target of a bundle had none of its certificates compared, and nothing said so."""
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        first = release_policy(str(write_policy(tmp_path)), tmp_path / "one")
+        again = release_policy(str(write_policy(tmp_path, ("epsilon = 1.0", "epsilon = 1.2"))), tmp_path / "two")
+    for made, anew in ((first, False), (again, True)):
+        verdict = verify_bundle(made.folder, ledger=ledger_of(made.folder))
+        assert verdict.holds, str(verdict)
+        assert ("certificates" in {item.name for item in verdict.not_checked}) == anew
+
+
+def test_the_certificate_of_all_releases_is_the_ledgers_whatever_the_own_target_is(
+    released: tuple[Path, History], tmp_path: Path
+) -> None:
+    """With the own target edited, the certificate of all releases together could be any."""
+    bundle, history = released
+
+    def edited(document: Document) -> None:
+        document["certificate"]["target"]["epsilon"] = 0.99
+        document["joint_certificate"]["delta"] /= 2
+
+    forgery = read(forged(bundle, tmp_path / "forged", edited))
+    assert "another joint certificate" in str(ledger_problem(forgery, Book(history)))

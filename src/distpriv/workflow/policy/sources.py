@@ -38,6 +38,8 @@ def same_source(one: str, other: str) -> bool:
     file. What is in them is not compared: nothing is read from a private table here, and a refusal would tell
     whoever can write a reference when it is equal to it. So a copy goes unnoticed.
     """
+    if source_name(one).is_table_of(source_name(other)):
+        return True
     return not _identities(one).isdisjoint(_identities(other))
 
 
