@@ -18,6 +18,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
+from distpriv.releasing.certified_laws import same_moments
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.verifying.problems import first_problem
 
@@ -196,17 +197,11 @@ def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLa
     for ours, theirs in ((model.steps, whole.steps), (model.record_sensitivities, whole.record_sensitivities)):
         if not np.allclose(ours, theirs[own], rtol=SAME, atol=0):
             yield "steps or sensitivities of this release are others among all releases"
+    near = NEAR if other.draws is None else 3 * UNLIKELY / math.sqrt(other.draws)
     for name, law in model.distributions.items():
-        joint = whole.distributions[name]
-        if not _same_moments(law.mean, law.covariance, joint.mean[own], joint.covariance[own, own], other.draws):
+        joint, written = whole.distributions[name], {"mean": law.mean, "covariance": law.covariance}
+        if not same_moments(written, joint.mean[own], joint.covariance[own, own], near):
             yield f"the moments of this release are others among all releases, in scenario {name!r}"
-
-
-def _same_moments(mean: Floats, covariance: Floats, found: Floats, spread: Floats, draws: int | None) -> bool:
-    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    share = NEAR if draws is None else 3 * UNLIKELY / math.sqrt(draws)
-    means = np.abs(mean - found) <= share * deviations + SAME * np.abs(mean)
-    return bool(means.all() and (np.abs(covariance - spread) <= share * np.outer(deviations, deviations)).all())
 
 
 def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
