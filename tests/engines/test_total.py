@@ -26,7 +26,7 @@ def test_columns_have_the_expected_types_and_nothing_where_that_cannot_be() -> N
     assert columns.select(expected.names).schema.types == expected.types
     assert columns["a"].to_pylist() == [2, 127, None]  # the last number of its type
     assert columns["b"].to_pylist() == [1000.0, None, None]
-    assert columns["c"].to_pylist() == [Decimal("1.00"), None, Decimal("3.00")]
+    assert columns["c"].to_pylist() == [Decimal("1.00"), Decimal("999.99"), Decimal("3.00")]
     assert columns["d"].to_pylist() == ["1", "2", None]
     assert [None if day is None else day.isoformat() for day in columns["e"].to_pylist()] == ["2026-01-31", None, None]
 

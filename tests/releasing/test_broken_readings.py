@@ -1,8 +1,12 @@
 """What was claimed of how private rows are read, and what broke it."""
 
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.engines.engine import engine_for
+from distpriv.errors import PrivateTableRefused
 from distpriv.releasing.fingerprint import agree, fingerprint
 from distpriv.releasing.private import look_at
 
@@ -22,7 +27,7 @@ THREE_VALUES = dp.model(
 )
 
 
-def written(folder: Path, name: str, column: str, values: list[str]) -> str:
+def in_file(folder: Path, name: str, column: str, values: list[str]) -> str:
     rich = ["true" if k % 2 else "false" for k in range(len(values))]
     lines = [f"{column},rich", *(f"{value},{flag}" for value, flag in zip(values, rich, strict=True))]
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -37,8 +42,8 @@ def count_of(reference: object, private: object, condition: str, records: int) -
 @pytest.mark.parametrize("odd", ["unknown", "True", "False", "", "7"])
 def test_one_row_of_a_file_does_not_decide_how_the_others_are_read(tmp_path: Path, odd: str) -> None:
     """Without a row that says 'unknown' a column of True and False was read as 'true' and 'false', and counted as 0."""
-    reference = written(tmp_path, "public.csv", "member", ["True", "False", "unknown", "False"] * 50)
-    private = written(tmp_path, "private.csv", "member", [*["False"] * 9, odd])
+    reference = in_file(tmp_path, "public.csv", "member", ["True", "False", "unknown", "False"] * 50)
+    private = in_file(tmp_path, "private.csv", "member", [*["False"] * 9, odd])
     found = count_of(reference, private, "member = 'False'", 10)
     assert found == 9 + (odd in ("False", "", "7"))  # what the reference has most counts for what it has not
 
@@ -46,9 +51,74 @@ def test_one_row_of_a_file_does_not_decide_how_the_others_are_read(tmp_path: Pat
 @pytest.mark.parametrize("odd", ["11/01/2024", "01/13/2024", "unknown", "2024-03-05"])
 def test_one_row_of_a_file_does_not_decide_how_dates_are_read(tmp_path: Path, odd: str) -> None:
     """99 rows of 11/01/2024 were in January or in November, as the hundredth was."""
-    reference = written(tmp_path, "public.csv", "d", ["11/01/2024", "25/11/2024", "05/03/2024", "11/01/2024"] * 50)
-    private = written(tmp_path, "private.csv", "d", [*["11/01/2024"] * 9, odd])
+    reference = in_file(tmp_path, "public.csv", "d", ["11/01/2024", "25/11/2024", "05/03/2024", "11/01/2024"] * 50)
+    private = in_file(tmp_path, "private.csv", "d", [*["11/01/2024"] * 9, odd])
     assert count_of(reference, private, "month(d) = 1", 10) in (9, 10)
+
+
+@pytest.mark.parametrize("written", ["%d/%m/%y", "%m/%d/%y", "%d.%m.%Y", "%Y-%m-%d"])
+def test_a_file_has_the_statistics_that_it_has_as_reference_however_dates_are_written(
+    tmp_path: Path, written: str
+) -> None:
+    """Two digits of a year were taken for a day: private rows equal to the reference had other months."""
+    days = [date(2024, 1, 1) + timedelta(days=5 * k) for k in range(200)]
+    file = in_file(tmp_path, "both.csv", "d", [day.strftime(written) for day in days])
+    assert count_of(file, file, "month(d) = 3", 200) == sum(day.month == 3 for day in days)
+
+
+@pytest.mark.parametrize(("known", "rows"), [(["True", "False", "unknown"], [True] * 9), (["1", "2", "x"], [1] * 9)])
+@pytest.mark.parametrize("odd", [True, "unknown", 1, 2.5, "x", None, date(2024, 1, 1)])
+def test_one_value_of_a_pandas_column_does_not_decide_how_the_others_are_read(
+    known: list[str], rows: list[Any], odd: Any
+) -> None:
+    """A column of anything had one type for all: nine times True was 'true', and with one text among them 'True'."""
+    reference = pa.table({"x": known * 20, "rich": [True, False] * 30})
+    private = pd.DataFrame({"x": pd.Series([*rows, odd], dtype=object), "rich": [True, False] * 5})
+    assert count_of(reference, private, f"x = '{rows[0]}'", 10) in (9, 10)
+
+
+@pytest.mark.parametrize("last", ["Rome,true,y,z", "Rome,true,", "Rome", '"Rome,true'])
+@pytest.mark.parametrize("place", [0, 4, 9])
+def test_a_row_of_another_length_is_refused_or_read_wherever_it_is(tmp_path: Path, last: str, place: int) -> None:
+    """A last row of four values was taken for the header, and the rows before it were skipped."""
+    reference = in_file(tmp_path, "public.csv", "city", ["Rome", "Oslo"] * 50)
+    lines = ["city,rich", *(["Oslo,true"] * 9)]
+    lines.insert(1 + place, last)
+    (tmp_path / "private.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if last == "Rome,true,":
+        assert count_of(reference, str(tmp_path / "private.csv"), "city = 'Oslo'", 10) == 9
+    else:
+        with pytest.raises(PrivateTableRefused):
+            count_of(reference, str(tmp_path / "private.csv"), "city = 'Oslo'", 10)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([2**60, 2**60 + 1, 2**60 + 7] * 10, pa.int64()),
+        pa.array([2**63, 2**63 + 1, 2**63 + 7] * 10, pa.uint64()),
+        pa.array([1, 2, 3] * 10, pa.timestamp("ns")),
+        pa.array([Decimal("1.5"), Decimal("2.5"), Decimal("9.99")] * 10, pa.decimal128(5, 2)),
+        pa.array([1.5, 2.5, 9.75] * 10, pa.float32()),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_rows_of_the_reference_are_read_as_they_are_whatever_their_type(values: pa.Array) -> None:
+    """Whole numbers of more digits than a double has, and times in nanoseconds, were refused."""
+    table = pa.table({"x": values, "rich": [True, False] * 15})
+    three = dp.function(lambda rows: len(set(rows["x"].tolist())), ["x"])
+    model = dp.model(table, dp.Query(f=three), SECRET, records=30, replacement=True, draws=20)
+    assert look_at(table, model).values.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    [(pa.decimal128(5, 2), "99999"), (pa.float32(), "1e300"), (pa.float64(), "inf"), (pa.int64(), "1e400")],
+    ids=str,
+)
+def test_whatever_lies_beyond_is_the_greatest(kind: pa.DataType, beyond: str) -> None:
+    reference = pa.table({"x": pa.array([1.0, 2.0, 9.0] * 10).cast(kind), "rich": [True, False] * 15})
+    assert count_of(reference, pa.table({"x": [beyond, f"-{beyond}"], "rich": [True, False]}), "x > 8", 2) == 1
 
 
 def test_numbers_that_no_row_of_the_reference_has_are_the_nearest_that_one_has() -> None:

@@ -1,5 +1,6 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
+import csv
 import gzip
 import os
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SUFFIXES = _PARQUET + _CSV
 SEPARATORS = (",", ";", "\t", "|")
+LONGEST_LINE = 1_000_000
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -151,7 +153,7 @@ def _scan(path: str, files: Sequence[str], as_text: bool) -> str:
     if path.lower().endswith(_PARQUET):
         return f"read_parquet({_listed(files)})"
     if path.lower().endswith(_CSV):
-        return f"read_csv({_listed(files)}{_as_text(files[0]) if as_text else ''})"
+        return f"read_csv({_listed(files)}{_as_text(files) if as_text else ''})"
     raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
 
 
@@ -159,12 +161,25 @@ def _listed(files: Sequence[str]) -> str:
     return f"[{', '.join(literal(escape(file)) for file in files)}]"
 
 
-def _as_text(file: str) -> str:
-    """Return the options that leave everything in a CSV file as text: its first line alone tells how it is written."""
-    with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as lines:
-        first = lines.readline().decode("utf-8-sig", errors="replace")
-    separator = max(SEPARATORS, key=first.count)
-    return f", all_varchar = true, header = true, delim = {literal(separator)}, quote = '\"', escape = '\"'"
+def _as_text(files: Sequence[str]) -> str:
+    """Return the options that leave everything in CSV files as text: their first line alone tells how to read them."""
+    first = {_first_line_of(file) for file in files}
+    if len(first) > 1:
+        raise InvalidSource("these files begin with other lines: give each of them the same columns in the same order.")
+    line = first.pop()
+    separator = max(SEPARATORS, key=line.count)
+    names = next(csv.reader([line.rstrip("\r\n")], delimiter=separator))
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    ends = ", new_line = '\\r'" if line.endswith("\r") else ""
+    written = f"delim = {literal(separator)}, quote = '\"', escape = '\"'{ends}"
+    return f", auto_detect = false, header = true, skip = 0, {written}, columns = {{{columns}}}"
+
+
+def _first_line_of(file: str) -> str:
+    """Return the first line of a file with its end, which may be that of any system."""
+    with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as opened:
+        text = opened.read(LONGEST_LINE).decode("utf-8-sig", errors="replace")
+    return text.splitlines(keepends=True)[0] if text else text
 
 
 def _arrow_table(source: Any, library: str) -> pa.Table:

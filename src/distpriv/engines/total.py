@@ -4,6 +4,7 @@ Everything is evaluated by DuckDB, on Arrow columns that are first given the typ
 a row can make it fail. The optimiser is switched off: it moves parts of an expression out of the TRY that is around it.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -146,9 +147,10 @@ def _typed(
 ) -> pa.ChunkedArray:
     """Cast a column, by way of text where there is no other; what cannot be cast is null, and so is NaN."""
     connection.register(SOURCE, pa.table({"c": values}))
+    written = formats if is_text(values.type) else ()
     for column in ("c", "CAST(c AS VARCHAR)"):
         try:
-            found = connection.sql(f"SELECT {_cast(column, kind, formats)} AS c FROM {SOURCE}")
+            found = connection.sql(f"SELECT {_cast(column, kind, written)} AS c FROM {SOURCE}")
         except duckdb.BinderException:
             continue
         return found.to_arrow_table()["c"]
@@ -158,33 +160,39 @@ def _typed(
 def _cast(column: str, kind: str, formats: Sequence[str]) -> str:
     """Return SQL for a value as one of a type: a number beyond all numbers of the type is the last of them."""
     cast = f"TRY_CAST({column} AS {kind})"
+    if (ends := _ends(kind)) is not None:
+        number = f"NULLIF(TRY_CAST({column} AS DOUBLE), CAST('nan' AS DOUBLE))"
+        low, high = (f"CAST('{end}' AS {kind})" for end in ends)
+        cast = f"COALESCE({cast}, CASE WHEN {number} >= {high} THEN {high} WHEN {number} <= {low} THEN {low} END)"
     if kind in ("DOUBLE", "FLOAT"):
         return f"NULLIF({cast}, CAST('nan' AS {kind}))"
-    if kind in WHOLE:
-        low, high = (f"CAST('{end}' AS {kind})" for end in WHOLE[kind])
-        number = f"TRY_CAST({column} AS DOUBLE)"
-        finite = f"isfinite({number})"
-        return (
-            f"COALESCE({cast}, CASE WHEN {finite} AND {number} >= {high} THEN {high} "
-            f"WHEN {finite} AND {number} <= {low} THEN {low} END)"
-        )
     if kind in ("DATE", "TIMESTAMP") and formats:
         texts = ", ".join(map(literal, formats))
-        return f"COALESCE({cast}, CAST(try_strptime(CAST({column} AS VARCHAR), [{texts}]) AS {kind}))"
+        return f"COALESCE(CAST(try_strptime({column}, [{texts}]) AS {kind}), {cast})"
     return cast
 
 
+def _ends(kind: str) -> tuple[Any, Any] | None:
+    """Return the least and the greatest number of a type; nothing for what has none, or all numbers."""
+    if kind == "FLOAT":
+        largest = float(np.finfo(np.float32).max)
+        return -largest, largest
+    if decimal := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", kind):
+        digits = "9" * (int(decimal[1]) - int(decimal[2])) + "." + "9" * int(decimal[2])
+        return f"-{digits}", digits
+    return WHOLE.get(kind)
+
+
 def _arrow_of_pandas(frame: Any) -> pa.Table:
-    """Return a pandas table as Arrow; a column of several types becomes text."""
+    """Return a pandas table as Arrow; of a column that may hold anything each value becomes text by itself."""
     columns: list[pa.Array] = []
     for series in (frame.iloc[:, place] for place in range(frame.shape[1])):
-        try:
-            columns.append(pa.Array.from_pandas(series))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if series.dtype == object:
             missing: Sequence[bool] = series.isna().tolist()
-            columns.append(
-                pa.array([None if gone else str(value) for value, gone in zip(series, missing, strict=True)])
-            )
+            texts = [None if gone else str(value) for value, gone in zip(series, missing, strict=True)]
+            columns.append(pa.array(texts, pa.string()))
+        else:
+            columns.append(pa.Array.from_pandas(series))
     return pa.table(columns, names=[str(name) for name in frame.columns])
 
 

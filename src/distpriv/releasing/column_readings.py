@@ -1,15 +1,15 @@
 """How a column of the private table is read, before an expression or a function sees it."""
 
-import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from numpy.typing import NDArray
 
 from distpriv.engines.total import TotalTable
-from distpriv.framework.arrays import Floats
 from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.reference import ReferenceTable
 
@@ -57,22 +57,15 @@ class ColumnReading:
         return values if self.nulls else pc.fill_null(values, self.otherwise)
 
     def _between_ends(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        if pa.types.is_floating(values.type) and math.isfinite(self._reach()):
-            values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
         values = pc.if_else(pc.less(values, self.low), self.low, values)
         return pc.if_else(pc.greater(values, self.high), self.high, values)
-
-    def _reach(self) -> float:
-        """Return how far a column of numbers goes; not a number where no row has one."""
-        ends = [end.as_py() for end in (self.low, self.high) if end is not None]
-        return max((math.nan if end is None else abs(end) for end in ends), default=math.nan)
 
 
 def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable]) -> ColumnReading:
     """Return how a column is read, from what it is in all tables; in the types that private values are read as."""
     seen = [column for table in tables for known, column in table.columns_seen.items() if known.lower() == name.lower()]
-    values = pa.chunked_array([part for column in seen for part in _as_read(column.values, kind).chunks])
-    usual = pa.chunked_array([part for column in seen for part in _as_read(column.usual, kind).chunks])
+    values = _together([column.values for column in seen], kind)
+    usual = _together([column.usual for column in seen], kind)
     ordered = all(column.ordered for column in seen)
     ends = pc.min_max(values) if ordered else None
     if ordered:
@@ -86,6 +79,12 @@ def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable
     )
 
 
+def _together(several: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.ChunkedArray:
+    """Return the values of several tables one after the other, as private ones are read."""
+    read = [_as_read(values, kind) for values in several]
+    return pa.chunked_array([part for values in read for part in values.chunks], type=read[0].type)
+
+
 def _as_read(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return _plain(TotalTable.of({"c": values}, pa.schema({"c": kind}), len(values)).columns["c"])
 
@@ -97,17 +96,20 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 def _nearest(values: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the nearest of known values in order, of two that are as near the lesser."""
     points, line = _on_a_line(values), _on_a_line(known)
-    above = np.clip(np.searchsorted(line, points), 1, len(line) - 1) if len(line) > 1 else np.zeros(len(points), int)
+    above = np.clip(np.searchsorted(line, points), min(1, len(line) - 1), len(line) - 1)
     below = np.maximum(above - 1, 0)
-    chosen = np.where(np.abs(points - line[below]) <= np.abs(line[above] - points), below, above)
-    return known.take(pa.array(chosen))
+    gaps = [np.abs(points.astype(np.float64) - line[place].astype(np.float64)) for place in (below, above)]
+    return known.take(pa.array(np.where(gaps[0] <= gaps[1], below, above)))
 
 
-def _on_a_line(values: pa.ChunkedArray) -> Floats:
-    """Return numbers, dates or times as numbers; where there is none, 0."""
+def _on_a_line(values: pa.ChunkedArray) -> NDArray[Any]:
+    """Return numbers, dates or times as numbers, whole ones exactly; where there is none, 0."""
+    kind = pa.float64()
     if pa.types.is_temporal(values.type):
-        values = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    return np.asarray(pc.fill_null(values.cast(pa.float64()), 0.0).to_numpy(), dtype=np.float64)
+        kind = pa.int64() if values.type.bit_width == 64 else pa.int32()
+    elif pa.types.is_integer(values.type):
+        kind = pa.uint64() if values.type == pa.uint64() else pa.int64()
+    return np.asarray(pc.fill_null(values.cast(kind), 0).to_numpy())
 
 
 def _among(values: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:

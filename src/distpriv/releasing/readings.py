@@ -86,7 +86,7 @@ def readings_of(model: QueryModel) -> Readings:
         columns={name: column_reading(name, types.field(name).type, tables) for name in types.names},
         functions=_held_functions(model, query),
         types=types,
-        formats=tuple(dict.fromkeys(text for table in tables for text in table.engine.formats)),
+        formats=_formats(tables),
         secrets=tuple(
             sorted({c for table in tables for e in table.predicates.values() for c in e.columns - e.guarded})
         ),
@@ -162,6 +162,16 @@ def _words(number: Number, entry: Mapping[str, Any]) -> str:
     if low == high:
         return f"{row.expression} counts as {'so' if high else 'not so'} in every row, as in the reference"
     return f"{row.expression} counts as not so where a row does not tell"
+
+
+def _formats(tables: Sequence[ReferenceTable]) -> tuple[str, ...]:
+    """Return how dates and times are written in all tables, or say that it is not one way."""
+    found = dict.fromkeys(text for table in tables for text in table.engine.formats)
+    if len([text for text in found if "%H" not in text]) > 1:
+        raise InvalidModel(
+            f"the reference tables write dates in several ways, {', '.join(found)}: write them as 2024-01-31 in all."
+        )
+    return tuple(found)
 
 
 def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[RowExpression, Held], ...]:
