@@ -113,12 +113,12 @@ class Query:
 
     @property
     def has_exact_moments(self) -> bool:
-        """Whether every statistic is a mean of a row expression, up to a factor."""
+        """Whether every statistic is a mean of a row expression, up to a factor: swapped rows alone then move it."""
         return all(statistic.is_mean for _, statistic in self.statistics)
 
     @property
     def has_functions(self) -> bool:
-        """Whether some statistic reads columns in Python, rather than values that SQL has for the rows."""
+        """Whether some statistic reads columns in Python, and so may depend on the order of the rows."""
         return any(statistic.columns for _, statistic in self.statistics)
 
     @property

@@ -19,7 +19,6 @@ from distpriv.mechanisms.coupled_gaussian import gaussian_shape
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
 from distpriv.modelling.coupling import row_features
-from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -47,7 +46,7 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
-    if rows is None or not moved_by_swapped_rows(rows.query) or target.delta == 0:
+    if rows is None or not rows.query.has_exact_moments or target.delta == 0:
         return {}
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)
