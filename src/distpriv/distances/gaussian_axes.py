@@ -11,7 +11,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.distances.gaussian_pairs import GaussianPairs
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats, Rows, rows_of
 
 __all__ = ["CommonAxes", "axes_by_rank"]
 
@@ -42,13 +42,7 @@ class CommonAxes:
 
     def rows(self, chosen: Rows | NDArray[np.bool_]) -> "CommonAxes":
         """The axes of some of the pairs."""
-        return CommonAxes(
-            excess=self.excess[chosen],
-            log_ratio=self.log_ratio[chosen],
-            shift=self.shift[chosen],
-            noise=self.noise[chosen],
-            shift_noise=self.shift_noise[chosen],
-        )
+        return rows_of(self, chosen)
 
 
 def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:

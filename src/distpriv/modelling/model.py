@@ -232,33 +232,6 @@ class QueryModel:
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().coupled_samples(pair, draws, seed, pairing)
 
-    def coupled_differences(self, pair: Pair, draws: int, seed: int = 0, *, pairing: Pairing = "independent") -> Floats:
-        """Draw F(D_i) − F(D_j) of coupled datasets, as `coupled_samples` has them but without their common rows.
-
-        For means only the swapped rows are drawn, so the law is the same, the numbers of a seed are others.
-
-        Args:
-            pair: the names of two scenarios of one Share.
-            draws: how many pairs of datasets to draw.
-            seed: the same seed gives the same numbers.
-            pairing: whether swapped rows are drawn independently or paired by optimal transport.
-
-        Returns:
-            An array of shape (draws, m).
-
-        >>> import distpriv as dp
-        >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.4, 0.6))
-        >>> model = dp.model(dp.datasets.adult(), query, secret, records=50)
-        >>> pair = model.protected_pairs[0]
-        >>> drawn = model.coupled_differences(pair, draws=20_000)
-        >>> model.mean_shift(pair).round(1), drawn.mean(axis=0).round(1)
-        (array([2.3]), array([2.3]))
-        """
-        pair = self._pair(pair)
-        draws, seed = _draws(draws), _seed(seed)
-        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
-        return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
-
     def rows(self) -> RowSimulator:
         """Return the closure over the reference rows, or say that there are none.
 

@@ -46,7 +46,10 @@ class UnimodalNoise(Noise):
     """How likely |Y| is between two neighbouring edges."""
 
     def __attrs_post_init__(self) -> None:
-        _require_axis(self.axes)
+        if self.axes.ndim != 2 or self.axes.shape[1] != 1 or not abs(float((self.axes**2).sum()) - 1) <= 1e-9:
+            raise InvalidInput(
+                f"unimodal noise needs one axis, a column of length 1: got axes of shape {self.axes.shape}."
+            )
         _require_cells(self.edges, self.masses)
 
     @property
@@ -92,11 +95,6 @@ class UnimodalNoise(Noise):
 
     def widened(self, factor: float) -> Self:
         return evolve(self, edges=self.edges * factor)
-
-
-def _require_axis(axes: Floats) -> None:
-    if axes.ndim != 2 or axes.shape[1] != 1 or not abs(float((axes**2).sum()) - 1) <= 1e-9:
-        raise InvalidInput(f"unimodal noise needs one axis, a column of length 1: got axes of shape {axes.shape}.")
 
 
 def _require_cells(edges: Floats, masses: Floats) -> None:
