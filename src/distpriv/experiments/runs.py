@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import Protocol
 
+from attrs import evolve
+
 from distpriv.errors import InvalidInput
 from distpriv.experiments.beyond import beyond
 from distpriv.experiments.figure_2 import figure_2
@@ -69,4 +71,4 @@ def run(name: str, setting: Setting, progress: Progress = silent) -> Result:
     """
     started = perf_counter()
     found = EXPERIMENTS[chosen([name])[0]](setting, progress)
-    return found.timed(perf_counter() - started)
+    return evolve(found, seconds=perf_counter() - started)

@@ -10,7 +10,6 @@ from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items
 from distpriv.framework.statistics import (
-    FunctionOfRows,
     Quantile,
     RowMean,
     RowValue,
@@ -26,8 +25,8 @@ from distpriv.framework.statistics import (
 )
 
 __all__ = [
-    "FunctionOfRows", "Number", "Quantile", "Query", "RowMean", "Statistic", "Variance", "count", "function", "mean",
-    "proportion", "quantile", "total", "variance",
+    "Number", "Quantile", "Query", "RowMean", "Statistic", "Variance", "count", "function", "mean", "proportion",
+    "quantile", "total", "variance",
 ]  # fmt: skip
 
 T = TypeVar("T")

@@ -209,6 +209,8 @@ class GaussianNoise(_AlongAxes):
     (2, [[9.0, 12.0], [12.0, 16.0]], 5.0)
     >>> noise.widths, noise.whitening.tolist(), noise.widened(2.0).variances, noise.parts == (noise,)
     (array([5.]), [[0.12], [0.16]], array([100.]), True)
+    >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9), GaussianNoise.along([[1, 0], [0, 1]], [4, 0]).variances
+    (array([1., 3.]), array([4.]))
     >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
     34.49
     """
@@ -225,34 +227,18 @@ class GaussianNoise(_AlongAxes):
 
     @classmethod
     def isotropic(cls, dimension: int, deviation: float) -> Self:
-        """Return N(0, deviation² I).
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.isotropic(2, 3.0).covariance.tolist()
-        [[9.0, 0.0], [0.0, 9.0]]
-        """
+        """Return N(0, deviation² I)."""
         return cls(axes=np.eye(dimension), variances=np.full(dimension, deviation**2))
 
     @classmethod
     def along(cls, axes: Floats, variances: Floats) -> Self:
-        """Return noise along the axes that have a variance; the others are left out.
-
-        >>> import numpy as np
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.along(np.eye(3), [4, 0, 1]).variances
-        array([4., 1.])
-        """
+        """Return noise along the axes that have a variance; the others are left out."""
         kept = np.asarray(variances) > 0
         return cls(axes=np.asarray(axes)[:, kept], variances=np.asarray(variances)[kept])
 
     @classmethod
     def of(cls, covariance: Floats) -> Self:
-        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none.
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9)
-        array([1., 3.])
-        """
+        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none."""
         variances, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
         return cls.along(axes, np.where(variances > 1e-15 * variances.max(initial=0.0), variances, 0.0))
 
@@ -306,12 +292,7 @@ class LaplaceNoise(_AlongAxes):
 
     @classmethod
     def isotropic(cls, dimension: int, scale: float) -> Self:
-        """Return independent Lap(scale) on every statistic.
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> LaplaceNoise.isotropic(2, 3.0).covariance.tolist()
-        [[18.0, 0.0], [0.0, 18.0]]
-        """
+        """Return independent Lap(scale) on every statistic."""
         return cls(axes=np.eye(dimension), scales=np.full(dimension, scale))
 
     @property
