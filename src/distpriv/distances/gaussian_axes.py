@@ -1,4 +1,4 @@
-r"""Coordinates in which two Gaussians are both products of one-dimensional ones.
+r"""Coordinates in which two Gaussians are products of one-dimensional ones (`docs/proofs/exact_check.md`).
 
 Every quantity here is free of units: rescaling a statistic, or mixing statistics by an invertible matrix, changes
 nothing but the rounding, and how much rounding there was is measured and handed on.

@@ -1,4 +1,4 @@
-"""The exact check: δ of a Gaussian model under Gaussian noise, over all protected pairs, covariances as they are."""
+"""The exact check: δ of a Gaussian model under Gaussian noise, over all pairs (`docs/proofs/exact_check.md`)."""
 
 import math
 from collections.abc import Iterable, Sequence

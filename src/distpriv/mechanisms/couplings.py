@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.arrays import Floats
@@ -33,7 +32,7 @@ def unordered(model: QueryModel) -> list[Pair]:
     return list({frozenset(pair): pair for pair in model.protected_pairs}.values())
 
 
-def largest_over_points(model: QueryModel, measure: Callable[..., ArrayLike]) -> Floats:
+def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats]) -> Floats:
     """Return the largest value, over all protected pairs, of a measure of points and weights, or of each of several."""
     found = []
     for first, second in unordered(model):

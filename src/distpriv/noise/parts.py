@@ -29,6 +29,8 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
+    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
+    (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -140,35 +142,19 @@ class Noise(ABC):
 
     @property
     def half_widths(self) -> Floats:
-        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %.
-
-        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
-        >>> GaussianNoise.isotropic(1, 1.0).half_widths.round(2), LaplaceNoise.isotropic(1, 1.0).half_widths.round(2)
-        (array([1.96]), array([3.]))
-        """
+        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
         deviations = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0))
         scales = np.abs(self.laplace_axes) * self.laplace_scales
         return np.array([half_width(row, float(spread)) for row, spread in zip(scales, deviations, strict=True)])
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension).
-
-        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
-        >>> both = SumNoise(parts=(GaussianNoise.isotropic(1, 3.0), LaplaceNoise.isotropic(1, 8**0.5)))
-        >>> both.simulate(10_000, seed=0).std(axis=0).round(1)
-        array([5.])
-        """
+        """Draw noise for an experiment: an array of shape (draws, dimension)."""
         seeds = np.random.SeedSequence(seed).generate_state(len(self.parts))
         drawn = [part.simulate(draws, int(s)) for part, s in zip(self.parts, seeds, strict=True)]
         return np.asarray(np.sum([np.zeros((draws, self.dimension)), *drawn], axis=0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the law as numbers, lists and text.
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> LaplaceNoise.isotropic(1, 2.0).to_dict()
-        {'law': 'laplace', 'axes': [[1.0]], 'scales': [2.0]}
-        """
+        """Return the law as numbers, lists and text."""
         return {"law": self.kind, **{each.name: _plain(getattr(self, each.name)) for each in fields(type(self))}}
 
 
