@@ -30,16 +30,8 @@ class Experiment(Protocol):
         """Run it."""
 
 
-EXPERIMENTS: Mapping[str, Experiment] = {
-    "table_1": table_1,
-    "table_2": table_2,
-    "figure_2": figure_2,
-    "figure_3": figure_3,
-    "figure_4": figure_4,
-    "table_3": table_3,
-    "figure_5": figure_5,
-    "beyond": beyond,
-}
+_IN_ORDER = (table_1, table_2, figure_2, figure_3, figure_4, table_3, figure_5, beyond)
+EXPERIMENTS: Mapping[str, Experiment] = {experiment.__name__: experiment for experiment in _IN_ORDER}
 """In the order of the paper; what goes beyond it is last."""
 
 

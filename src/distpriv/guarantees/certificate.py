@@ -117,15 +117,9 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
-        return cls(
-            target=PrivacyTarget(**values["target"]),
-            epsilon=values["epsilon"],
-            delta=values["delta"],
-            trust=values["trust"],
-            theorem=values["theorem"],
-            assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
-            contradicted=values["contradicted"],
-        )
+        as_written = {name: values[name] for name in ("epsilon", "delta", "trust", "theorem", "contradicted")}
+        assumptions = tuple(Assumption(**assumption) for assumption in values["assumptions"])
+        return cls(target=PrivacyTarget(**values["target"]), assumptions=assumptions, **as_written)
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

@@ -122,6 +122,8 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
+    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor
+    (array([-0.73,  1.17]), array([0.02, 1.  ]))
     """
 
     names: tuple[str, ...]
@@ -150,15 +152,7 @@ class QueryModel:
 
     @property
     def floor(self) -> Floats:
-        """The least standard deviation h of noise along each statistic against which its lattice is fine.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(
-        ...     means={"a": [40, 20], "b": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("a", "b")], steps=[0, 1]
-        ... )
-        >>> model.floor
-        array([0.02, 1.  ])
-        """
+        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
 
     def mean_shift(self, pair: Pair) -> Floats:
@@ -166,13 +160,6 @@ class QueryModel:
 
         Args:
             pair: the names of two scenarios, protected or not.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(
-        ...     means={"boom": [40, 20], "bust": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("boom", "bust")]
-        ... )
-        >>> model.mean_shift(("boom", "bust"))
-        array([-1.,  2.])
         """
         pair = self._pair(pair)
         return np.asarray(self._distribution(pair[0]).mean - self._distribution(pair[1]).mean)
