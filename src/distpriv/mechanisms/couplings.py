@@ -37,7 +37,8 @@ def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats
     found = []
     for first, second in unordered(model):
         one, other = model.distributions[first], model.distributions[second]
-        found.append(measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights))
+        measured = measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights)
+        found.append(np.asarray(measured, dtype=np.float64))
     return np.asarray(np.max(found, axis=0))
 
 
