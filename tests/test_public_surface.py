@@ -25,7 +25,7 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.modelling.model import Provenance, QueryDistribution
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise
 from distpriv.planning.option import Option, Refusal
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry, History
@@ -54,7 +54,7 @@ RETURNED = (
     *(Scenario, ProtectedScenarios),
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
     *(AdditiveMechanism, Certificate, Assumption),
-    *(GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
+    *(Noise, GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
     *(Option, Refusal, Entry, History, EarlierRelease, EarlierReleases),
     *(AuditReport, AttackResult, Measures),
 )
@@ -72,8 +72,8 @@ MEMBERS = [
     for class_ in CLASSES
     for name, member in vars(class_).items()
     if not name.startswith("_") and isinstance(member, FunctionType | property | classmethod | staticmethod)
-    # What every statistic answers is said and shown once.
-    if not (issubclass(class_, Statistic) and class_ is not Statistic and hasattr(Statistic, name))
+    # What every statistic, or every law of noise, answers is said and shown once.
+    if not any(issubclass(class_, base) and class_ is not base and hasattr(base, name) for base in (Statistic, Noise))
 ]
 
 NAMED_FIELDS = [

@@ -42,7 +42,7 @@ def test_differences_have_the_law_of_those_of_whole_datasets(pairing: Pairing, r
     made = model((0.2, 0.6), replacement=replacement)
     for pair in made.protected_pairs:
         first, second = made.coupled_samples(pair, 30_000, seed=1, pairing=pairing)
-        found = made.coupled_differences(pair, 30_000, seed=2, pairing=pairing)
+        found = made.rows().measured_differences([pair], 30_000, 2, pairing, as_they_are)[0]
         assert same_law(first - second, found) > 1e-4
 
 
@@ -50,7 +50,8 @@ def test_a_query_of_another_kind_is_evaluated_on_whole_datasets() -> None:
     made = model((0.2, 0.6), dp.Query(m=dp.quantile("x", 0.5)))
     pair = made.protected_pairs[0]
     first, second = made.coupled_samples(pair, 50, seed=3, pairing="transport")
-    assert np.array_equal(first - second, made.coupled_differences(pair, 50, seed=3, pairing="transport"))
+    found = made.rows().measured_differences([pair], 50, 3, "transport", as_they_are)[0]
+    assert np.array_equal(first - second, found)
 
 
 def hidden_in_the_open(rng: np.random.Generator, population: int, hidden: int, picks: Rows) -> tuple[Rows, Rows]:
@@ -126,8 +127,8 @@ def test_groups_are_by_predicate_for_means_and_by_pair_for_others() -> None:
 def test_models_without_rows_or_shares_have_no_differences() -> None:
     moments = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=np.eye(1), pairs=[("a", "b")])
     with pytest.raises(InvalidModel, match="coupled samples need rows"):
-        moments.coupled_differences(("a", "b"), 10)
+        moments.rows().measured_differences([("a", "b")], 10, 0, "independent", as_they_are)
     tables = dp.Scenarios({"a": pl.DataFrame({"x": [1.0, 2]}), "b": pl.DataFrame({"x": [3.0, 4]})})
     made = dp.model(None, dp.Query(x=dp.mean("x")), tables, records=1)
     with pytest.raises(InvalidModel, match="'a' and 'b' are not shares of one predicate"):
-        made.coupled_differences(("a", "b"), 10)
+        made.rows().measured_differences([("a", "b")], 10, 0, "independent", as_they_are)

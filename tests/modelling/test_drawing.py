@@ -1,4 +1,5 @@
 import inspect
+from typing import Any
 
 import pytest
 from attrs import asdict, fields
@@ -34,6 +35,6 @@ def test_the_law_depends_on_options_that_there_are() -> None:
         ("key", 3, "key must be the name of a column, got 3"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_refused(option: str, wrong: object, message: str) -> None:
+def test_an_option_that_makes_no_sense_is_refused(option: str, wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Drawing(**{option: wrong})

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import field, frozen
 
-from distpriv.auditing.densities import gaussian_log_density, log_density
+from distpriv.auditing.densities import log_density
 from distpriv.auditing.releases import Releases
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
@@ -137,12 +137,8 @@ class BayesAttack:
 
     def fit(self, view: AttackerView) -> FittedAttack:
         """Take both laws from the model; shadows are not needed."""
-        return _LikelihoodRatio(
-            moments=tuple(
-                (view.model.distributions[s].mean, view.model.distributions[s].covariance) for s in view.pair
-            ),
-            noise=view.noise,
-        )
+        laws = [view.model.distributions[scenario] for scenario in view.pair]
+        return _LikelihoodRatio(moments=tuple((law.mean, law.covariance) for law in laws), noise=view.noise)
 
 
 @frozen(kw_only=True)
@@ -156,20 +152,16 @@ class QuadraticAttack:
         """Estimate mean and covariance of either scenario's releases."""
         refuse_one_class(*view.shadows.released)
         moments = tuple((shadows.mean(axis=0), np.atleast_2d(np.cov(shadows.T))) for shadows in view.shadows.released)
-        return _LikelihoodRatio(moments=moments, noise=None)
+        return _LikelihoodRatio(moments=moments, noise=NoNoise(dimension=view.model.dimension))
 
 
 @frozen(kw_only=True, eq=False)
 class _LikelihoodRatio:
     moments: tuple[tuple[Floats, Floats], ...]
-    noise: NoiseLaw | None
+    noise: NoiseLaw
 
     def score(self, released: Floats) -> Floats:
-        noise = self.noise
-        one, other = (
-            gaussian_log_density(released, *law) if noise is None else log_density(released, *law, noise)
-            for law in self.moments
-        )
+        one, other = (log_density(released, *law, self.noise) for law in self.moments)
         return np.asarray(one - other)
 
 

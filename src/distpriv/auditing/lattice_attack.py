@@ -76,7 +76,7 @@ def lattice_decoder(view: AttackerView) -> LatticeDecoder | None:
     steps = view.model.steps[coarse]
     covariance = view.noise.covariance
     inside = covariance[np.ix_(coarse, coarse)] / np.outer(steps, steps)
-    offsets = np.unique([_offset(clean[0, coarse] / steps) for clean in view.shadows.clean], axis=0)
+    offsets = np.unique([np.round(clean[0, coarse] / steps % 1.0, 6) % 1.0 for clean in view.shadows.clean], axis=0)
     ranges = _ranges(view, coarse, steps)
     for count in range(len(coarse)):
         choices = [
@@ -117,10 +117,6 @@ def _tolerance(inside: Floats, tried: tuple[int, ...]) -> Floats | None:
     tolerance = ROUNDING * (1 + np.abs(across).sum(axis=1)) + 6 * np.sqrt(left)
     tolerance[chosen] = 0.5
     return np.asarray(tolerance)
-
-
-def _offset(place: Floats) -> Floats:
-    return np.round(place % 1.0, 6) % 1.0
 
 
 def _ranges(view: AttackerView, coarse: Rows, steps: Floats) -> list[range]:

@@ -1,4 +1,4 @@
-r"""Coordinates in which two Gaussians are both products of one-dimensional ones.
+r"""Coordinates in which two Gaussians are products of one-dimensional ones (`docs/proofs/exact_check.md`).
 
 Every quantity here is free of units: rescaling a statistic, or mixing statistics by an invertible matrix, changes
 nothing but the rounding, and how much rounding there was is measured and handed on.
@@ -11,7 +11,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.distances.gaussian_pairs import GaussianPairs
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats, Rows, rows_of
 
 __all__ = ["CommonAxes", "axes_by_rank"]
 
@@ -42,13 +42,7 @@ class CommonAxes:
 
     def rows(self, chosen: Rows | NDArray[np.bool_]) -> "CommonAxes":
         """The axes of some of the pairs."""
-        return CommonAxes(
-            excess=self.excess[chosen],
-            log_ratio=self.log_ratio[chosen],
-            shift=self.shift[chosen],
-            noise=self.noise[chosen],
-            shift_noise=self.shift_noise[chosen],
-        )
+        return rows_of(self, chosen)
 
 
 def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:

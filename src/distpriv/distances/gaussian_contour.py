@@ -1,6 +1,6 @@
 """Contours through the saddle point, and what the midpoint rule on them is worth.
 
-:mod:`distpriv.distances.gaussian_divergence` says why the errors are sound.
+:mod:`distpriv.distances.gaussian_divergence` and `docs/proofs/exact_check.md`, "The error", say why it is sound.
 """
 
 import math

@@ -1,4 +1,4 @@
-r"""The integrand of :mod:`distpriv.distances.gaussian_divergence`, for many pairs at once, and bounds on it.
+r"""The integrand of :mod:`distpriv.distances.gaussian_divergence`, and bounds on it (`docs/proofs/exact_check.md`).
 
 In the coordinates of :mod:`distpriv.distances.gaussian_axes`,
 

@@ -7,7 +7,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from distpriv.errors import InvalidInput
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, rows_of
 
 __all__ = ["GaussianPairs", "gaussian_pair", "gaussian_pairs"]
 
@@ -36,13 +36,7 @@ class GaussianPairs:
 
     def rows(self, chosen: slice) -> "GaussianPairs":
         """Some of the pairs."""
-        return GaussianPairs(
-            shift=self.shift[chosen],
-            first=self.first[chosen],
-            second=self.second[chosen],
-            spectrum_1=self.spectrum_1[chosen],
-            spectrum_2=self.spectrum_2[chosen],
-        )
+        return rows_of(self, chosen)
 
 
 def gaussian_pair(mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_2: ArrayLike) -> GaussianPairs:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
 from distpriv.distances.point_sets import whole_masses
 from distpriv.errors import InvalidInput
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import as_written, real
 
 __all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
@@ -126,14 +127,7 @@ def gaussian_max_divergence(
         return 0.0
     if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
         return math.inf
-    low, high = 0.0, 1.0
-    while not within(high):
-        if high >= LARGEST:
-            return math.inf
-        low, high = high, 2 * high
-    while low < (middle := low + (high - low) / 2) < high and high - low > 1e-14 * high:
-        low, high = (low, middle) if within(middle) else (middle, high)
-    return high
+    return least_passing(within, 0.0, 1.0, largest=LARGEST, within=1e-14)
 
 
 def _checked(delta: object) -> float:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, field, frozen
 
 from distpriv._version import __version__
 from distpriv.experiments.setting import Setting
@@ -165,7 +165,7 @@ def versions() -> dict[str, str]:
     }
 
 
-_ROWS = {
+_ROWS: Mapping[str, type[Any]] = {
     "comparisons": Comparison,
     "claims": Claim,
     "errors": ErrorPoint,
@@ -197,10 +197,6 @@ class Result:
         """How many published numbers ours agree with."""
         return sum(comparison.agrees for comparison in self.comparisons)
 
-    def timed(self, seconds: float) -> Self:
-        """Return the same result with the time it took."""
-        return evolve(self, seconds=seconds)
-
     def to_dict(self, *, time: bool = True) -> dict[str, Any]:
         """Return everything as JSON can hold it; but for the time it is the same in every run."""
         found = asdict(self, recurse=True)
@@ -214,12 +210,12 @@ class Result:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
         """Return the result that was written down."""
-        rows = {name: tuple(_row(kind, one) for one in found[name]) for name, kind in _ROWS.items()}
+        computed = ("z", "agrees")
+        rows = {
+            name: tuple(kind(**{key: row[key] for key in row if key not in computed}) for row in found[name])
+            for name, kind in _ROWS.items()
+        }
         return cls(**{**found, **rows, "setting": Setting(**found["setting"])})
-
-
-def _row(kind: type[Any], found: Mapping[str, Any]) -> Any:
-    return kind(**{name: value for name, value in found.items() if name not in ("z", "agrees")})
 
 
 def result(name: str, title: str, setting: Setting, **found: Iterable[Any]) -> Result:

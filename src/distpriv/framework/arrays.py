@@ -1,15 +1,18 @@
 """Arrays inside frozen values: read-only copies of floats, compared element by element."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
-from attrs import cmp_using, field
+from attrs import AttrsInstance, cmp_using, field, fields
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Rows", "array_field", "completed", "frozen_array"]
+__all__ = ["Floats", "Rows", "array_field", "completed", "frozen_array", "rows_of"]
 
 Floats = NDArray[np.float64]
 """Real numbers."""
+
+T = TypeVar("T", bound=AttrsInstance)
 
 Rows = NDArray[np.int64]
 """Positions of rows in a table."""
@@ -35,6 +38,12 @@ def completed(axes: Floats) -> Floats:
     basis = np.linalg.qr(axes, mode="complete")[0]
     basis[:, : axes.shape[1]] = axes
     return np.asarray(basis)
+
+
+def rows_of(value: T, chosen: Any) -> T:
+    """Return a frozen value with some of the rows of its arrays, all of which have a row for each of many things."""
+    made: Callable[..., T] = type(value)
+    return made(**{each.name: getattr(value, each.name)[chosen] for each in fields(type(value))})
 
 
 def array_field(*, optional: bool = False) -> Any:

@@ -10,7 +10,6 @@ from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items
 from distpriv.framework.statistics import (
-    FunctionOfRows,
     Quantile,
     RowMean,
     RowValue,
@@ -26,8 +25,8 @@ from distpriv.framework.statistics import (
 )
 
 __all__ = [
-    "FunctionOfRows", "Number", "Quantile", "Query", "RowMean", "Statistic", "Variance", "count", "function", "mean",
-    "proportion", "quantile", "total", "variance",
+    "Number", "Quantile", "Query", "RowMean", "Statistic", "Variance", "count", "function", "mean", "proportion",
+    "quantile", "total", "variance",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -113,12 +112,12 @@ class Query:
 
     @property
     def has_exact_moments(self) -> bool:
-        """Whether every statistic is a mean of a row expression, up to a factor."""
+        """Whether every statistic is a mean of a row expression, up to a factor: swapped rows alone then move it."""
         return all(statistic.is_mean for _, statistic in self.statistics)
 
     @property
     def has_functions(self) -> bool:
-        """Whether some statistic reads columns in Python, rather than values that SQL has for the rows."""
+        """Whether some statistic reads columns in Python, and so may depend on the order of the rows."""
         return any(statistic.columns for _, statistic in self.statistics)
 
     @property

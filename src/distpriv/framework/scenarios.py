@@ -23,8 +23,21 @@ class Scenario:
     >>> women.name, women.predicate, women.strata, women.positives
     ("sex = 'Female' @ 0.45", "sex = 'Female'", ((True, 45), (False, 55)), 45)
     >>> boom = Scenario(name="boom", table="a.parquet", sizes=(100,))
-    >>> boom.records, boom.strata
-    (100, ((True, 100),))
+    >>> boom.records, boom.strata, boom.to_dict()
+    (100, ((True, 100),), {'share': None, 'positives': None})
+    >>> women.to_dict(), Scenario.from_dict(women.name, women.to_dict(), records=100) == women
+    ({'share': "sex = 'Female'", 'positives': 45}, True)
+    >>> women.rows_in_words(False)
+    "rows where sex = 'Female' is not satisfied"
+
+    Datasets of two shares of one predicate can have all but some rows in common:
+
+    >>> more = Scenario.of_share("sex = 'Female'", positives=55, records=100)
+    >>> (women.couples_with(more), women.swapped(more)), (women.couples_with(boom), women.swapped(boom))
+    ((True, 10), (False, 100))
+    >>> bust = Scenario(name="bust", table="b.parquet", sizes=(100,))
+    >>> boom.draws_as(bust), boom.draws_as(women)
+    (True, False)
     """
 
     name: str
@@ -38,36 +51,20 @@ class Scenario:
 
     @classmethod
     def of_share(cls, predicate: str, positives: int, records: int) -> Self:
-        """Return the scenario in which exactly so many of the records satisfy the predicate.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> Scenario.of_share("age > 30", positives=4, records=10).name
-        'age > 30 @ 0.4'
-        """
+        """Return the scenario in which exactly so many of the records satisfy the predicate."""
         name = f"{predicate} @ {positives / records:.15g}"
         return cls(name=name, predicate=predicate, sizes=(positives, records - positives))
 
     @classmethod
     def from_dict(cls, name: str, written: Mapping[str, Any], records: int) -> Self:
-        """Return the scenario that `to_dict` wrote down; of a table of its own nothing is known but that it is one.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> few = Scenario.of_share("age > 30", positives=4, records=10)
-        >>> few.to_dict(), Scenario.from_dict(few.name, few.to_dict(), records=10) == few
-        ({'share': 'age > 30', 'positives': 4}, True)
-        """
+        """Return the scenario that `to_dict` wrote down; of a table of its own nothing is known but that it is one."""
         if written["share"] is None:
             return cls(name=name, table=name, sizes=(records,))
         positives = written["positives"]
         return cls(name=name, predicate=written["share"], sizes=(positives, records - positives))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return for JSON what is public of a scenario besides its name and the number of records.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> Scenario(name="boom", table="a.parquet", sizes=(10,)).to_dict()
-        {'share': None, 'positives': None}
-        """
+        """Return for JSON what is public of a scenario besides its name and the number of records."""
         return {"share": self.predicate, "positives": self.positives if self.predicate else None}
 
     @property
@@ -86,42 +83,19 @@ class Scenario:
         return tuple(zip((True, False), self.sizes, strict=False))
 
     def rows_in_words(self, satisfied: bool) -> str:
-        """Return what the rows of a stratum are.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> Scenario.of_share("age > 30", positives=2, records=5).rows_in_words(False)
-        'rows where age > 30 is not satisfied'
-        """
+        """Return what the rows of a stratum are."""
         return f"rows where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else "rows"
 
     def couples_with(self, other: "Scenario") -> bool:
-        """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> old, rich = (Scenario.of_share(text, positives=4, records=10) for text in ("age > 30", "income > 9"))
-        >>> old.couples_with(old), old.couples_with(rich)
-        (True, False)
-        """
+        """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows."""
         return self.predicate is not None and self.predicate == other.predicate and self.table is other.table
 
     def swapped(self, other: "Scenario") -> int:
-        """Return in how many records coupled datasets of the two differ: all, if they cannot be coupled.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> few, many = (Scenario.of_share("age > 30", positives=k, records=10) for k in (4, 7))
-        >>> few.swapped(many), few.swapped(Scenario(name="boom", table="a.parquet", sizes=(10,)))
-        (3, 10)
-        """
+        """Return in how many records coupled datasets of the two differ: all, if they cannot be coupled."""
         return abs(self.positives - other.positives) if self.couples_with(other) else self.records
 
     def draws_as(self, other: "Scenario | None") -> bool:
-        """Tell whether a scenario draws as many rows of the same strata as another, from whatever tables.
-
-        >>> from distpriv.framework.scenarios import Scenario
-        >>> boom, bust = (Scenario(name=name, table=f"{name}.csv", sizes=(10,)) for name in ("boom", "bust"))
-        >>> boom.draws_as(bust), boom.draws_as(Scenario.of_share("age > 30", positives=4, records=10))
-        (True, False)
-        """
+        """Tell whether a scenario draws as many rows of the same strata as another, from whatever tables."""
         return other is not None and (self.predicate, self.sizes) == (other.predicate, other.sizes)
 
 

@@ -22,11 +22,6 @@ def _share(value: object) -> float:
     return real("a share", value, InvalidSecret, at_least=0, at_most=1, cure="write 45 % as 0.45")
 
 
-def _within(value: object) -> float:
-    cure = "it is the largest difference of shares to hide"
-    return real("within", value, InvalidSecret, above=0, at_most=1, cure=cure)
-
-
 @frozen(init=False)
 class Share:
     """The share of records that satisfy a predicate.
@@ -44,7 +39,12 @@ class Share:
         InvalidSecret: a share is not between 0 and 1, or it is not clear which pairs are meant.
 
     >>> import distpriv as dp
-    >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).protected(records=100).pairs
+    >>> share = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> share.in_words, share.tables
+    ("Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %.", {})
+    >>> [scenario.positives for scenario in share.protected(records=100).scenarios.values()]
+    [45, 55]
+    >>> share.protected(records=100).pairs
     (("income = '>50K' @ 0.45", "income = '>50K' @ 0.55"), ("income = '>50K' @ 0.55", "income = '>50K' @ 0.45"))
     >>> len(dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1).protected(records=100).pairs)
     710
@@ -75,31 +75,22 @@ class Share:
             raise InvalidSecret(
                 f"Share({predicate!r}) needs either values=(0.45, 0.55) or between=(0.3, 0.7) together with within=0.1."
             )
+        cure = "it is the largest difference of shares to hide"
         self.__attrs_init__(
             predicate=predicate.strip(),
             values=None if values is None else _distinct_shares(values),
             between=None if between is None else _range_of_shares(between),
-            within=None if within is None else _within(within),
+            within=None if within is None else real("within", within, InvalidSecret, above=0, at_most=1, cure=cure),
         )
 
     @property
     def tables(self) -> Mapping[str, Any]:
-        """Tables of its own: none, as records are drawn from the reference.
-
-        >>> import distpriv as dp
-        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).tables
-        {}
-        """
+        """Tables of its own: none, as records are drawn from the reference."""
         return {}
 
     @property
     def in_words(self) -> str:
-        """What is hidden.
-
-        >>> import distpriv as dp
-        >>> dp.Share("income = '>50K'", values=(0.45, 0.55)).in_words
-        "Which share of the records satisfies income = '>50K': whether it is 45 % or 55 %."
-        """
+        """What is hidden."""
         what = f"Which share of the records satisfies {self.predicate}"
         if self.values is not None:
             return f"{what}: whether it is {' or '.join(map(_percent, self.values))}."
@@ -113,10 +104,6 @@ class Share:
 
         Raises:
             InvalidSecret: so many records cannot have such a share.
-
-        >>> import distpriv as dp
-        >>> [scenario.positives for scenario in dp.Share("x > 0", values=(0.4, 0.6)).protected(10).scenarios.values()]
-        [4, 6]
         """
         if self.values is not None:
             counts = sorted({_attained(value, records, self.predicate) for value in self.values})
@@ -158,8 +145,11 @@ class Scenarios:
         InvalidSecret: there are fewer than two tables, or a pair names none of them.
 
     >>> import distpriv as dp
-    >>> dp.Scenarios({"boom": "a.parquet", "bust": "b.parquet"}).protected(records=10).pairs
-    (('boom', 'bust'), ('bust', 'boom'))
+    >>> either = dp.Scenarios({"boom": "a.parquet", "bust": "b.parquet"})
+    >>> either.in_words, either.protected(records=10).pairs
+    ('Which of these the data come from: boom or bust.', (('boom', 'bust'), ('bust', 'boom')))
+    >>> either.protected(records=10).scenarios["boom"].records
+    10
     """
 
     tables: Mapping[str, Any] = field(eq=lambda tables: {name: id(table) for name, table in tables.items()})
@@ -176,22 +166,12 @@ class Scenarios:
 
     @property
     def in_words(self) -> str:
-        """What is hidden.
-
-        >>> import distpriv as dp
-        >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).in_words
-        'Which of these the data come from: boom or bust.'
-        """
+        """What is hidden."""
         pairs = sorted({tuple(sorted(pair)) for pair in self.pairs})
         return "Which of these the data come from: " + "; ".join(f"{one} or {other}" for one, other in pairs) + "."
 
     def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records.
-
-        >>> import distpriv as dp
-        >>> dp.Scenarios({"boom": "a.csv", "bust": "b.csv"}).protected(10).scenarios["boom"].records
-        10
-        """
+        """Return the scenarios and pairs among datasets of so many records."""
         scenarios = {name: Scenario(name=name, table=table, sizes=(records,)) for name, table in self.tables.items()}
         return ProtectedScenarios(scenarios=scenarios, pairs=closed_under_swapping(self.pairs))
 

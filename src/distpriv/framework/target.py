@@ -19,11 +19,6 @@ def _delta(value: object) -> float:
     return real("delta", value, InvalidTarget, at_least=0, below=1, cure="it is a small probability, such as 0.001")
 
 
-def _accuracy(value: object) -> float:
-    cure = "0.5 is a blind guess and 1 is certainty, so tolerate something between, such as 0.6"
-    return real("attack accuracy", value, InvalidTarget, above=0.5, below=1, cure=cure)
-
-
 @frozen(kw_only=True)
 class PrivacyTarget:
     r"""The (ε, δ)-distribution privacy asked for.
@@ -74,7 +69,8 @@ class PrivacyTarget:
         >>> round(dp.PrivacyTarget.from_attack_accuracy(0.6, delta=0.001).epsilon, 6)
         0.403797
         """
-        accuracy = _accuracy(accuracy)
+        cure = "0.5 is a blind guess and 1 is certainty, so tolerate something between, such as 0.6"
+        accuracy = real("attack accuracy", accuracy, InvalidTarget, above=0.5, below=1, cure=cure)
         if delta is None:
             return cls(epsilon=0.0, delta=float(2 * as_written(accuracy) - 1))
         given = cls(epsilon=1.0, delta=delta).delta

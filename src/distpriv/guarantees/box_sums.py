@@ -4,7 +4,8 @@ Cut the cube of their quantiles into boxes. On a box the function is at most wha
 
 .. math:: E[η(E_1, …, E_q)] ≤ \sum_{\text{boxes}} \mathrm{volume} · η(\text{lowest corner})
 
-for any boxes whatever. They are cut where cutting lowers the sum most, until it pays no more.
+for any boxes whatever (`docs/proofs/laplace_bound.md`, 3 of the proof). They are cut where cutting lowers the sum
+most, until it pays no more.
 """
 
 import heapq

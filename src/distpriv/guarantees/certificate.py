@@ -63,6 +63,12 @@ class Certificate:
     'the statistics are Gaussian with the modelled means and covariances, on their lattice'
     >>> [assumption.status for assumption in promise.assumptions]
     ['assumed', 'checked', 'checked']
+    >>> {trust: promise.holds_at(trust) for trust in ("sampling", "gaussian", "assumed")}
+    {'sampling': False, 'gaussian': True, 'assumed': True}
+    >>> promise.to_dict()["holds"], type(promise).from_dict(promise.to_dict()) == promise
+    (True, True)
+    >>> dp.mechanisms.no_noise(model, target).certificate.holds
+    False
     """
 
     target: PrivacyTarget
@@ -84,13 +90,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether the target is met at this level of trust.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-        >>> dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
-        False
-        """
+        """Whether the target is met at this level of trust."""
         return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
 
     def holds_at(self, trust: Trust) -> bool:
@@ -98,28 +98,11 @@ class Certificate:
 
         Args:
             trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``, the most demanding first.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-        >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
-        >>> promise = dp.mechanisms.expected_value_gaussian(model, target).certificate
-        >>> {trust: promise.holds_at(trust) for trust in ("sampling", "gaussian", "assumed")}
-        {'sampling': False, 'gaussian': True, 'assumed': True}
         """
         return self.holds and TRUST[self.trust] >= TRUST[trust]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text.
-
-        >>> import distpriv as dp
-        >>> from distpriv.guarantees.certificate import Certificate
-        >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
-        >>> promise = Certificate(
-        ...     target=target, epsilon=1, delta=0.0005, trust="gaussian", theorem="4.2", assumptions=()
-        ... )
-        >>> promise.to_dict()["holds"]
-        True
-        """
+        """Return everything as numbers, lists and text."""
         return {
             "target": asdict(self.target),
             "epsilon": self.epsilon,
@@ -133,24 +116,10 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the certificate that `to_dict` wrote down.
-
-        >>> from distpriv.guarantees.certificate import Certificate
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-        >>> promise = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=1)).certificate
-        >>> Certificate.from_dict(promise.to_dict()) == promise
-        True
-        """
-        return cls(
-            target=PrivacyTarget(**values["target"]),
-            epsilon=values["epsilon"],
-            delta=values["delta"],
-            trust=values["trust"],
-            theorem=values["theorem"],
-            assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
-            contradicted=values["contradicted"],
-        )
+        """Return the certificate that `to_dict` wrote down."""
+        as_written = {name: values[name] for name in ("epsilon", "delta", "trust", "theorem", "contradicted")}
+        assumptions = tuple(Assumption(**assumption) for assumption in values["assumptions"])
+        return cls(target=PrivacyTarget(**values["target"]), assumptions=assumptions, **as_written)
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

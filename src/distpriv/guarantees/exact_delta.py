@@ -1,7 +1,7 @@
-"""The exact check: δ of a Gaussian model under Gaussian noise, over all protected pairs, covariances as they are."""
+"""The exact check: δ of a Gaussian model under Gaussian noise, over all pairs (`docs/proofs/exact_check.md`)."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, completed
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -75,7 +76,7 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
     def meets(epsilon: float) -> bool:
         return bool((gaussian_hockey_sticks(epsilon, *laws).upper_bound <= delta).all())
 
-    return _least(meets)
+    return 0.0 if meets(0.0) else least_passing(meets, 0.0, 1.0, largest=LARGEST_EPSILON, within=1e-10)
 
 
 def privacy_profile(
@@ -183,18 +184,3 @@ def _noise_of(covariance: Any) -> GaussianNoise:
 def _epsilon(value: object) -> float:
     cure = "at 0 the result is the total variation distance"
     return real("epsilon", value, InvalidInput, at_least=0, at_most=LARGEST_EPSILON, cure=cure)
-
-
-def _least(meets: Callable[[float], bool]) -> float:
-    """Return the least ε from which on a monotone test is met, rounded up."""
-    if meets(0.0):
-        return 0.0
-    low, high = 0.0, 1.0
-    while not meets(high):
-        if high >= LARGEST_EPSILON:
-            return math.inf
-        low, high = high, min(2 * high, LARGEST_EPSILON)
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if meets(middle) else (middle, high)
-    return high

@@ -3,7 +3,7 @@ r"""Whether a mean is below a limit, told from independent draws in [0, 1] with 
 A bet of λ ≤ 1/(1 − c) on "the mean is below c" turns a stake of 1 into :math:`\prod_i (1 + λ (c - x_i))`. If the mean
 is c or more, no factor gains on average, so the stake grows by 1/β with probability at most β (Markov). The bet must be
 chosen without the draws. It is sharper than an empirical Bernstein bound, and falls in every x_i, so that draws which
-show a mean to be below c still do when any of them is replaced by less.
+show a mean to be below c still do when any of them is replaced by less (`docs/proofs/coupled_gaussian.md`, "Proof").
 """
 
 import math

@@ -12,7 +12,7 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points, unordered
+from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points
 from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
@@ -66,21 +66,14 @@ def approximate_wasserstein(
 
 def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     epsilon = laplace_epsilon(target)
-    radius = largest_over_points(model, partial(closeness_radius, delta=target.delta))
+    radius = float(largest_over_points(model, partial(closeness_radius, delta=target.delta)))
     return everywhere(LaplaceNoise, model, radius / epsilon), target.delta
 
 
 def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     gaussian_radius(target, "analytic")
     shares = SPLITS * target.delta
-    radii = np.zeros(len(shares))
-    for first, second in unordered(model):
-        one, other = model.distributions[first], model.distributions[second]
-        assert one.points is not None
-        assert other.points is not None
-        radii = np.maximum(
-            radii, closeness_profile(one.points, other.points, shares, one.weights, other.weights, norm=2)
-        )
+    radii = largest_over_points(model, partial(closeness_profile, deltas=shares, norm=2))
     deviations = [
         radius / analytic_radius(target.epsilon, target.delta - share)
         for radius, share in zip(radii, shares, strict=True)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from distpriv.framework.arrays import Floats, completed
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
 from distpriv.guarantees.lattice_floor import counted, covers_floor
@@ -33,7 +34,7 @@ NAME, THEOREM = "certified_gaussian", "the exact check"
 SLACK = 2e-7
 """The share of δ left for the errors of computing it."""
 TINY = 1e-300
-LARGEST_SCALE = 1e9
+LARGEST_SCALE = 2.0**29
 STARTS, MANY_STATISTICS = 2, 10
 """How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
 UNTIL_CHECKED = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
@@ -110,14 +111,8 @@ def _settled(model: QueryModel, target: PrivacyTarget, costs: Floats, covariance
         floor = measured(model, scale * covariance)
         return floor.error <= LARGEST_SMOOTHING and _search(model, target, costs, floor).satisfied
 
-    low = high = 1.0
-    while not settles(high):
-        low, high = high, 2 * high
-        if high > LARGEST_SCALE:
-            return None
-    while high - low > 1e-5 * high:
-        low, high = (low, (low + high) / 2) if settles((low + high) / 2) else ((low + high) / 2, high)
-    return high * covariance
+    scale = least_passing(settles, 1.0, 1.0, largest=LARGEST_SCALE, within=1e-5)
+    return None if scale == np.inf else scale * covariance
 
 
 def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Progress) -> Floats:

@@ -10,7 +10,7 @@ from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
@@ -65,20 +65,8 @@ def coupled_gaussian(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
     ('sampling', True, True)
     """
-    return coupled(
-        model,
-        target,
-        name="coupled_gaussian",
-        measure="gaussian",
-        shape=gaussian_shape,
-        curve=gaussian_deltas_upper_bound,
-        order=2,
-        weights=weights,
-        pairing=pairing,
-        draws=draws,
-        seed=seed,
-        progress=progress,
-    )
+    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    return coupled(model, target, KIND, plan, weights)
 
 
 def gaussian_shape(
@@ -140,3 +128,8 @@ def _embedded(covariance: Floats, units: Floats) -> GaussianNoise:
     axes = np.zeros((len(units), len(values)))
     axes[moving] = vectors
     return GaussianNoise(axes=axes, variances=np.maximum(values, 1e-15 * values.max(initial=0.0)))
+
+
+KIND = Kind(
+    name="coupled_gaussian", measure="gaussian", order=2, shape=gaussian_shape, curve=gaussian_deltas_upper_bound
+)

@@ -9,7 +9,7 @@ import numpy as np
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import coupled
+from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
@@ -63,20 +63,8 @@ def coupled_laplace(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
     ('sampling', True, True)
     """
-    return coupled(
-        model,
-        target,
-        name="coupled_laplace",
-        measure="laplace",
-        shape=laplace_shape,
-        curve=laplace_deltas_upper_bound,
-        order=1,
-        weights=weights,
-        pairing=pairing,
-        draws=draws,
-        seed=seed,
-        progress=progress,
-    )
+    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    return coupled(model, target, KIND, plan, weights)
 
 
 def laplace_deltas_upper_bound(epsilon: float, lengths: Floats) -> Floats:
@@ -144,3 +132,6 @@ def _scales(
         if not any(w.any() for w in importance):  # they move so seldom that hardly any noise is needed
             break
     return least, axes, best
+
+
+KIND = Kind(name="coupled_laplace", measure="laplace", order=1, shape=laplace_shape, curve=laplace_deltas_upper_bound)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from distpriv.errors import AssumptionViolated, InvalidModel
+from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.certificate import Assumption, Trust
 from distpriv.mechanisms.group_privacy import group_reach, sufficient_group
@@ -31,13 +32,14 @@ def unordered(model: QueryModel) -> list[Pair]:
     return list({frozenset(pair): pair for pair in model.protected_pairs}.values())
 
 
-def largest_over_points(model: QueryModel, measure: Callable[..., float]) -> float:
-    """Return the largest value, over all protected pairs, of a measure of points and weights."""
+def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats]) -> Floats:
+    """Return the largest value, over all protected pairs, of a measure of points and weights, or of each of several."""
     found = []
     for first, second in unordered(model):
         one, other = model.distributions[first], model.distributions[second]
-        found.append(measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights))
-    return max(found)
+        measured = measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights)
+        found.append(np.asarray(measured, dtype=np.float64))
+    return np.asarray(np.max(found, axis=0))
 
 
 def law_assumption(model: QueryModel) -> tuple[Assumption, Trust]:

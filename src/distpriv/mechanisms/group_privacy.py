@@ -73,22 +73,6 @@ def by_group(
     model: QueryModel, target: PrivacyTarget, noise: NoiseLaw, *, name: str, size: int, delta: float
 ) -> AdditiveMechanism:
     """Return the mechanism whose noise hides any so many records: the coupling is that they are all that differ."""
-    assumptions, contradicted = _assumptions(model, size)
-    return by_coupling(
-        model,
-        target,
-        noise,
-        name=name,
-        theorem=f"group differential privacy of {size} records",
-        delta=delta,
-        trust="sampling" if assumptions[0].status == "proved" else "assumed",
-        assumptions=assumptions,
-        contradicted=contradicted,
-    )
-
-
-def _assumptions(model: QueryModel, size: int) -> tuple[tuple[Assumption, ...], bool]:
-    """Return what group privacy of this size rests on, and whether the scenarios differ in more records than that."""
     enough = sufficient_group(model)
     covered = enough is not None and size >= enough
     differ = Assumption(
@@ -102,4 +86,14 @@ def _assumptions(model: QueryModel, size: int) -> tuple[tuple[Assumption, ...], 
         status="proved",
         evidence="declared bounds, or those of the reference rows that the data are drawn from",
     )
-    return (differ, bounded), enough is not None and not covered
+    return by_coupling(
+        model,
+        target,
+        noise,
+        name=name,
+        theorem=f"group differential privacy of {size} records",
+        delta=delta,
+        trust="sampling" if covered else "assumed",
+        assumptions=(differ, bounded),
+        contradicted=enough is not None and not covered,
+    )

@@ -50,7 +50,12 @@ def optimal_unimodal(
     """
     name, theorem = "optimal_unimodal", "the least unimodal noise"
     require_model(model)
-    _require_large_delta(target)
+    require_target(target)
+    if target.delta < 1e-8:
+        raise InvalidTarget(
+            f"unimodal noise of limited reach is proven to have its delta down to 1e-8 only, got {target.delta:g}: "
+            "give a larger delta, or use directional_laplace."
+        )
     cells = whole("cells", cells, InvalidInput, at_least=20, cure="a few hundred is a good choice")
     uncertainty = yes_or_no("uncertainty", uncertainty, InvalidInput)
     nothing = NoNoise(dimension=model.dimension)
@@ -74,12 +79,3 @@ def optimal_unimodal(
     return certified_unimodal(
         model, target, noise, shared_delta=steps.delta, pooled=covariance == "pooled", name=name, theorem=theorem
     )
-
-
-def _require_large_delta(target: PrivacyTarget) -> None:
-    require_target(target)
-    if target.delta < 1e-8:
-        raise InvalidTarget(
-            f"unimodal noise of limited reach is proven to have its delta down to 1e-8 only, got {target.delta:g}: "
-            "give a larger delta, or use directional_laplace."
-        )

@@ -59,7 +59,7 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     trust: Trust
     if distance == "points" or (distance == "auto" and has_points(model)):
         require_points(model, theorem)
-        reach = largest_over_points(model, wasserstein_inf)
+        reach = float(largest_over_points(model, wasserstein_inf))
         assumption, trust = law_assumption(model)
     elif proven is not None:
         (reach, assumption), trust = proven, "sampling"

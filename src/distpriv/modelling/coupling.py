@@ -15,14 +15,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.pools.row_pool import RowPool
-from distpriv.modelling.sampling import (
-    Stratum,
-    block_size,
-    distinct,
-    draw_rows,
-    evaluate,
-    reads_order,
-)
+from distpriv.modelling.sampling import Stratum, block_size, distinct, draw_rows, evaluate
 from distpriv.modelling.streams import Stream, in_blocks
 from distpriv.modelling.transport import RowPairing
 
@@ -132,7 +125,7 @@ def coupled_block(
 def evaluate_coupled(query: Query, pool: RowPool, rows: CoupledRows, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
     first, second = rows.first, rows.second
-    if reads_order(query):
+    if query.has_functions:
         order = rng.permuted(np.broadcast_to(np.arange(first.shape[1]), first.shape), axis=1)
         first, second = np.take_along_axis(first, order, axis=1), np.take_along_axis(second, order, axis=1)
     return evaluate(query, pool, first), evaluate(query, pool, second)

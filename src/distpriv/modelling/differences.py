@@ -22,7 +22,6 @@ __all__ = [
     "Measure",
     "avoiding_hidden",
     "measure_differences",
-    "moved_by_swapped_rows",
     "sums_block_size",
     "sums_of_swapped",
     "widest",
@@ -30,11 +29,6 @@ __all__ = [
 
 Measure = Callable[[Floats], Floats]
 """What is kept of differences of the statistics, given as an array of shape (draws, m)."""
-
-
-def moved_by_swapped_rows(query: Query) -> bool:
-    """Tell whether the difference of two coupled datasets' statistics depends on their swapped rows alone."""
-    return query.has_exact_moments
 
 
 def widest(swaps: Sequence[Swap]) -> Swap:
@@ -69,7 +63,7 @@ def measure_differences(
     datasets, and `swapped` can only be the number of rows that these differ in.
     """
     task: Callable[[np.random.Generator, int], list[Floats]]
-    if moved_by_swapped_rows(query):
+    if query.has_exact_moments:
         features = row_features(query, pool, records)
         task = partial(_sums_block, features[swap.out], features[swap.into], swap, replacement, measure, swapped)
         size = sums_block_size(swap.swapped)

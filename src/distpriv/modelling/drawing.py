@@ -1,6 +1,6 @@
 """How datasets are drawn from reference rows: the options of `distpriv.model`, and of ``[model]`` in a policy."""
 
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
@@ -23,18 +23,6 @@ LAW = ("replacement", "missing")
 """The options that the law of datasets depends on; the others say how it is found."""
 
 
-def _method(value: object) -> Method:
-    return cast(Method, one_of("method", value, get_args(Method), InvalidModel))
-
-
-def _replacement(value: object) -> bool:
-    return yes_or_no("replacement", value, InvalidModel)
-
-
-def _missing(value: object) -> Missing:
-    return cast(Missing, one_of("missing", value, get_args(Missing), InvalidInput))
-
-
 def _draws(value: object) -> int:
     return whole("draws", value, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
 
@@ -48,23 +36,24 @@ def _pool(value: object) -> int | None:
     return None if value is None else whole("pool", value, InvalidModel, at_least=1, cure=cure)
 
 
-def _key(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidModel(f"key must be the name of a column, got {value!r}: write key='id', or leave it out.")
-    return value
-
-
 @frozen(kw_only=True)
 class Drawing:
     """How datasets are drawn from the reference, and their laws found; each option is described at `distpriv.model`."""
 
-    method: Method = field(default="auto", converter=_method)
-    replacement: bool = field(default=False, converter=_replacement)
-    missing: Missing = field(default="refuse", converter=_missing)
+    method: Method = "auto"
+    replacement: bool = False
+    missing: Missing = "refuse"
     draws: int = field(default=5000, converter=_draws)
     seed: int = field(default=0, converter=_seed)
     pool: int | None = field(default=None, converter=_pool)
-    key: str | None = field(default=None, converter=_key)
+    key: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        one_of("method", self.method, get_args(Method), InvalidModel)
+        yes_or_no("replacement", self.replacement, InvalidModel)
+        one_of("missing", self.missing, get_args(Missing), InvalidInput)
+        if self.key is not None and not isinstance(self.key, str):
+            raise InvalidModel(f"key must be the name of a column, got {self.key!r}: write key='id', or leave it out.")
 
     @property
     def law(self) -> dict[str, Any]:

@@ -122,6 +122,8 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
+    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor
+    (array([-0.73,  1.17]), array([0.02, 1.  ]))
     """
 
     names: tuple[str, ...]
@@ -150,15 +152,7 @@ class QueryModel:
 
     @property
     def floor(self) -> Floats:
-        """The least standard deviation h of noise along each statistic against which its lattice is fine.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(
-        ...     means={"a": [40, 20], "b": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("a", "b")], steps=[0, 1]
-        ... )
-        >>> model.floor
-        array([0.02, 1.  ])
-        """
+        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
 
     def mean_shift(self, pair: Pair) -> Floats:
@@ -166,13 +160,6 @@ class QueryModel:
 
         Args:
             pair: the names of two scenarios, protected or not.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(
-        ...     means={"boom": [40, 20], "bust": [41, 18]}, covariances=[[4, 0], [0, 25]], pairs=[("boom", "bust")]
-        ... )
-        >>> model.mean_shift(("boom", "bust"))
-        array([-1.,  2.])
         """
         pair = self._pair(pair)
         return np.asarray(self._distribution(pair[0]).mean - self._distribution(pair[1]).mean)
@@ -231,33 +218,6 @@ class QueryModel:
         draws, seed = _draws(draws), _seed(seed)
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().coupled_samples(pair, draws, seed, pairing)
-
-    def coupled_differences(self, pair: Pair, draws: int, seed: int = 0, *, pairing: Pairing = "independent") -> Floats:
-        """Draw F(D_i) − F(D_j) of coupled datasets, as `coupled_samples` has them but without their common rows.
-
-        For means only the swapped rows are drawn, so the law is the same, the numbers of a seed are others.
-
-        Args:
-            pair: the names of two scenarios of one Share.
-            draws: how many pairs of datasets to draw.
-            seed: the same seed gives the same numbers.
-            pairing: whether swapped rows are drawn independently or paired by optimal transport.
-
-        Returns:
-            An array of shape (draws, m).
-
-        >>> import distpriv as dp
-        >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.4, 0.6))
-        >>> model = dp.model(dp.datasets.adult(), query, secret, records=50)
-        >>> pair = model.protected_pairs[0]
-        >>> drawn = model.coupled_differences(pair, draws=20_000)
-        >>> model.mean_shift(pair).round(1), drawn.mean(axis=0).round(1)
-        (array([2.3]), array([2.3]))
-        """
-        pair = self._pair(pair)
-        draws, seed = _draws(draws), _seed(seed)
-        one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
-        return self.rows().measured_differences([pair], draws, seed, pairing, as_they_are)[0]
 
     def rows(self) -> RowSimulator:
         """Return the closure over the reference rows, or say that there are none.

@@ -95,7 +95,7 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
 
 def evaluate_in_any_order(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
     """Evaluate the query on datasets whose rows are put in random order, where that may matter."""
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if reads_order(query) else rows)
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
 
 
 def sample_query(
@@ -124,14 +124,9 @@ def sample_query(
 
 def block_size(query: Query, records: int) -> int:
     """Return how many datasets make a block; functions are slow, so theirs are small."""
-    if reads_order(query):
+    if query.has_functions:
         return 32
     return max(1, min(8192, BLOCK_CELLS // records))
-
-
-def reads_order(query: Query) -> bool:
-    """Tell whether some statistic may depend on the order of the rows."""
-    return query.has_functions
 
 
 def _sample_block(

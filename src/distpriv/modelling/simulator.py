@@ -17,7 +17,7 @@ from distpriv.modelling.coupling import (
     sample_coupled,
     unpaired_column,
 )
-from distpriv.modelling.differences import Measure, measure_differences, moved_by_swapped_rows, widest
+from distpriv.modelling.differences import Measure, measure_differences, widest
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.pools.row_pool import RowPool, Split
 from distpriv.modelling.reference import ReferenceTable
@@ -155,7 +155,7 @@ class RowSimulator:
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
         groups: dict[object, list[Pair]] = {}
-        together = moved_by_swapped_rows(self.query)
+        together = self.query.has_exact_moments
         ascending = (sorted(pair, key=lambda name: self.scenarios[name].positives) for pair in pairs)
         for one, other in dict.fromkeys((one, other) for one, other in ascending):
             groups.setdefault(self.scenarios[one].predicate if together else (one, other), []).append((one, other))
@@ -203,7 +203,7 @@ class RowSimulator:
         if predicate not in self._pairings:
             features = row_features(self.query, self.pool(scenario.name), scenario.records)
             sides = features[self._positions(scenario, True)], features[self._positions(scenario, False)]
-            if moved_by_swapped_rows(self.query):
+            if self.query.has_exact_moments:
                 positives = [s.positives for s in self.scenarios.values() if s.couples_with(scenario)]
                 sides = in_units_of_noise(*sides, max(positives) - min(positives))
             self._pairings[predicate] = RowPairing.between(*sides)

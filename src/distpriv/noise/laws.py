@@ -41,12 +41,10 @@ class NoNoise(Noise):
 
     @property
     def axes(self) -> Floats:
-        """None."""
         return np.zeros((self.dimension, 0))
 
     @property
     def widths(self) -> Floats:
-        """None."""
         return np.zeros(0)
 
     @property
@@ -55,7 +53,6 @@ class NoNoise(Noise):
         return np.zeros(0)
 
     def widened(self, factor: float) -> Self:  # noqa: ARG002 - the laws share one signature
-        """Return no noise."""
         return self
 
 
@@ -65,10 +62,8 @@ class SumNoise(Noise):
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
-    >>> both.covariance.tolist(), both.half_widths.round(2)
-    ([[41.0, 0.0], [0.0, 9.0]], array([13.11,  5.88]))
-    >>> both.axes.tolist(), both.widths, both.widened(2.0).widths
-    ([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], array([3., 3., 4.]), array([6., 6., 8.]))
+    >>> both.covariance.tolist(), [part["law"] for part in both.to_dict()["parts"]]
+    ([[41.0, 0.0], [0.0, 9.0]], ['gaussian', 'laplace'])
     """
 
     kind = "sum"
@@ -82,16 +77,13 @@ class SumNoise(Noise):
 
     @property
     def axes(self) -> Floats:
-        """The axes of all parts, side by side."""
         return np.concatenate([part.axes for part in self.parts], axis=1)
 
     @property
     def widths(self) -> Floats:
-        """How wide each part is along its axes."""
         return np.concatenate([part.widths for part in self.parts])
 
     def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise."""
         return evolve(self, parts=tuple(part.widened(factor) for part in self.parts))
 
 

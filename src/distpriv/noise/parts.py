@@ -29,8 +29,12 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
+    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
+    (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
+    >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
+    ([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], array([3., 3., 4.]), array([0.33, 0.  , 0.25]), array([6., 6., 8.]), 2)
     """
 
     kind: ClassVar[str]
@@ -108,10 +112,11 @@ class Noise(ABC):
 
     @property
     def expected_l2(self) -> float:
-        """E‖Z‖₂, by quadrature with at most one axis of Laplace noise.
+        """E‖Z‖₂: in closed form where all variances are equal, or for one axis, else by quadrature.
 
-        With more it is the mean of the Gaussian formula over the random variances that make Laplace noise of Gaussian
-        noise, taken over 4096 points that fill the cube of their quantiles evenly, and good to about four digits.
+        With Gaussian noise and several axes of Laplace noise it is the mean of the Gaussian formula over the random
+        variances that make Laplace noise of Gaussian noise, taken over 4096 points that fill the cube of their
+        quantiles evenly, and good to about four digits.
 
         >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
         >>> one = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise.isotropic(2, 4.0)))
@@ -137,40 +142,51 @@ class Noise(ABC):
 
     @property
     def half_widths(self) -> Floats:
-        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %.
-
-        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
-        >>> GaussianNoise.isotropic(1, 1.0).half_widths.round(2), LaplaceNoise.isotropic(1, 1.0).half_widths.round(2)
-        (array([1.96]), array([3.]))
-        """
+        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
         deviations = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0))
         scales = np.abs(self.laplace_axes) * self.laplace_scales
         return np.array([half_width(row, float(spread)) for row, spread in zip(scales, deviations, strict=True)])
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension).
-
-        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
-        >>> both = SumNoise(parts=(GaussianNoise.isotropic(1, 3.0), LaplaceNoise.isotropic(1, 8**0.5)))
-        >>> both.simulate(10_000, seed=0).std(axis=0).round(1)
-        array([5.])
-        """
+        """Draw noise for an experiment: an array of shape (draws, dimension)."""
         seeds = np.random.SeedSequence(seed).generate_state(len(self.parts))
         drawn = [part.simulate(draws, int(s)) for part, s in zip(self.parts, seeds, strict=True)]
         return np.asarray(np.sum([np.zeros((draws, self.dimension)), *drawn], axis=0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the law as numbers, lists and text.
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> LaplaceNoise.isotropic(1, 2.0).to_dict()
-        {'law': 'laplace', 'axes': [[1.0]], 'scales': [2.0]}
-        """
+        """Return the law as numbers, lists and text."""
         return {"law": self.kind, **{each.name: _plain(getattr(self, each.name)) for each in fields(type(self))}}
 
 
 @frozen(kw_only=True)
-class GaussianNoise(Noise):
+class _AlongAxes(Noise):
+    """Noise that is independent along orthonormal axes."""
+
+    @property
+    @abstractmethod
+    def _axis_variances(self) -> Floats:
+        """The variance along each axis."""
+
+    @staticmethod
+    @abstractmethod
+    def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        """Draw noise of width 1."""
+
+    @property
+    def covariance(self) -> Floats:
+        return np.asarray((self.axes * self._axis_variances) @ self.axes.T)
+
+    @property
+    def expected_rms(self) -> float:
+        return math.sqrt(self._axis_variances.sum())
+
+    def simulate(self, draws: int, seed: int) -> Floats:
+        standard = self._standard(np.random.default_rng(seed), (draws, len(self.widths)))
+        return np.asarray((standard * self.widths) @ self.axes.T)
+
+
+@frozen(kw_only=True)
+class GaussianNoise(_AlongAxes):
     """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics.
 
     >>> from distpriv.noise.laws import GaussianNoise
@@ -179,6 +195,10 @@ class GaussianNoise(Noise):
     (2, [[9.0, 12.0], [12.0, 16.0]], 5.0)
     >>> noise.widths, noise.whitening.tolist(), noise.widened(2.0).variances, noise.parts == (noise,)
     (array([5.]), [[0.12], [0.16]], array([100.]), True)
+    >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9), GaussianNoise.along([[1, 0], [0, 1]], [4, 0]).variances
+    (array([1., 3.]), array([4.]))
+    >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
+    34.49
     """
 
     kind = "gaussian"
@@ -193,92 +213,57 @@ class GaussianNoise(Noise):
 
     @classmethod
     def isotropic(cls, dimension: int, deviation: float) -> Self:
-        """Return N(0, deviation² I).
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.isotropic(2, 3.0).covariance.tolist()
-        [[9.0, 0.0], [0.0, 9.0]]
-        """
+        """Return N(0, deviation² I)."""
         return cls(axes=np.eye(dimension), variances=np.full(dimension, deviation**2))
 
     @classmethod
     def along(cls, axes: Floats, variances: Floats) -> Self:
-        """Return noise along the axes that have a variance; the others are left out.
-
-        >>> import numpy as np
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.along(np.eye(3), [4, 0, 1]).variances
-        array([4., 1.])
-        """
+        """Return noise along the axes that have a variance; the others are left out."""
         kept = np.asarray(variances) > 0
         return cls(axes=np.asarray(axes)[:, kept], variances=np.asarray(variances)[kept])
 
     @classmethod
     def of(cls, covariance: Floats) -> Self:
-        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none.
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9)
-        array([1., 3.])
-        """
+        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none."""
         variances, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
         return cls.along(axes, np.where(variances > 1e-15 * variances.max(initial=0.0), variances, 0.0))
 
     @property
     def parts(self) -> "tuple[GaussianNoise]":
-        """The noise itself."""
         return (self,)
 
     @property
     def widths(self) -> Floats:
-        """The standard deviation along each axis."""
         return np.sqrt(self.variances)
 
     @property
-    def covariance(self) -> Floats:
-        """The covariance S of Z."""
-        return np.asarray((self.axes * self.variances) @ self.axes.T)
+    def _axis_variances(self) -> Floats:
+        return self.variances
 
     @property
     def expected_l2(self) -> float:
-        r"""E‖Z‖₂, in closed form where all variances are equal and by quadrature otherwise.
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
-        34.49
-        """
         return gaussian_length(self.variances)
 
-    @property
-    def expected_rms(self) -> float:
-        """√(E‖Z‖²)."""
-        return math.sqrt(self.variances.sum())
-
-    def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension).
-
-        >>> from distpriv.noise.laws import GaussianNoise
-        >>> GaussianNoise.isotropic(2, 3.0).simulate(10_000, seed=0).std(axis=0).round(1)
-        array([3., 3.])
-        """
-        normal = np.random.default_rng(seed).normal(size=(draws, len(self.variances)))
-        return np.asarray((normal * np.sqrt(self.variances)) @ self.axes.T)
+    @staticmethod
+    def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        return rng.normal(size=shape)
 
     def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise."""
         return evolve(self, variances=self.variances * factor**2)
 
 
 @frozen(kw_only=True)
-class LaplaceNoise(Noise):
+class LaplaceNoise(_AlongAxes):
     """Z = Σ_k Y_k v_k, Y_k ~ Lap(scale_k) independent, the v_k orthonormal columns of `axes`.
 
     >>> from distpriv.noise.laws import LaplaceNoise
     >>> noise = LaplaceNoise(axes=[[0.6], [0.8]], scales=[5])
-    >>> noise.dimension, noise.covariance.tolist(), round(noise.expected_rms, 6)
-    (2, [[18.0, 24.0], [24.0, 32.0]], 7.071068)
+    >>> noise.dimension, noise.covariance.tolist(), round(noise.expected_rms, 6), noise.expected_l2
+    (2, [[18.0, 24.0], [24.0, 32.0]], 7.071068, 5.0)
     >>> noise.widths, noise.whitening.tolist(), noise.widened(2.0).scales, noise.parts == (noise,)
     (array([5.]), [[0.12], [0.16]], array([10.]), True)
+    >>> abs(LaplaceNoise.isotropic(2, 3.0).simulate(10_000, seed=0)).mean(axis=0).round(1)
+    array([3., 3.])
     """
 
     kind = "laplace"
@@ -293,56 +278,30 @@ class LaplaceNoise(Noise):
 
     @classmethod
     def isotropic(cls, dimension: int, scale: float) -> Self:
-        """Return independent Lap(scale) on every statistic.
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> LaplaceNoise.isotropic(2, 3.0).covariance.tolist()
-        [[18.0, 0.0], [0.0, 18.0]]
-        """
+        """Return independent Lap(scale) on every statistic."""
         return cls(axes=np.eye(dimension), scales=np.full(dimension, scale))
 
     @property
     def parts(self) -> "tuple[LaplaceNoise]":
-        """The noise itself."""
         return (self,)
 
     @property
     def widths(self) -> Floats:
-        """The scale along each axis."""
         return self.scales
 
     @property
-    def covariance(self) -> Floats:
-        """The covariance of Z: 2 scale² along each axis."""
-        return np.asarray((self.axes * (2 * self.scales**2)) @ self.axes.T)
+    def _axis_variances(self) -> Floats:
+        return np.asarray(2 * self.scales**2)
 
     @property
     def expected_l2(self) -> float:
-        """E‖Z‖₂, in closed form for one axis and by quadrature otherwise.
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> LaplaceNoise(axes=[[0.6], [0.8]], scales=[3.0]).expected_l2
-        3.0
-        """
         return laplace_length(self.scales)
 
-    @property
-    def expected_rms(self) -> float:
-        """√(E‖Z‖²)."""
-        return math.sqrt(2 * (self.scales**2).sum())
-
-    def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension).
-
-        >>> from distpriv.noise.laws import LaplaceNoise
-        >>> abs(LaplaceNoise.isotropic(2, 3.0).simulate(10_000, seed=0)).mean(axis=0).round(1)
-        array([3., 3.])
-        """
-        laplace = np.random.default_rng(seed).laplace(size=(draws, len(self.scales)))
-        return np.asarray((laplace * self.scales) @ self.axes.T)
+    @staticmethod
+    def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        return rng.laplace(size=shape)
 
     def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise."""
         return evolve(self, scales=self.scales * factor)
 
 

@@ -27,6 +27,9 @@ class UnimodalNoise(Noise):
     >>> noise = UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5])
     >>> noise.dimension, noise.densities, round(noise.expected_rms, 4)
     (2, array([0.125 , 0.0625]), 3.0551)
+    >>> drawn = abs(noise.simulate(10_000, seed=0)[:, 0]) / 0.6
+    >>> noise.expected_l2, round(float((drawn < 2).mean()), 2), bool(drawn.max() <= 6)
+    (2.5, 0.5, True)
     >>> noise.covariance.round(2).tolist(), noise.half_widths
     ([[3.36, 4.48], [4.48, 5.97]], array([3.36, 4.48]))
     >>> noise.widths, noise.widened(2.0).edges, noise.parts, noise.is_sum_of_parts, noise.is_gaussian
@@ -43,22 +46,22 @@ class UnimodalNoise(Noise):
     """How likely |Y| is between two neighbouring edges."""
 
     def __attrs_post_init__(self) -> None:
-        _require_axis(self.axes)
+        if self.axes.ndim != 2 or self.axes.shape[1] != 1 or not abs(float((self.axes**2).sum()) - 1) <= 1e-9:
+            raise InvalidInput(
+                f"unimodal noise needs one axis, a column of length 1: got axes of shape {self.axes.shape}."
+            )
         _require_cells(self.edges, self.masses)
 
     @property
     def is_sum_of_parts(self) -> bool:
-        """No."""
         return False
 
     @property
     def is_gaussian(self) -> bool:
-        """No."""
         return False
 
     @property
     def widths(self) -> Floats:
-        """How far the noise reaches along its axis."""
         return self.edges[-1:]
 
     @property
@@ -68,53 +71,30 @@ class UnimodalNoise(Noise):
 
     @property
     def covariance(self) -> Floats:
-        """The covariance of Z, which has rank 1."""
         return np.asarray(self.expected_rms**2 * (self.axes @ self.axes.T))
 
     @property
     def expected_l2(self) -> float:
-        """E‖Z‖₂ = E|Y|, the middles of the cells weighed by their masses.
-
-        >>> from distpriv.noise.unimodal import UnimodalNoise
-        >>> UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5]).expected_l2
-        2.5
-        """
         return float(self.masses @ (self.edges[:-1] + self.edges[1:])) / 2
 
     @property
     def expected_rms(self) -> float:
-        """√(E‖Z‖²)."""
         low, high = self.edges[:-1], self.edges[1:]
         return math.sqrt(float(self.masses @ (low**2 + low * high + high**2)) / 3)
 
     @property
     def half_widths(self) -> Floats:
-        """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
         quantile = np.interp(0.95, np.concatenate([[0.0], np.cumsum(self.masses)]), self.edges)
         return np.asarray(np.abs(self.axes[:, 0]) * quantile)
 
     def simulate(self, draws: int, seed: int) -> Floats:
-        """Draw noise for an experiment: an array of shape (draws, dimension).
-
-        >>> from distpriv.noise.unimodal import UnimodalNoise
-        >>> noise = UnimodalNoise(axes=[[1.0]], edges=[0, 2, 6], masses=[0.5, 0.5])
-        >>> drawn = abs(noise.simulate(10_000, seed=0))
-        >>> round(float((drawn < 2).mean()), 2), bool(drawn.max() <= 6)
-        (0.5, True)
-        """
         rng = np.random.default_rng(seed)
         cells = rng.choice(len(self.masses), size=draws, p=self.masses)
         along = rng.uniform(self.edges[cells], self.edges[cells + 1]) * rng.choice([-1.0, 1.0], size=draws)
         return np.asarray(np.multiply.outer(along, self.axes[:, 0]))
 
     def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise."""
         return evolve(self, edges=self.edges * factor)
-
-
-def _require_axis(axes: Floats) -> None:
-    if axes.ndim != 2 or axes.shape[1] != 1 or not abs(float((axes**2).sum()) - 1) <= 1e-9:
-        raise InvalidInput(f"unimodal noise needs one axis, a column of length 1: got axes of shape {axes.shape}.")
 
 
 def _require_cells(edges: Floats, masses: Floats) -> None:

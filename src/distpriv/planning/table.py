@@ -19,7 +19,8 @@ WIDTH = 100
 
 def plan_table(plan: Plan) -> str:
     """Return the plan in words, its mechanisms line by line, and the chosen one's error for each statistic."""
-    return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *_refusals(plan), *_skipped(plan)])
+    refusals = _listed("does not apply:", [(refusal.name, refusal.reason) for refusal in plan.refusals])
+    return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *refusals, *_skipped(plan)])
 
 
 def _summary(plan: Plan) -> str:
@@ -77,25 +78,18 @@ def _statistics(plan: Plan) -> list[str]:
     return ["\n".join(["the noise stays within these limits in 95 % of releases:", *lines])]
 
 
-def _refusals(plan: Plan) -> list[str]:
-    if not plan.refusals:
-        return []
-    lines = [
-        fill(f"{refusal.name}: {refusal.reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-        for refusal in plan.refusals
-    ]
-    return ["\n".join(["does not apply:", *lines])]
-
-
 def _skipped(plan: Plan) -> list[str]:
     """Return what was not tried, mechanisms with one reason together."""
-    if not plan.skipped:
-        return []
     by_reason: dict[str, list[str]] = {}
     for skipped in plan.skipped:
         by_reason.setdefault(skipped.reason, []).append(skipped.name)
+    title = "not tried, since it would not have been chosen (all=True tries every mechanism):"
+    return _listed(title, [(", ".join(names), reason) for reason, names in by_reason.items()])
+
+
+def _listed(title: str, reasons: list[tuple[str, str]]) -> list[str]:
+    """Return a title with names and reasons below it; nothing where there are none."""
     lines = [
-        fill(f"{', '.join(names)}: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-        for reason, names in by_reason.items()
+        fill(f"{names}: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ") for names, reason in reasons
     ]
-    return ["\n".join(["not tried, since it would not have been chosen (all=True tries every mechanism):", *lines])]
+    return ["\n".join([title, *lines])] if lines else []

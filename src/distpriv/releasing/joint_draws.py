@@ -27,7 +27,6 @@ from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.move_lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
-from distpriv.progress import silent
 from distpriv.releasing.stack import stacked
 
 __all__ = ["JointDraws"]
@@ -55,7 +54,7 @@ class JointDraws:
     ) -> Self:
         """Draw, once to fix the bets and once to test."""
         own = None if seed is None else _own_seed(seed, earlier)
-        plan = calibration(model, target, name="a joint release", pairing=None, draws=None, seed=own, progress=silent)
+        plan = calibration(model, target, name="a joint release", seed=own)
 
         def measure(differences: Floats) -> Floats:
             return _lengths(earlier, new, differences)

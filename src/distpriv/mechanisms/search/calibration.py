@@ -41,9 +41,9 @@ from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
-from distpriv.progress import Progress
+from distpriv.progress import Progress, silent
 
-__all__ = ["Calibration", "Scale", "Shape", "calibration", "coupled"]
+__all__ = ["Calibration", "Kind", "Scale", "Shape", "calibration", "coupled"]
 
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
@@ -56,6 +56,21 @@ ROUNDING = 1e-4
 
 MOST_SHAPE_DRAWS = 1_000_000
 """How many draws at most choose the shape, of all laws together."""
+
+
+@frozen(kw_only=True)
+class Kind:
+    """A kind of noise that coupled draws calibrate."""
+
+    name: str
+    """What its mechanism is called."""
+    measure: Measure
+    """What a length of a move is called where draws are written down."""
+    order: Literal[1, 2]
+    """In which norm a move is measured."""
+    shape: Shape
+    curve: Callable[[float, Floats], Floats]
+    """From ε and lengths, a bound on the δ of noise and the same noise moved so far."""
 
 
 @frozen(kw_only=True)
@@ -101,10 +116,6 @@ class Calibration:
         """
         return self.failure / (CHOICES * self.laws)
 
-    def shape_differences(self) -> list[Floats]:
-        """Draw the differences of every law that choose the shape of the noise."""
-        return self.pilot(as_they_are)
-
     def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
         """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
 
@@ -132,37 +143,18 @@ class Calibration:
                 found = least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
         if found > 0:
             rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
-            self._refuse_visible_rounding(length(whitening, order, rounding[np.newaxis])[0] / found)
+            # A curve rises by at most half of what a length grows by, and that much of δ was set aside.
+            if length(whitening, order, rounding[np.newaxis])[0] / found > ROUNDING * self.limit:
+                raise InvalidModel(
+                    "the statistics are so large against what they vary by that the rounding of their sums shows "
+                    "through the noise: subtract a constant, as in mean('x - 1000000')."
+                )
         laws = [
             DrawnLaw(values=law.values, counts=law.counts, bet=bet)
             for rounds, bet in zip(drawn, bets, strict=True)
             for law in rounds
         ]
         return Scale(value=found, laws=tuple(laws))
-
-    def _refuse_visible_rounding(self, moved: float) -> None:
-        """Refuse statistics whose rounding the noise does not hide: draws are of exact sums, a release is not.
-
-        A curve rises by at most half of what a length grows by, and that much of δ was set aside.
-        """
-        if moved > ROUNDING * self.limit:
-            raise InvalidModel(
-                "the statistics are so large against what they vary by that the rounding of their sums shows through "
-                "the noise: subtract a constant, as in mean('x - 1000000')."
-            )
-
-    def drawn(self, measure: Measure, epsilon: float, noise: NoiseLaw, scale: Scale) -> Drawn:
-        """Return the test that noise of a scale has passed."""
-        return Drawn(
-            measure=measure,
-            noise=noise,
-            scale=scale.value,
-            epsilon=epsilon,
-            limit=self.limit,
-            failure=self.failure,
-            laws=scale.laws,
-            rounds=self.rounds,
-        )
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win.
@@ -275,29 +267,15 @@ class Calibration:
 
 
 def coupled(
-    model: QueryModel,
-    target: PrivacyTarget,
-    *,
-    name: str,
-    measure: Literal["gaussian", "laplace"],
-    shape: Shape,
-    curve: Callable[[float, Floats], Floats],
-    order: int,
-    weights: Weights,
-    pairing: Pairing | None,
-    draws: int | None,
-    seed: int | None,
-    progress: Progress,
+    model: QueryModel, target: PrivacyTarget, kind: Kind, plan: Calibration, weights: Weights
 ) -> AdditiveMechanism:
-    """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
+    """Return the mechanism with noise of a kind, at the least scale at which coupled draws show δ to be small enough.
 
-    The curve bounds the δ of noise that is moved by a length, from ε and lengths in the L1 or L2 norm (`order`); the
-    measure is what such a length is called where draws are written down.
+    Statistics whose rounding the noise does not hide are refused: draws are of exact sums, a release is not.
     """
-    plan = calibration(model, target, name=name, pairing=pairing, draws=draws, seed=seed, progress=progress)
-    differences = plan.shape_differences()
-    law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    scale = plan.scale(law.whitening, order, partial(curve, target.epsilon), differences)
+    differences = plan.pilot(as_they_are)
+    law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    scale = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale.value > 0:
         require_square((scale.value * law.widths) ** 2)
@@ -306,12 +284,21 @@ def coupled(
         model,
         target,
         noise,
-        name=name,
+        name=kind.name,
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         trust="sampling",
         assumptions=plan.assumptions(),
-        drawn=plan.drawn(measure, target.epsilon, noise, scale),
+        drawn=Drawn(
+            measure=kind.measure,
+            noise=noise,
+            scale=scale.value,
+            epsilon=target.epsilon,
+            limit=plan.limit,
+            failure=plan.failure,
+            laws=scale.laws,
+            rounds=plan.rounds,
+        ),
     )
 
 
@@ -320,10 +307,10 @@ def calibration(
     target: PrivacyTarget,
     *,
     name: str,
-    pairing: Pairing | None,
-    draws: int | None,
-    seed: int | None,
-    progress: Progress,
+    pairing: Pairing | None = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
 ) -> Calibration:
     """Return how to calibrate the noise of a mechanism, or say why it cannot be done."""
     require_model(model)
@@ -342,7 +329,7 @@ def calibration(
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
     if pairing == "transport" and rows.pools():
         refuse_transport_of_samples()
-    laws = sum(len({_swapped(model, pair) for pair in group}) for group in groups)
+    laws = sum(len({model.scenarios[a].swapped(model.scenarios[b]) for a, b in group}) for group in groups)
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)
     drawn, fewer = how_many(model, laws, limit, failure / (CHOICES * laws), draws)
@@ -371,8 +358,3 @@ def _rounding(model: QueryModel) -> Floats:
         for law in model.distributions.values()
     ]
     return np.asarray(2.0**-48 * np.max(roots, axis=0))
-
-
-def _swapped(model: QueryModel, pair: Pair) -> int:
-    one, other = (model.scenarios[name] for name in pair)
-    return one.swapped(other)

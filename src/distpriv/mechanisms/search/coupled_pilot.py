@@ -19,11 +19,9 @@ from distpriv.mechanisms.coupled_gaussian import gaussian_shape
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
 from distpriv.modelling.coupling import row_features
-from distpriv.modelling.differences import moved_by_swapped_rows
-from distpriv.modelling.model import QueryModel
+from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
-from distpriv.progress import silent
 
 __all__ = ["DRAWS", "close_error_estimate", "error_estimates"]
 
@@ -47,7 +45,7 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
-    if rows is None or not moved_by_swapped_rows(rows.query) or target.delta == 0:
+    if rows is None or not rows.query.has_exact_moments or target.delta == 0:
         return {}
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)
@@ -59,8 +57,8 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
 def close_error_estimate(name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> float:
     """Return about the weighted error of one of them, by the draws that would choose the shape of its noise."""
     made_for = calibration_target(target)
-    plan = calibration(model, made_for, name=name, pairing=None, draws=None, seed=seed, progress=silent)
-    return SHAPES[name](plan.shape_differences(), weights, made_for.epsilon, plan.limit)[1]
+    plan = calibration(model, made_for, name=name, seed=seed)
+    return SHAPES[name](plan.pilot(as_they_are), weights, made_for.epsilon, plan.limit)[1]
 
 
 def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:

@@ -9,7 +9,6 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import whole
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
-from distpriv.modelling.differences import moved_by_swapped_rows
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
@@ -52,7 +51,7 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
         if given < least:
             raise InvalidInput(f"draws = {given:,} cannot show that delta is below {limit:.3g}: {cure}.")
         return given, given < many
-    if moved_by_swapped_rows(model.query):
+    if model.query.has_exact_moments:
         if many < least:
             raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
         return many, False

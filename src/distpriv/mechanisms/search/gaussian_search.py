@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
@@ -46,10 +46,10 @@ class Search:
     shifts: Floats
     firsts: Floats
     seconds: Floats
-    everything: Indices = field(init=False)
 
-    @everything.default
-    def _everything(self) -> Indices:
+    @property
+    def everything(self) -> Indices:
+        """The numbers of all pairs."""
         return np.arange(len(self.deltas))
 
     def cost(self, covariance: Floats) -> float:

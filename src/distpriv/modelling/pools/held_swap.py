@@ -16,13 +16,7 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import CoupledRows, evaluate_coupled, row_features
-from distpriv.modelling.differences import (
-    Measure,
-    moved_by_swapped_rows,
-    sums_block_size,
-    sums_of_swapped,
-    widest,
-)
+from distpriv.modelling.differences import Measure, sums_block_size, sums_of_swapped, widest
 from distpriv.modelling.pools.held_stratum import HeldStratum
 from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.sampling import block_size
@@ -54,7 +48,7 @@ class HeldSwap:
         swap = widest([rows.swap(pair, "independent") for pair in pairs])
         populations, pilot = rows.pool(first.name).populations, _pilot_sizes(rows, first)
         assert populations is not None
-        means, out_is_positive = moved_by_swapped_rows(rows.query), first.positives > second.positives
+        means, out_is_positive = rows.query.has_exact_moments, first.positives > second.positives
         sides = ((swap.out, swap.common_out, out_is_positive), (swap.into, swap.common_into, not out_is_positive))
         out, into = (
             HeldStratum(
@@ -104,7 +98,7 @@ class HeldSwap:
         """Return what measures a block of pairs of datasets, and how many make a block."""
         query, scenarios = self.rows.query, self.rows.scenarios
         pool, records = self.rows.pool(self.pairs[0][0]), scenarios[self.pairs[0][0]].records
-        if not moved_by_swapped_rows(query):
+        if not query.has_exact_moments:
             return partial(_datasets_block, query, pool, self.swapped, measure), block_size(query, records)
         swapped = sorted({scenarios[one].swapped(scenarios[other]) for one, other in self.pairs})
         features = row_features(query, pool, records)
@@ -116,7 +110,7 @@ def _pilot_sizes(rows: RowSimulator, scenario: Scenario) -> Mapping[bool, int]:
     named = rows.protected or product(rows.scenarios, repeat=2)
     pairs = [[rows.scenarios[name] for name in pair] for pair in named]
     pairs = [pair for pair in pairs if all(member.couples_with(scenario) for member in pair)]
-    if moved_by_swapped_rows(rows.query):
+    if rows.query.has_exact_moments:
         return dict.fromkeys((True, False), max(one.swapped(other) for one, other in pairs))
     positives, negatives = zip(*(member.sizes for pair in pairs for member in pair), strict=True)
     return {True: max(positives), False: max(negatives)}

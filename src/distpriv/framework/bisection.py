@@ -1,0 +1,29 @@
+"""The least number that passes a test, where whatever is larger passes too."""
+
+import math
+from collections.abc import Callable
+
+__all__ = ["least_passing"]
+
+
+def least_passing(passes: Callable[[float], bool], low: float, high: float, *, largest: float, within: float) -> float:
+    """Return a number that passes, and is above one that does not by a share of at most `within`; ∞ if none does.
+
+    Args:
+        passes: the test.
+        low: a number that need not be tried, at most `high`.
+        high: where to begin; it is doubled until it passes.
+        largest: the last number to try.
+        within: how much larger than the least the answer may be.
+
+    >>> least_passing(lambda x: x * x >= 9, 0.0, 1.0, largest=1e6, within=1e-9)
+    3.0
+    """
+    while not passes(high):
+        if high >= largest:
+            return math.inf
+        low, high = high, min(2 * high, largest)
+    while high - low > within * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
