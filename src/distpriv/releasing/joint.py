@@ -141,7 +141,11 @@ class EarlierReleases:
             BudgetSpent: no noise makes the stack hold.
         """
         if self.questions == "immune" and not may_be_immune(mechanism.noise):
-            raise QuestionNotDeclared(self._may_depend(mechanism.name))
+            raise QuestionNotDeclared(
+                f"{mechanism.name} does not hide every dataset by itself, which a question that may depend on earlier "
+                "answers needs: use group_privacy_laplace for all releases of the dataset, declare all questions "
+                'before the first answer, or say adaptive = "assumed" if none depends on an answer.'
+            )
         if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         widest = None
@@ -257,13 +261,6 @@ class EarlierReleases:
                 )
             )
         return said
-
-    def _may_depend(self, mechanism: str) -> str:
-        return (
-            f"{mechanism} does not hide every dataset by itself, which a question that may depend on earlier answers "
-            "needs: use group_privacy_laplace for all releases of the dataset, declare all questions before the first "
-            'answer, or say adaptive = "assumed" if none depends on an answer.'
-        )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:
         many = len(self.releases) != 1

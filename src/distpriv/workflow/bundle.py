@@ -17,7 +17,7 @@ import os
 import platform
 import reprlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,10 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
+from distpriv.releasing.certified_laws import reference_digests
+from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
+from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.display import display_values
 from distpriv.workflow.folders import partial_folder, write_file, write_whole
 from distpriv.workflow.policy import Policy
@@ -44,7 +47,6 @@ __all__ = [
     "BundleFolder",
     "csv_text",
     "digest",
-    "evidence",
     "json_text",
     "read_release",
     "release_document",
@@ -130,21 +132,8 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def evidence(
-    release: Release,
-    model: QueryModel,
-    *,
-    reading: Sequence[Mapping[str, Any]],
-    reference: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return what the certificates rest on: moments of this release and of all together, and what was drawn.
-
-    Args:
-        release: what was released, and what it was certified together with.
-        model: the model of its statistics.
-        reading: how a row of the private table is read, statistic by statistic.
-        reference: a digest of the content of every scenario's table.
-    """
+def _evidence(release: Release, model: QueryModel) -> dict[str, Any]:
+    """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
     joint = None
     earlier = release.earlier
     if earlier is not None and earlier.releases and model.query is not None:
@@ -160,8 +149,8 @@ def evidence(
         "model": model_to_dict(model),
         "joint": joint,
         "drawn": release.drawn,
-        "reading": [dict(row) for row in reading],
-        "reference": dict(reference),
+        "reading": [dict(row) for row in readings(model)],
+        "reference": reference_digests(model),
     }
 
 
@@ -172,20 +161,13 @@ def _asked(query: Query) -> dict[str, str] | None:
     return {name: statistic.text for name, statistic in query.statistics}
 
 
-def release_json(
-    policy: Policy,
-    release: Release,
-    *,
-    evidence: Mapping[str, Any],
-    attacker: Mapping[str, float],
-) -> dict[str, Any]:
+def release_json(policy: Policy, release: Release, model: QueryModel) -> dict[str, Any]:
     """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds.
 
     Args:
         policy: what was asked for.
-        release: what was released.
-        evidence: what its certificates rest on.
-        attacker: how often the best attacker is right, as `attacker_figures` says.
+        release: what was released, and what it was certified together with.
+        model: the model of its statistics.
     """
     return {
         "format": FORMAT,
@@ -193,11 +175,11 @@ def release_json(
         "question": policy.question.name,
         "display": display_values(release.values, policy.query(), policy.records),
         "statistics": list(release.mechanism.statistics),
-        "attacker": dict(attacker),
+        "attacker": attacker_figures(model, release),
         "policy": policy.to_dict(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "manifest": {},
-        "evidence": dict(evidence),
+        "evidence": _evidence(release, model),
     }
 
 

@@ -11,23 +11,18 @@ from distpriv.auditing.audit import require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
-from distpriv.releasing.certified_laws import reference_digests
-from distpriv.releasing.private import readings
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
-from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.board_facts import board_facts
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
     Bundle,
     BundleFolder,
     csv_text,
-    evidence,
     json_text,
     read_release,
     release_json,
@@ -100,7 +95,8 @@ def audit_policy(
     path: str, *, only: str | None = None, releases: int = 100_000, seed: int = 0, progress: Progress = silent
 ) -> AuditReport:
     """Attack what a policy releases, or one of several releases; the private table is not looked at."""
-    return _audited(plan_policy(path, progress, only=only), releases=releases, seed=seed, progress=progress)
+    mechanism, model = plan_policy(path, progress, only=only).mechanism()
+    return attack(mechanism, model=model, releases=releases, seed=seed, progress=progress)
 
 
 def audit_bundle(
@@ -123,8 +119,8 @@ def audit_bundle(
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
     released = _as_promised(released, document)
-    attacked = _audited(found, released.mechanism, releases=releases, seed=seed, progress=progress)
     model = in_order_of(released.mechanism, found.plan.model)
+    attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = policy_without_private(found.policy.file.document)
     page = _page(found, released, model, document, public, attacked)
     files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
@@ -132,19 +128,6 @@ def audit_bundle(
     document = {**document, "manifest": dict(sorted(manifest.items()))}
     replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
     return attacked
-
-
-def _audited(
-    planned: PlannedPolicy,
-    released: AdditiveMechanism | None = None,
-    *,
-    releases: int = 100_000,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> AuditReport:
-    """Attack what has been released by a plan, or would be."""
-    mechanism, model = (released, in_order_of(released, planned.plan.model)) if released else planned.mechanism()
-    return attack(mechanism, model=model, releases=releases, seed=seed, progress=progress)
 
 
 def _written(
@@ -158,18 +141,10 @@ def _written(
     model = in_order_of(released.mechanism, found.plan.model)
     attacked: AuditReport | None = None
     if audit is not None:
-        attacked = _audited(found, released.mechanism, releases=audit, progress=progress)
-    document = release_json(
-        found.policy,
-        released,
-        evidence=evidence(released, model, reading=readings(model), reference=reference_digests(model)),
-        attacker=attacker_figures(model, released),
-    )
-    files = {
-        "release.csv": csv_text(document),
-        "policy.toml": public,
-        "report.html": _page(found, released, model, document, public, attacked),
-    }
+        attacked = attack(released.mechanism, model=model, releases=audit, seed=0, progress=progress)
+    document = release_json(found.policy, released, model)
+    page = _page(found, released, model, document, public, attacked)
+    files = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
     document = with_manifest(document, files)

@@ -162,7 +162,7 @@ class Ledger:
         with self._store.transaction("be read", writes=False) as connection:
             old = version_1.read_version_1(connection) if self._store.version(connection) == 1 else None
         if old is not None:
-            return version_1.histories(old)
+            return tuple(sorted(old, key=lambda history: history.dataset))
         chain = self._store.read().chain
         return tuple(map(chain.history, chain.datasets))
 
@@ -294,7 +294,7 @@ class Ledger:
                     f"the ledger {self._store.shown} is of version {VERSION}: there is nothing to migrate."
                 )
             old, name = version_1.read_version_1(connection), secrets.token_hex(16)
-            unknown = sorted(set(renamed or {}) - {dataset.id for dataset in old})
+            unknown = sorted(set(renamed or {}) - {history.dataset for history in old})
             if unknown:
                 raise InvalidInput(f"there is no dataset {unknown[0]!r} in the ledger to rename: check its id.")
             chain = version_1.migrated(old, name, _now(), renamed or {})

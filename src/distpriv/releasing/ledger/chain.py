@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
-from attrs import frozen
+from attrs import asdict, frozen
+from attrs.filters import exclude
 
 from distpriv.errors import BudgetSpent, InvalidInput
 from distpriv.framework.target import PrivacyTarget
@@ -198,7 +199,8 @@ class Chain:
         for number, entry in enumerate(chain.entries, 1):
             if entry.number != number:
                 raise ChainBroken(f"entry {number} is missing")
-            if entry.previous != before or entry != linked(before, number, **_facts(entry)):
+            facts = asdict(entry, recurse=False, filter=exclude("digest"))
+            if entry.previous != before or entry.digest != _digest(facts):
                 raise ChainBroken(f"entry {number} was changed, or the one before it")
             _check_place(entry, known, asked)
             before = entry.digest
@@ -227,35 +229,14 @@ def _check_place(entry: Entry, known: "Counter[str]", asked: set[tuple[str, str 
     known.update([entry.dataset, f"{entry.dataset} {entry.kind}"])
 
 
-def linked(
-    previous: str,
-    number: int,
-    *,
-    kind: Kind,
-    dataset: str,
-    time: str,
-    content: Mapping[str, Any],
-    position: int | None = None,
-    query_key: str | None = None,
-) -> Entry:
-    """Return an entry that comes after another one, with its digest."""
-    facts = {"kind": kind, "dataset": dataset, "position": position, "query_key": query_key, "time": time}
-    text = canonical({**facts, "number": number, "content": content, "previous": previous})
-    return Entry(
-        number=number,
-        kind=kind,
-        dataset=dataset,
-        position=position,
-        query_key=query_key,
-        time=time,
-        content=content,
-        previous=previous,
-        digest=hashlib.sha256(text.encode()).hexdigest(),
-    )
+def linked(previous: str, number: int, **facts: Any) -> Entry:
+    """Return an entry that comes after another one and says these facts, with its digest."""
+    said = {"position": None, "query_key": None, **facts, "number": number, "previous": previous}
+    return Entry(**said, digest=_digest(said))
 
 
-def _facts(entry: Entry) -> dict[str, Any]:
-    return {key: getattr(entry, key) for key in ("kind", "dataset", "position", "query_key", "time", "content")}
+def _digest(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(facts).encode()).hexdigest()
 
 
 def start_of(ledger: str) -> str:

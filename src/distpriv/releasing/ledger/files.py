@@ -12,7 +12,7 @@ from contextlib import suppress
 from os import fsync
 from typing import Any
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from distpriv.errors import LedgerUnavailable
 from distpriv.releasing.ledger.chain import Chain, ChainBroken, start_of
@@ -103,17 +103,14 @@ class Beside:
 
     def begin(self, ledger: str, key: bytes) -> None:
         """Write the files of a new ledger; inside the transaction that makes it."""
-        self._write_seen(Seen(ledger=ledger, number=0, head=start_of(ledger)))
+        _replace(self.head_path, asdict(Seen(ledger=ledger, number=0, head=start_of(ledger))))
         _replace(self.key_path, {"ledger": ledger, "key": key.hex()})
 
     def record(self, chain: Chain) -> None:
         """Write down the newest entry, if it was not seen before; while nobody else may write to the ledger."""
         newest = Seen(ledger=chain.ledger, number=len(chain.entries), head=chain.head)
         if self.seen() != newest:
-            self._write_seen(newest)
-
-    def _write_seen(self, seen: Seen) -> None:
-        _replace(self.head_path, {"ledger": seen.ledger, "number": seen.number, "head": seen.head})
+            _replace(self.head_path, asdict(newest))
 
 
 def key_of_server() -> bytes:

@@ -4,23 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sql
-from attrs import frozen
 
 from distpriv.errors import InvalidInput
-from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.noise.laws import noise_from_dict
-from distpriv.releasing.ledger.chain import (
-    Chain,
-    ChainBroken,
-    Entry,
-    History,
-    content_of,
-    dataset_id,
-    total_of,
-)
+from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, History, content_of, dataset_id, total_of
 
-__all__ = ["OldDataset", "histories", "migrated", "read_version_1"]
+__all__ = ["migrated", "read_version_1"]
 
 _TABLES = sql.MetaData()
 _DATASETS = sql.Table("datasets", _TABLES, sql.Column("id", sql.Text), sql.Column("total", sql.Text))
@@ -32,26 +22,8 @@ _RELEASES = sql.Table(
 )
 
 
-@frozen(kw_only=True)
-class OldRelease:
-    """A release as version 1 wrote it."""
-
-    query_key: str
-    time: str
-    content: Mapping[str, Any]
-
-
-@frozen(kw_only=True)
-class OldDataset:
-    """A dataset as version 1 wrote it, its releases in order."""
-
-    id: str
-    total: PrivacyTarget
-    releases: tuple[OldRelease, ...]
-
-
-def read_version_1(connection: sql.Connection) -> tuple[OldDataset, ...]:
-    """Return everything that a ledger of version 1 holds.
+def read_version_1(connection: sql.Connection) -> tuple[History, ...]:
+    """Return everything that a ledger of version 1 holds, by the ids that it has and without a chain.
 
     Raises:
         ChainBroken: something in it cannot be read, or a position is missing.
@@ -61,13 +33,13 @@ def read_version_1(connection: sql.Connection) -> tuple[OldDataset, ...]:
     for row in rows:
         releases.setdefault(row["dataset"], []).append(dict(row))
     found = connection.execute(sql.select(_DATASETS)).mappings()
-    old = tuple(_dataset(row["id"], row["total"], releases.pop(row["id"], [])) for row in found)
+    old = tuple(_history(row["id"], row["total"], releases.pop(row["id"], [])) for row in found)
     if releases:
         raise ChainBroken(f"there are releases of {next(iter(releases))!r} and no total")
     return old
 
 
-def _dataset(name: object, total: object, releases: Sequence[Mapping[str, Any]]) -> OldDataset:
+def _history(name: object, total: object, releases: Sequence[Mapping[str, Any]]) -> History:
     if not isinstance(name, str):
         raise ChainBroken("the id of a dataset is no text")
     if [row["position"] for row in releases] != list(range(1, len(releases) + 1)):
@@ -76,10 +48,15 @@ def _dataset(name: object, total: object, releases: Sequence[Mapping[str, Any]])
         held = content_of(total)
     except ValueError:
         raise ChainBroken(f"the total of {name!r} cannot be read") from None
-    return OldDataset(id=name, total=total_of(held), releases=tuple(_release(name, row) for row in releases))
+    return History(
+        dataset=name,
+        total=total_of(held),
+        entries=tuple(_release(name, row) for row in releases),
+        looks=len(releases),
+    )
 
 
-def _release(dataset: str, row: Mapping[str, Any]) -> OldRelease:
+def _release(dataset: str, row: Mapping[str, Any]) -> Entry:
     what = f"release {row['position']} of {dataset!r}"
     if not isinstance(row["query_key"], str) or not isinstance(row["time"], str):
         raise ChainBroken(f"{what} has a key or a time that is no text")
@@ -91,7 +68,7 @@ def _release(dataset: str, row: Mapping[str, Any]) -> OldRelease:
         _check_numbers(content)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise ChainBroken(f"the content of {what} cannot be read") from None
-    return OldRelease(query_key=row["query_key"], time=row["time"], content=content)
+    return Entry(**{**row, "content": content}, number=0, kind="release", previous="", digest="")
 
 
 def _check_numbers(content: Mapping[str, Any]) -> None:
@@ -109,53 +86,22 @@ def _check_numbers(content: Mapping[str, Any]) -> None:
             raise TypeError("no pair")
 
 
-def histories(old: Sequence[OldDataset]) -> tuple[History, ...]:
-    """Return what can be listed of a ledger of version 1: releases by the ids that it has, without a chain."""
-    return tuple(
-        History(
-            dataset=dataset.id,
-            total=dataset.total,
-            entries=tuple(_unlinked(dataset.id, position, release) for position, release in _numbered(dataset)),
-            looks=len(dataset.releases),
-        )
-        for dataset in sorted(old, key=lambda dataset: dataset.id)
-    )
-
-
-def _unlinked(dataset: str, position: int, release: OldRelease) -> Entry:
-    return Entry(
-        number=0,
-        kind="release",
-        dataset=dataset,
-        position=position,
-        query_key=release.query_key,
-        time=release.time,
-        content=release.content,
-        previous="",
-        digest="",
-    )
-
-
-def _numbered(dataset: OldDataset) -> Iterator[tuple[int, OldRelease]]:
-    return enumerate(dataset.releases, 1)
-
-
-def migrated(old: Sequence[OldDataset], ledger: str, now: str, renamed: Mapping[str, str]) -> Chain:
+def migrated(old: Sequence[History], ledger: str, now: str, renamed: Mapping[str, str]) -> Chain:
     """Return the chain of a new ledger with everything that an old one holds; each release had its look.
 
     Raises:
         InvalidInput: two ids become one, or one has no spelling that a ledger takes.
     """
     names: dict[str, str] = {}
-    for dataset in old:
-        name = _new_name(dataset.id, renamed)
+    for history in old:
+        name = _new_name(history.dataset, renamed)
         if name in names:
             raise InvalidInput(
-                f"datasets {names[name]!r} and {dataset.id!r} would both be {name!r}, with two totals for one id: give "
-                f"one another id, as in --rename {dataset.id!r}=NEW."
+                f"datasets {names[name]!r} and {history.dataset!r} would both be {name!r}, with two totals for one id: "
+                f"give one another id, as in --rename {history.dataset!r}=NEW."
             )
-        names[name] = dataset.id
-    facts = [fact for name, dataset in zip(names, old, strict=True) for fact in _facts(name, dataset, now)]
+        names[name] = history.dataset
+    facts = [fact for name, history in zip(names, old, strict=True) for fact in _facts(name, history, now)]
     return Chain.checked(ledger, Chain(ledger=ledger, entries=()).following(facts))
 
 
@@ -166,12 +112,13 @@ def _new_name(old: str, renamed: Mapping[str, str]) -> str:
         raise InvalidInput(f"dataset {old!r} needs another id, as in --rename {old!r}=NEW: {refusal}") from None
 
 
-def _facts(name: str, dataset: OldDataset, now: str) -> Iterator[dict[str, Any]]:
+def _facts(name: str, history: History, now: str) -> Iterator[dict[str, Any]]:
     """Yield what the entries of a dataset say, in their order."""
-    time = dataset.releases[0].time if dataset.releases else now
-    total = {"epsilon": dataset.total.epsilon, "delta": dataset.total.delta}
+    assert history.total is not None
+    time = history.entries[0].time if history.entries else now
+    total = {"epsilon": history.total.epsilon, "delta": history.total.delta}
     yield {"kind": "dataset", "dataset": name, "time": time, "content": total}
-    for position, release in _numbered(dataset):
+    for release in history.entries:
         asked = {"dataset": name, "time": release.time, "query_key": release.query_key}
         yield {**asked, "kind": "look", "content": {}}
-        yield {**asked, "kind": "release", "position": position, "content": release.content}
+        yield {**asked, "kind": "release", "position": release.position, "content": release.content}
