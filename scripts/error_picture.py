@@ -9,9 +9,9 @@ from pathlib import Path
 from distpriv.experiments.result import ErrorPoint
 from distpriv.experiments.setting import Setting
 from distpriv.report.canvas import printed
-from distpriv.report.drawing import WIDE
 from distpriv.report.figures import Axis, Series, lines
 from distpriv.report.page import Figure
+from distpriv.report.pictures import WIDE
 from distpriv.report.svg import standalone_svg
 from distpriv.workflow.reproducing import reproduce
 

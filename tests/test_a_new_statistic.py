@@ -16,7 +16,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.statistics import FORMS, Form, RowValue, Statistic
 from distpriv.releasing.private import look_at
-from distpriv.releasing.queries import query_from_dict, query_to_dict
+from distpriv.releasing.written_queries import query_from_dict, query_to_dict
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle

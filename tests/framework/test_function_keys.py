@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidQuery
 from distpriv.framework.function_keys import function_hash
-from distpriv.releasing.queries import definitions, query_key, query_to_dict
+from distpriv.releasing.written_queries import definitions, query_key, query_to_dict
 
 LIMIT = 3
 PATTERN = re.compile("a+")

@@ -19,7 +19,7 @@ import distpriv as dp
 from distpriv.errors import DistprivError, InvalidQuery, MissingValues
 from distpriv.framework.queries import Statistic
 from distpriv.releasing.private import look_at, reading_assumption
-from distpriv.releasing.queries import query_key
+from distpriv.releasing.written_queries import query_key
 
 NULL_FOR_THE_RICH = "case when income = '>50K' then null else age end"
 
@@ -240,7 +240,7 @@ def test_a_comprehension_is_the_same_function_in_another_process(tmp_path: Path)
     script = tmp_path / "keys.py"
     script.write_text(
         "import distpriv as dp\n"
-        "from distpriv.releasing.queries import query_key\n"
+        "from distpriv.releasing.written_queries import query_key\n"
         "def half(value):\n"
         "    return value / 2\n"
         "def one(rows):\n"
@@ -412,7 +412,7 @@ def test_a_set_of_its_own_kind_is_the_same_in_another_process(tmp_path: Path) ->
     script = tmp_path / "keys.py"
     script.write_text(
         "import distpriv as dp\n"
-        "from distpriv.releasing.queries import query_key\n"
+        "from distpriv.releasing.written_queries import query_key\n"
         "class Names(frozenset):\n"
         "    pass\n"
         "NAMES = Names('abcdefghij')\n"

@@ -12,8 +12,8 @@ import pytest
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidInput, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.queries import query_from_dict
 from distpriv.releasing.release import Release
+from distpriv.releasing.written_queries import query_from_dict
 
 VERSION_1 = Path(__file__).parent / "ledger_version_1.db"
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.02)

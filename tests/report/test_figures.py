@@ -11,9 +11,9 @@ from tests.report.pages import checked_svg, figures_saying
 from distpriv.errors import InvalidInput
 from distpriv.report import Figure
 from distpriv.report.canvas import printed
-from distpriv.report.drawing import NARROW, WIDE, Paper
 from distpriv.report.figures import Axis, Bar, Series, bars, histogram, lines
 from distpriv.report.palette import PAPER, look
+from distpriv.report.pictures import NARROW, WIDE, Paper
 from distpriv.report.svg import standalone_svg
 
 X, Y = Axis("x", unit="m"), Axis("y", unit=None)

@@ -8,8 +8,8 @@ from attrs import frozen
 from distpriv.framework.arrays import Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.statistics import RowValue
-from distpriv.modelling.lattice import resolution
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.row_lattice import resolution
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["DrawnStrata", "drawn_strata"]

@@ -16,9 +16,9 @@ from distpriv.modelling.drawing import Drawing, Method, Missing
 from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
 from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
-from distpriv.modelling.lattice import joint_lattice, resolution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 

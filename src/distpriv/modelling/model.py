@@ -13,7 +13,7 @@ from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.drawing import Drawing, Missing
-from distpriv.modelling.lattice import floor_of
+from distpriv.modelling.row_lattice import floor_of
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [

@@ -22,8 +22,8 @@ from distpriv.releasing.fixed import commitment_to_dict, drawn_to_dict
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.promised import with_reading
-from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.releasing.release import named, opened
+from distpriv.releasing.written_queries import query_key, require_distinct
 
 __all__ = ["Declaration", "declare"]
 

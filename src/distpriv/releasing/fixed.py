@@ -21,7 +21,7 @@ from distpriv.releasing.certified_laws import reference_digests, require_same_la
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry, History
-from distpriv.releasing.queries import definitions, query_from_dict, query_to_dict
+from distpriv.releasing.written_queries import definitions, query_from_dict, query_to_dict
 
 __all__ = ["Adaptive", "Fixed", "commitment_to_dict", "drawn_to_dict", "earlier_of", "fixed_questions", "named_by"]
 

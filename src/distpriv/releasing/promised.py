@@ -21,8 +21,8 @@ from distpriv.releasing.fixed import Fixed
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History
 from distpriv.releasing.private import reading_assumption
-from distpriv.releasing.queries import definitions, query_to_dict
 from distpriv.releasing.readings import READ
+from distpriv.releasing.written_queries import definitions, query_to_dict
 
 __all__ = [
     "DRAWN",

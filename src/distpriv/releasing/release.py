@@ -19,8 +19,8 @@ from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
 from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
-from distpriv.releasing.queries import query_key, require_distinct
 from distpriv.releasing.released import Release
+from distpriv.releasing.written_queries import query_key, require_distinct
 
 __all__ = ["Release", "earlier_releases", "named", "opened", "release"]
 

@@ -11,9 +11,9 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from distpriv.report.drawing import Axis, Paper
 from distpriv.report.legend import Sheet, draw_legend, legend
 from distpriv.report.palette import GRID, INK, MUTED, PAPER
+from distpriv.report.pictures import Axis, Paper
 from distpriv.report.text import ems, tick_labels, wrapped
 from distpriv.report.ticks import linear_ticks, log_ticks
 

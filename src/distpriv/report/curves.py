@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import items, whole
-from distpriv.report.drawing import CLAIMS, SHADE, Axis, Key, Paper, numbers
 from distpriv.report.fields import of_type, several_field, text_field
 from distpriv.report.palette import MUTED, PAPER, Look, look
+from distpriv.report.pictures import CLAIMS, SHADE, Axis, Key, Paper, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from typing import Any
 
 from distpriv.framework.domains import items
 from distpriv.report.curves import Histogram, Lines, Reference, Sample, Series
-from distpriv.report.drawing import CLAIMS, Axis
 from distpriv.report.page import Figure
+from distpriv.report.pictures import CLAIMS, Axis
 from distpriv.report.rows import Bar, Bars
 
 __all__ = ["Axis", "Bar", "Drawing", "Reference", "Series", "bars", "histogram", "lines"]

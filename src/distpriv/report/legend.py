@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from distpriv.report.drawing import SHADE, Key, Paper
 from distpriv.report.palette import PAPER
+from distpriv.report.pictures import SHADE, Key, Paper
 from distpriv.report.text import ems, wrapped
 
 if TYPE_CHECKING:

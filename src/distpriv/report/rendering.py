@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from distpriv.report.canvas import printed
-from distpriv.report.drawing import NARROW, WIDE
 from distpriv.report.page import Block, Figure, Page, Section
+from distpriv.report.pictures import NARROW, WIDE
 from distpriv.report.svg import inline_svg, standalone_svg
 
 if TYPE_CHECKING:

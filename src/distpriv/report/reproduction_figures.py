@@ -9,9 +9,9 @@ import numpy as np
 from distpriv.experiments.attack_points import UNDEFENDED
 from distpriv.experiments.result import AttackPoint, ErrorPoint, Sampled
 from distpriv.framework.arrays import Floats
-from distpriv.report.drawing import Axis
 from distpriv.report.figures import Reference, Series, histogram, lines
 from distpriv.report.page import Figure
+from distpriv.report.pictures import Axis
 
 __all__ = ["attack_figure", "error_figure", "sample_figures"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from attrs import frozen
 
 from distpriv.errors import InvalidInput
-from distpriv.report.drawing import CLAIMS, Axis, Key, Paper
 from distpriv.report.fields import number_field, of_type, optional_text_field, several_field, text_field
 from distpriv.report.palette import PAPER, look
+from distpriv.report.pictures import CLAIMS, Axis, Key, Paper
 from distpriv.report.text import ems, wrapped
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from attrs import frozen
 from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource, LedgerUnavailable
 from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
 from distpriv.releasing.ledger.urls import shown_url
-from distpriv.releasing.queries import query_from_dict
+from distpriv.releasing.written_queries import query_from_dict
 from distpriv.workflow.policy import Policy, read_policy
 
 __all__ = [

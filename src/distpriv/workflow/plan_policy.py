@@ -14,7 +14,7 @@ from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
-from distpriv.releasing.queries import query_key
+from distpriv.releasing.written_queries import query_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
 

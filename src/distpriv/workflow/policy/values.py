@@ -16,7 +16,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
-from distpriv.releasing.queries import query_key, require_distinct
+from distpriv.releasing.written_queries import query_key, require_distinct
 from distpriv.workflow.policy.shape import DataTable, ModelTable, ProtectTable, ReleaseTable
 from distpriv.workflow.policy.sources import ledger_url, same_source, source
 from distpriv.workflow.policy.toml_places import KeyPath

@@ -8,8 +8,8 @@ import numpy as np
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.certified_laws import NEAR, same_moments
 from distpriv.releasing.ledger.chain import Entry, History
-from distpriv.releasing.queries import query_from_dict
 from distpriv.releasing.release import Release
+from distpriv.releasing.written_queries import query_from_dict
 from distpriv.workflow.policy.bundled import policy_in_release
 from distpriv.workflow.verifying.problems import first_problem
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.modelling.lattice import integer_basis, spacing
+from distpriv.modelling.row_lattice import integer_basis, spacing
 
 SHARE = dp.Share("s", values=(0.4, 0.6))
 

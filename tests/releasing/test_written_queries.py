@@ -8,7 +8,7 @@ import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidQuery
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Statistic
-from distpriv.releasing.queries import definitions, query_from_dict, query_key, query_to_dict
+from distpriv.releasing.written_queries import definitions, query_from_dict, query_key, query_to_dict
 
 columns = st.sampled_from(["age", "hours", '"weekly wage"'])
 statistics = st.one_of(
