@@ -35,14 +35,14 @@ def test_nothing_is_wrong_with_a_page_of_everything(
 ) -> None:
     seen = look(browser, page, width, media=media, scheme=scheme)
     assert seen.faults == {}
-    assert seen.pictures == 8
+    assert seen.pictures == 6
     assert seen.screenshot.stat().st_size > 10_000
 
 
 def test_names_that_look_like_markup_or_formulas_are_read_as_text(browser: "Browser", page: Path) -> None:
     shown = look(browser, page, 1280).texts
     for name in NASTY[:7]:
-        assert shown.count(name) >= 5, name
+        assert shown.count(name) >= 4, name
 
 
 @pytest.mark.parametrize("width", [360, 1280])
