@@ -48,6 +48,7 @@ def test_every_mechanism_that_adds_noise_is_in_the_picture() -> None:
         assert shown <= set(STYLES)
 
 
+@pytest.mark.slow
 def test_a_picture_is_the_same_every_time(tmp_path: Path) -> None:
     once, again = (draw(RECORDED, "income", tmp_path).read_bytes() for _ in range(2))
     assert once == again

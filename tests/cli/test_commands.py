@@ -89,6 +89,7 @@ def test_an_audit_goes_to_standard_output_and_into_the_report(run: Run, folder: 
     assert json.loads((folder / "one" / "audit.json").read_text(encoding="utf-8"))["releases"] == 2000
 
 
+@pytest.mark.slow
 def test_an_audit_that_comes_later_is_put_into_the_bundle_it_is_about(run: Run, folder: Path) -> None:
     policy = write_policy(folder)
     with only("expected_value_gaussian", page=True):

@@ -174,6 +174,7 @@ def test_replicates_on_executors_are_those_drawn_here(spark: "SparkSession", mon
     assert [done for task, done, _ in told if task == "s @ 0.4"] == list(range(32, 321, 32))
 
 
+@pytest.mark.slow
 def test_a_function_that_fails_on_an_executor_is_named_with_its_failure(
     spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +211,7 @@ def test_a_text_that_names_nothing_for_spark_is_refused(spark: "SparkSession", s
     assert is_one_sentence(str(refusal.value)), refusal.value
 
 
+@pytest.mark.slow
 def test_files_are_read_by_the_session_there_is(spark: "SparkSession", tmp_path: Path) -> None:
     assert spark.version
     random_table(50).write_parquet(tmp_path / "rows.parquet")

@@ -41,6 +41,7 @@ def test_more_noise_never_raises_it(seed: int, size: int, epsilon: float) -> Non
     assert dp.exact_delta(model, more, epsilon=epsilon) <= dp.exact_delta(model, little, epsilon=epsilon) * (1 + 1e-8)
 
 
+@pytest.mark.slow
 @given(seeds, sizes)
 def test_it_takes_the_worst_of_both_orders_of_every_pair(seed: int, size: int) -> None:
     model = random_model(seed, size, unequal=1.0, pairs=2)
@@ -59,6 +60,7 @@ def test_it_takes_the_worst_of_both_orders_of_every_pair(seed: int, size: int) -
     assert dp.exact_delta(model, np.eye(size), epsilon=0.5) == max(alone)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(seeds, sizes, st.floats(1e-9, 0.2))
 def test_exact_epsilon_is_the_inverse_rounded_up(seed: int, size: int, delta: float) -> None:

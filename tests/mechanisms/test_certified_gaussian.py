@@ -67,6 +67,7 @@ def test_so_does_total_variation(seed: int, size: int, count: int, spread: float
     assert_private(unequal(seed, size, count, spread, True), dp.PrivacyTarget(epsilon=0, delta=delta))
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(seeds, sizes, pairs, targets)
 def test_with_equal_covariances_it_is_the_optimal_mechanism_with_the_floor(

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guarantees.random_models import random_model
@@ -9,6 +10,7 @@ M = dp.mechanisms
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seeds, st.integers(2, 6), targets)
 def test_shifts_in_several_directions_are_covered_by_noise_in_their_span(

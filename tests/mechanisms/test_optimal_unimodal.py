@@ -76,6 +76,7 @@ def test_the_density_falls_and_its_masses_are_exact_fractions_that_sum_to_one(
     assert (np.diff(noise.densities) <= 1e-15 * noise.densities[:-1]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(targets, shares)
 def test_it_is_never_worse_than_laplace_or_gaussian_noise_along_the_shift(

@@ -25,6 +25,7 @@ def test_figure_1_needs_a_scale_of_97_and_has_no_delta() -> None:
     assert worst_delta(FIGURE_1, mechanism, 0.5) < 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=6), st.lists(st.integers(-20, 20), min_size=1, max_size=6))
 def test_it_is_private_for_any_two_laws_on_the_line(one: list[int], other: list[int]) -> None:

@@ -137,6 +137,7 @@ def same_bits(draw: Callable[[float], float], values: tuple[float, float], draws
     return float(stats.chi2.sf(statistic, freedom))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 1 / 3)])
 def test_low_order_bits_of_a_release_say_nothing_about_the_true_value(values: tuple[float, float]) -> None:
     plain = on_lattice(LaplaceNoise.isotropic(1, 1.0))

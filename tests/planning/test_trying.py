@@ -112,6 +112,7 @@ def rows_model(table: pa.Table, count: int, secret: str, values: tuple[float, ..
     return dp.model(table, query, dp.Share(secret, values=values), records=records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ROWS)
 def test_models_of_rows_have_the_same_choice_too(
     adult: pa.Table, case: tuple[int, str, tuple[float, ...], float, Trust]
@@ -146,6 +147,7 @@ def test_no_gaussian_noise_is_below_the_bound_on_its_delta(
     assert least <= dp.exact_delta(model, noise, epsilon=target.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [pytest.param(0.3, marks=SLOW), 3.0])
 def test_a_pilot_is_near_to_what_it_stands_for(adult: pa.Table, epsilon: float) -> None:
     model = rows_model(adult.slice(0, 3000), 3, INCOME, (0.4, 0.6), 50)
@@ -192,6 +194,7 @@ class DearForLaplace:
         return evolve(mechanism, noise=wider), mechanism.certificate
 
 
+@pytest.mark.slow
 def test_after_earlier_releases_errors_are_compared_as_they_are_then() -> None:
     model = dp.gaussian_model(
         means={"a": [40, 50], "b": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("a", "b")], steps=[0.01, 1]

@@ -29,6 +29,7 @@ def test_no_text_anywhere_makes_a_tag_or_an_attribute(text: str) -> None:
     assert said.values.count(shown("text", text)) >= plain.values.count("Qqq") > 0
 
 
+@pytest.mark.slow
 @given(st.one_of(texts, markup.map("".join), st.sampled_from(NASTY)))
 @settings(max_examples=5)
 @example("\x00\ud800\ufffe\u202e")

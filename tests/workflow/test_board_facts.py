@@ -47,6 +47,7 @@ def joint_accuracy(document: dict[str, object]) -> float:
     return (1 + exact_delta(model_from_dict(joint["model"]), noise, epsilon=0.0)) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_largest_figure_of_the_headline_is_not_below_what_all_releases_allow(
     bundles: list[Path], number: int

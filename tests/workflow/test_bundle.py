@@ -90,6 +90,7 @@ def test_a_second_release_is_certified_together_with_the_first_and_one_without_r
     assert releases(folder) == 2
 
 
+@pytest.mark.slow
 def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_released(folder: Path) -> None:
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
@@ -123,6 +124,7 @@ def test_an_empty_folder_will_do_and_nothing_else_is_left_beside_it(folder: Path
     assert not list(folder.glob(".*partial"))
 
 
+@pytest.mark.slow
 def test_a_bundle_that_could_not_be_written_is_completed_by_asking_again(folder: Path) -> None:
     policy = str(write_policy(folder))
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -211,6 +211,7 @@ def test_a_declared_question_speaks_of_all_that_were_declared(declared: Path, tm
     assert "ledger" in [check.name for check in verdict.checks if not check.passed]
 
 
+@pytest.mark.slow
 def test_the_same_question_under_a_weaker_target_is_certified_and_verified_anew(
     tmp_path: Path, adult: pa.Table
 ) -> None:

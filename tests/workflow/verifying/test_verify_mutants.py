@@ -92,7 +92,9 @@ def test_what_may_be_changed_is_named_among_what_is_not_checked() -> None:
     assert {name for name, _ in HARMLESS.values()} | {"attacks", "report.html"} <= names
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["alone", "joint", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("coupled", "audited"))]
+)
 def test_some_mutants_of_a_bundle_are_refused(bundles: dict[str, Path], kind: str, tmp_path: Path) -> None:
     count, found = sweep(bundles[kind], tmp_path / "mutant", 29)
     assert count >= 75
@@ -116,6 +118,7 @@ def audits(bundle: Path, folder: Path, step: int) -> list[str]:
     return harmful(every(step, mutants(report)), HARMLESS_AUDIT, put)[1]
 
 
+@pytest.mark.slow
 def test_some_mutants_of_an_audit_are_refused(bundles: dict[str, Path], tmp_path: Path) -> None:
     assert audits(bundles["audited"], tmp_path / "mutant", 31) == []
 

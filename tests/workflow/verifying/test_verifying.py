@@ -309,6 +309,7 @@ HONEST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HONEST)
 def test_nothing_honest_is_refused(tmp_path: Path, adult: pa.Table, kind: str) -> None:
     write_tables(tmp_path, adult)
@@ -371,6 +372,7 @@ def test_a_release_json_by_itself_is_checked_but_for_the_other_files(
     assert "files" not in {check.name for check in verdict.checks}
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_bundle_that_is_there_leaves_digests_that_fit(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
     policy = str(write_policy(tmp_path))
