@@ -28,6 +28,7 @@ _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SUFFIXES = _PARQUET + _CSV
 SEPARATORS = (",", ";", "\t", "|")
 LONGEST_LINE = 1_000_000
+"""Bytes in which the names of all columns must stand."""
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -163,7 +164,7 @@ def _listed(files: Sequence[str]) -> str:
 
 def _as_text(files: Sequence[str]) -> str:
     """Return the options that leave everything in CSV files as text: their first line alone tells how to read them."""
-    first = {_first_line_of(file) for file in files}
+    first = {_header(file) for file in files}
     if len(first) > 1:
         raise InvalidSource("these files begin with other lines: give each of them the same columns in the same order.")
     line = first.pop()
@@ -175,8 +176,8 @@ def _as_text(files: Sequence[str]) -> str:
     return f", auto_detect = false, header = true, skip = 0, {written}, columns = {{{columns}}}"
 
 
-def _first_line_of(file: str) -> str:
-    """Return the first line of a file with its end, which may be that of any system."""
+def _header(file: str) -> str:
+    """Return the first line of a CSV file with its end, which may be that of any system."""
     with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as opened:
         text = opened.read(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     return text.splitlines(keepends=True)[0] if text else text
