@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -12,7 +13,7 @@ import pytest
 from attrs import Factory, frozen
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request
+    from playwright.sync_api import Browser, Page, Request, Response
 
 pytestmark = pytest.mark.slow
 
@@ -41,14 +42,14 @@ class Tab:
     wrong: list[str] = Factory(list)
 
 
-def foreign(address: str, home: str) -> list[str]:
-    """Return an address that is not below the site's own."""
-    return [] if address.startswith((home, "data:", "blob:")) else [f"asked: {address}"]
-
-
 def failed(request: "Request") -> list[str]:
     """Return an address that could not be had; what leaving a page breaks off has not failed."""
     return [] if request.failure == "net::ERR_ABORTED" else [f"{request.failure}: {request.url}"]
+
+
+def refused(answer: "Response") -> list[str]:
+    """Return an address that the server did not give; what the browser has already (304) it need not give again."""
+    return [] if answer.ok or answer.status == HTTPStatus.NOT_MODIFIED else [f"{answer.status}: {answer.url}"]
 
 
 @pytest.fixture
@@ -64,9 +65,7 @@ def opened(browser: "Browser") -> Iterator[Callable[[str, dict[str, int]], Tab]]
         tab.page.on("console", lambda message: tab.wrong.append(f"console: {message.text}"))
         tab.page.on("pageerror", lambda error: tab.wrong.append(f"error: {error}"))
         tab.page.on("requestfailed", lambda request: tab.wrong.extend(failed(request)))
-        tab.page.on(
-            "response", lambda answer: None if answer.ok else tab.wrong.append(f"{answer.status}: {answer.url}")
-        )
+        tab.page.on("response", lambda answer: tab.wrong.extend(refused(answer)))
         tab.page.on(
             "request",
             lambda request: (
