@@ -203,3 +203,13 @@ def test_a_few_odd_rows_do_not_hide_a_tie_from_scenarios_with_few_rows_of_their_
     lattice = model.distributions["s @ 0.02"].lattice
     assert lattice is not None
     assert abs(np.linalg.det(lattice)) == pytest.approx(40)
+
+
+def test_a_table_whose_cells_add_up_is_smoothed_by_noise_of_one_step() -> None:
+    schooling = ("education_num < 9", "education_num = 9", "education_num between 10 and 12", "education_num > 12")
+    age = ("age < 30", "age between 30 and 39", "age between 40 and 49", "age >= 50")
+    cells = {f"cell_{i}{j}": dp.count(f"({e}) and ({a})") for i, e in enumerate(schooling) for j, a in enumerate(age)}
+    secret = dp.Share("income = '>50K'", values=(0.24, 0.26))
+    model = dp.model(dp.datasets.adult(), dp.Query(cells), secret, records=2000)
+    noise = GaussianNoise.along(np.eye(16), np.ones(16))
+    assert max(smoothing(model, law, noise).error for law in model.distributions.values()) < 1e-5
