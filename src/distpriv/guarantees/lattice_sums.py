@@ -34,6 +34,9 @@ SHARES = np.linspace(0.05, 0.95, 19)
 LEAST_PIVOT = 1e-6
 """A form with a smaller pivot is taken for singular: nothing useful bounds its sum."""
 
+ROUNDING = 1e-14
+"""By which share of the largest entry of a form rounding may move a pivot, for each of its rows."""
+
 MOST_SWAPS = 3000
 """How many steps are taken towards a shorter basis."""
 
@@ -81,7 +84,8 @@ def _counted(pivots: Floats, shifts: Floats) -> tuple[float, float]:
         norms = _norms(pivots, shifts, reach)
         if norms is None:
             break
-        best = float(np.exp(-RATE * norms).sum()) * (1 + 1e-9), reach
+        # What lies on the border may have been left out by rounding, so the others begin a little before it.
+        best = float(np.exp(-RATE * norms).sum()) * (1 + 1e-9), reach * (1 - 1e-9)
         if RATE * reach > 60:
             break
     return best
@@ -94,7 +98,7 @@ def _norms(pivots: Floats, shifts: Floats, reach: float) -> Floats | None:
     norms = np.zeros(1)
     looked = 0
     for i in reversed(range(size)):
-        centres = vectors @ shifts[i]
+        centres = vectors[:, i + 1 :] @ shifts[i, i + 1 :]
         widths = np.sqrt(np.maximum(reach - norms, 0.0) / pivots[i])
         low, high = np.ceil(-centres - widths), np.floor(-centres + widths)
         counts = np.maximum(0, high - low + 1).astype(np.int64)
@@ -111,17 +115,13 @@ def _norms(pivots: Floats, shifts: Floats, reach: float) -> Floats | None:
 
 
 def _pivots(form: Floats) -> tuple[Floats, Floats]:
-    """Return d and μ with kᵀGk = Σ d_i (k_i + Σ_{j>i} μ_ij k_j)²."""
-    rest = form.copy()
-    size = len(form)
-    pivots, shifts = np.zeros(size), np.zeros((size, size))
-    for i in range(size):
-        pivots[i] = rest[i, i]
-        if pivots[i] <= 0:
-            return np.zeros(size), shifts
-        shifts[i, i + 1 :] = rest[i, i + 1 :] / pivots[i]
-        rest[i + 1 :, i + 1 :] -= np.outer(rest[i, i + 1 :], shifts[i, i + 1 :])
-    return pivots, shifts
+    """Return d and μ with kᵀGk = Σ d_i (k_i + Σ_{j>i} μ_ij k_j)², d rounded down; 0 where G is singular."""
+    try:
+        factor = np.linalg.cholesky(form)
+    except np.linalg.LinAlgError:
+        return np.zeros(len(form)), np.zeros(form.shape)
+    rounding = ROUNDING * len(form) * np.abs(form).max()
+    return np.asarray(np.diag(factor) ** 2 - rounding), np.asarray((factor / np.diag(factor)).T)
 
 
 def _reduced(form: Floats) -> Floats:
