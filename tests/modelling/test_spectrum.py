@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, spectrum
 
 ROWS = 1500
 
 
-def laws_of(rows: Floats, groups: Floats, records: int) -> RowLaws:
+def laws_of(rows: Floats, groups: Rows, records: int) -> RowLaws:
     half = records // 2
     return RowLaws(
         strata=(rows[groups == 1], rows[groups == 0]),
