@@ -1,0 +1,235 @@
+r"""δ by the second-order law of the statistics: what the bell curve leaves out, where δ is decided.
+
+The law of sums over rows with Gaussian noise is known to the next order (`modelling.tilted_law`). Around the points
+that decide δ each scenario's density q is fitted by a Gaussian :math:`\tilde g`, to second order; its mass need not be
+1. H_ε of two such is exact, and points drawn from :math:`(\tilde g_i - e^ε \tilde g_j)_+` tell by how much
+:math:`\int (q_i - e^ε q_j)_+` differs from it (`docs/proofs/saddlepoint_check.md`).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from attrs import frozen
+from scipy.special import logsumexp, ndtri
+from scipy.stats import qmc
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.guarantees.bells import Bell, deciding, hockey_stick
+from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
+from distpriv.noise.laws import Noise
+
+__all__ = ["SaddlepointCheck", "saddlepoint_check"]
+
+POINTS = 96
+"""At how many points the densities are computed."""
+
+CANDIDATES = 4096
+"""From how many these are chosen."""
+
+SHARES = (0.8, 0.1, 0.1)
+"""Of the points: where the fitted Gaussians decide, where those of the moments do, and everywhere."""
+
+SOFT = 0.1
+"""Standard deviations of the log-ratio by which the border of what decides is blurred."""
+
+WIDER = 1.2
+"""By which factor covariances are widened to draw candidates from."""
+
+ROUNDS = 12
+"""Of fitting Gaussians where the ones before decide."""
+
+SETTLED = 0.1
+"""Standard deviations by which a round may move the point that decides, if it is the last."""
+
+LOOKED_AT = 4
+"""At how many of the points c₂ is computed."""
+
+LEAST = 0.1
+"""A factor 1 + c₂ that is smaller means nothing."""
+
+SCREENED = 16
+"""How many ordered pairs are looked at by their fitted Gaussians alone."""
+
+FINALISTS = 2
+"""How many of them are computed."""
+
+
+@frozen(kw_only=True)
+class SaddlepointCheck:
+    """What the second-order law says of a pair of scenarios that moments say is hidden."""
+
+    pair: Pair
+    """The ordered pair with the largest δ by the second-order law."""
+    gaussian_delta: float
+    """δ of the pair if the statistics were Gaussian."""
+    delta: float
+    """δ of the pair by the second-order law."""
+    standard_error: float
+    """Of δ, as a share of it."""
+    second_order: Mapping[str, float]
+    """c₂ of each scenario of the pair: by which share of itself the leading order errs at the mean."""
+    tilted: float
+    """The largest \\|c₂\\| of the pair's scenarios at points that decide; infinite where it cannot be known."""
+
+    @property
+    def ratio(self) -> float:
+        """By which factor the moments' δ is too small."""
+        return self.delta / self.gaussian_delta if self.gaussian_delta > 0 else math.inf
+
+    @property
+    def gate(self) -> float:
+        """The largest |c₂|: where it is small, the second-order law is near the truth."""
+        return max(self.tilted, *map(abs, self.second_order.values()))
+
+
+@frozen(kw_only=True, eq=False)
+class Fit:
+    """The Gaussians that fit both laws of an ordered pair where it is decided, and around which points that is."""
+
+    pair: Pair
+    bells: tuple[Bell, Bell]
+    terms: tuple[float, float]
+    """c₂ of both there."""
+    around: Bell
+    asked: float
+    """ε."""
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """1 + c₂ of both."""
+        return max(1 + self.terms[0], LEAST), max(1 + self.terms[1], LEAST)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε for the leading order that is ε with the second."""
+        return self.asked + math.log(self.factors[1] / self.factors[0])
+
+    @property
+    def delta(self) -> float:
+        """δ of the fitted Gaussians."""
+        return self.factors[0] * hockey_stick(*self.bells, self.epsilon)
+
+
+def saddlepoint_check(
+    model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pairs: Sequence[Pair]
+) -> SaddlepointCheck:
+    """Return the ordered pair that the second-order law tells apart best, with Gaussian noise."""
+    deltas = pair_deltas(model, pairs, noise.gaussian, epsilon)
+    laws = tilted_laws(model, rows, noise.gaussian.covariance)
+    fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
+    fits.sort(key=lambda fit: -fit.delta)
+    at = dict(zip(pairs, deltas.tolist(), strict=True))
+    found = [_computed(laws, fit, at[fit.pair]) for fit in fits[:FINALISTS]]
+    return max(found, key=lambda check: check.delta)
+
+
+def _screened(deltas: Floats) -> list[int]:
+    """Return the pairs to look at: half of them with the largest δ by moments, half evenly spread over those near."""
+    order = np.argsort(-deltas, kind="stable")
+    near = order[deltas[order] > deltas.max() / 4]
+    spread = near[np.linspace(0, len(near) - 1, SCREENED // 2).astype(int)]
+    return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
+
+
+def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> Fit:
+    """Return the Gaussians that fit where they decide; those of the moments if rounds do not settle."""
+    first, second = (laws[name] for name in pair)
+    rest = Bell.at_rest(first), Bell.at_rest(second)
+    bells, around = rest, deciding(*rest, epsilon)
+    point, stride = around.mean, 1.0
+    for _ in range(ROUNDS):
+        found = [
+            law.saddlepoints(point[np.newaxis], bell.tilts(point[np.newaxis]))
+            for law, bell in zip((first, second), bells, strict=True)
+        ]
+        if not all(each.found[0] for each in found):
+            point = (point + rest[0].mean) / 2
+            continue
+        bells = Bell.touching(found[0], point), Bell.touching(found[1], point)
+        around = deciding(*bells, epsilon)
+        move = stride * (around.mean - point)
+        point, stride = point + move, 0.7 * stride
+        if np.linalg.norm(move) < SETTLED:
+            terms = first.second_order(found[0], 0), second.second_order(found[1], 0)
+            return Fit(pair=pair, bells=bells, terms=terms, around=around, asked=epsilon)
+    terms = first.term_at_rest, second.term_at_rest
+    return Fit(pair=pair, bells=rest, terms=terms, around=deciding(*rest, epsilon), asked=epsilon)
+
+
+def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
+    """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it."""
+    first, second = (laws[name] for name in fit.pair)
+    points, log_chosen = _points(fit, Bell.at_rest(first), Bell.at_rest(second))
+    found = [
+        law.saddlepoints(points, bell.tilts(points)) for law, bell in zip((first, second), fit.bells, strict=True)
+    ]
+    exact = _sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
+    fitted = _sticks(*(bell.log_density(points) for bell in fit.bells), fit.epsilon, log_chosen)
+    factor = exact.sum() / fitted.sum()
+    reached = np.searchsorted(np.cumsum(exact), (np.arange(LOOKED_AT) + 0.5) / LOOKED_AT * exact.sum())
+    terms = [law.second_order(at, int(each)) for law, at in zip((first, second), found, strict=True) for each in reached]
+    return SaddlepointCheck(
+        pair=fit.pair,
+        gaussian_delta=gaussian,
+        delta=fit.delta * float(factor),
+        standard_error=_jackknife(exact, fitted),
+        second_order={name: laws[name].term_at_rest for name in fit.pair},
+        tilted=max(map(abs, (*terms, *fit.terms))),
+    )
+
+
+def _jackknife(exact: Floats, fitted: Floats) -> float:
+    """Return the standard error of the ratio of two sums, as a share of it, by leaving out every term once."""
+    if not exact.any():
+        return math.inf
+    without = (exact.sum() - exact) / (fitted.sum() - fitted)
+    return float(without.std() * math.sqrt(len(exact) - 1) * fitted.sum() / exact.sum())
+
+
+def _sticks(first: Floats, second: Floats, epsilon: float, chosen: Floats) -> Floats:
+    """Return (q₁ − e^ε q₂)₊ over the density of the points, from logarithms."""
+    possible = np.isfinite(first)
+    above = np.where(possible, first, 0.0) - second - epsilon
+    return np.asarray(np.where(possible, np.exp(first - chosen) * -np.expm1(-np.maximum(above, 0.0)), 0.0))
+
+
+def _points(fit: Fit, first: Bell, second: Bell) -> tuple[Floats, Floats]:
+    """Return points that decide, by the Gaussians that fit or by those of the moments, and the log of their density.
+
+    They are chosen from many candidates by even steps through what these hold, in the order of their log-ratio.
+    """
+    sources = fit.around.wider(WIDER), first.wider(WIDER)
+    normals = np.array_split(_normals(len(first.mean)), len(sources))
+    candidates = np.concatenate([source.drawn(part) for source, part in zip(sources, normals, strict=True)])
+    offered = np.logaddexp(*(source.log_density(candidates) for source in sources)) - math.log(len(sources))
+    fitted, above = _blurred(*fit.bells, fit.epsilon, candidates)
+    kinds = fitted, _blurred(first, second, fit.epsilon, candidates)[0], first.log_density(candidates)
+    chosen = logsumexp(
+        [kind + math.log(share) - logsumexp(kind - offered) for kind, share in zip(kinds, SHARES, strict=True)], axis=0
+    )
+    order = np.argsort(above, kind="stable")
+    held = np.cumsum(np.exp(chosen - offered)[order])
+    taken = order[np.searchsorted(held, (np.arange(POINTS) + 0.5) / POINTS * held[-1])]
+    return candidates[taken], chosen[taken]
+
+
+def _blurred(first: Bell, second: Bell, epsilon: float, points: Floats) -> tuple[Floats, Floats]:
+    """Return the log of (g₁ − e^ε g₂)₊ with a border that is no edge, and by how much the log-ratio is above ε."""
+    log_density = first.log_density(points)
+    above = log_density - second.log_density(points) - epsilon
+    width = SOFT * above.std() + np.finfo(float).tiny
+    share = -np.expm1(-width * np.logaddexp(0.0, above / width))
+    return log_density + np.log(np.maximum(share, np.finfo(float).tiny)), above
+
+
+@cache
+def _normals(dimension: int) -> Floats:
+    """Return evenly spread standard normal points, always the same."""
+    uniform = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(0)).random(CANDIDATES)
+    return np.asarray(ndtri(uniform))
