@@ -104,5 +104,5 @@ def deciding(first: Bell, second: Bell, epsilon: float) -> Bell:
         return float(c * level + (rise - np.linalg.slogdet(precision)[1]) / 2 - math.log(c) - math.log1p(c))
 
     c = at(minimize_scalar(logarithm, bounds=(-FARTHEST, FARTHEST), method="bounded", options={"xatol": 1e-2}).x)
-    covariance = np.linalg.inv((1 + c) * one - c * other)
+    covariance = np.asarray(np.linalg.inv((1 + c) * one - c * other), dtype=np.float64)
     return Bell(mean=first.mean - covariance @ (c * other @ away), covariance=covariance)

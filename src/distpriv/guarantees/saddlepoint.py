@@ -21,13 +21,16 @@ from distpriv.guarantees.bells import Bell, deciding, hockey_stick
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
+from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw, tilted_laws
 from distpriv.noise.laws import Noise
 
 __all__ = ["SaddlepointCheck", "saddlepoint_check"]
 
-POINTS = 96
-"""At how many points the densities are computed."""
+POINTS = (96, 384)
+"""At how many points the densities are computed; at more of them only if δ is not known well from fewer."""
+
+KNOWN = 0.003
+"""The standard error, as a share of δ, with which it is known well."""
 
 CANDIDATES = 4096
 """From how many these are chosen."""
@@ -41,7 +44,7 @@ SOFT = 0.1
 WIDER = 1.2
 """By which factor covariances are widened to draw candidates from."""
 
-ROUNDS = 12
+ROUNDS = 8
 """Of fitting Gaussians where the ones before decide."""
 
 SETTLED = 0.1
@@ -49,6 +52,9 @@ SETTLED = 0.1
 
 LOOKED_AT = 4
 """At how many of the points c₂ is computed."""
+
+SMALLER = (0.75, 0.5, 0.25, 0.0)
+"""Shares of ε to look at where hardly anything is above ε itself."""
 
 LEAST = 0.1
 """A factor 1 + c₂ that is smaller means nothing."""
@@ -70,17 +76,24 @@ class SaddlepointCheck:
     """δ of the pair if the statistics were Gaussian."""
     delta: float
     """δ of the pair by the second-order law."""
+    epsilon: float
+    """The ε it is for: smaller than asked for, so that δ is no smaller, where hardly anything is above that."""
     standard_error: float
     """Of δ, as a share of it."""
     second_order: Mapping[str, float]
     """c₂ of each scenario of the pair: by which share of itself the leading order errs at the mean."""
     tilted: float
-    """The largest \\|c₂\\| of the pair's scenarios at points that decide; infinite where it cannot be known."""
+    """The largest c₂ of both scenarios at points that decide, up to its sign; infinite where it cannot be known."""
 
     @property
     def ratio(self) -> float:
         """By which factor the moments' δ is too small."""
         return self.delta / self.gaussian_delta if self.gaussian_delta > 0 else math.inf
+
+    @property
+    def is_known(self) -> bool:
+        """Whether points were found that decide, and densities at them."""
+        return math.isfinite(self.gate) and math.isfinite(self.standard_error)
 
     @property
     def gate(self) -> float:
@@ -99,6 +112,13 @@ class Fit:
     around: Bell
     asked: float
     """ε."""
+    settled: bool
+    """Whether they decide where they were fitted."""
+
+    @property
+    def largest_term(self) -> float:
+        """The larger c₂ of both, up to its sign; infinite where rounds did not settle."""
+        return max(map(abs, self.terms)) if self.settled else math.inf
 
     @property
     def factors(self) -> tuple[float, float]:
@@ -125,8 +145,22 @@ def saddlepoint_check(
     fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
     fits.sort(key=lambda fit: -fit.delta)
     at = dict(zip(pairs, deltas.tolist(), strict=True))
-    found = [_computed(laws, fit, at[fit.pair]) for fit in fits[:FINALISTS]]
+    found = [_found(laws, fit, at[fit.pair]) for fit in fits[:FINALISTS]]
     return max(found, key=lambda check: check.delta)
+
+
+def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
+    """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
+    asked, check = fit.asked, _computed(laws, fit, gaussian, POINTS[0])
+    for share in SMALLER:
+        if check.is_known:
+            break
+        fit = _fit(laws, fit.pair, share * asked)
+        check = _computed(laws, fit, gaussian, POINTS[0])
+    for points in POINTS[1:]:
+        if check.standard_error > KNOWN:
+            check = _computed(laws, fit, gaussian, points)
+    return check
 
 
 def _screened(deltas: Floats) -> list[int]:
@@ -157,39 +191,47 @@ def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> Fit:
         point, stride = point + move, 0.7 * stride
         if np.linalg.norm(move) < SETTLED:
             terms = first.second_order(found[0], 0), second.second_order(found[1], 0)
-            return Fit(pair=pair, bells=bells, terms=terms, around=around, asked=epsilon)
+            return Fit(pair=pair, bells=bells, terms=terms, around=around, asked=epsilon, settled=True)
     terms = first.term_at_rest, second.term_at_rest
-    return Fit(pair=pair, bells=rest, terms=terms, around=deciding(*rest, epsilon), asked=epsilon)
+    return Fit(pair=pair, bells=rest, terms=terms, around=deciding(*rest, epsilon), asked=epsilon, settled=False)
 
 
-def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
+def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: int) -> SaddlepointCheck:
     """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it."""
     first, second = (laws[name] for name in fit.pair)
-    points, log_chosen = _points(fit, Bell.at_rest(first), Bell.at_rest(second))
-    found = [
-        law.saddlepoints(points, bell.tilts(points)) for law, bell in zip((first, second), fit.bells, strict=True)
-    ]
+    points, log_chosen = _points(fit, Bell.at_rest(first), Bell.at_rest(second), size)
+    found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip((first, second), fit.bells, strict=True)]
     exact = _sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
-    fitted = _sticks(*(bell.log_density(points) for bell in fit.bells), fit.epsilon, log_chosen)
-    factor = exact.sum() / fitted.sum()
-    reached = np.searchsorted(np.cumsum(exact), (np.arange(LOOKED_AT) + 0.5) / LOOKED_AT * exact.sum())
-    terms = [law.second_order(at, int(each)) for law, at in zip((first, second), found, strict=True) for each in reached]
+    near = [bell.log_density(points) for bell in fit.bells]
+    fitted = _sticks(near[0], near[1], fit.epsilon, log_chosen)
+    factor, error = _factor(exact, fitted)
     return SaddlepointCheck(
         pair=fit.pair,
         gaussian_delta=gaussian,
-        delta=fit.delta * float(factor),
-        standard_error=_jackknife(exact, fitted),
+        delta=fit.delta * factor,
+        epsilon=fit.asked,
+        standard_error=error,
         second_order={name: laws[name].term_at_rest for name in fit.pair},
-        tilted=max(map(abs, (*terms, *fit.terms))),
+        tilted=max(fit.largest_term, _largest_term(first, found[0], exact), _largest_term(second, found[1], exact)),
     )
 
 
-def _jackknife(exact: Floats, fitted: Floats) -> float:
-    """Return the standard error of the ratio of two sums, as a share of it, by leaving out every term once."""
-    if not exact.any():
+def _largest_term(law: TiltedLaw, found: Saddlepoints, held: Floats) -> float:
+    """Return the largest |c₂| of a law at a few of the points, by how much of δ they hold."""
+    if not held.any():
         return math.inf
-    without = (exact.sum() - exact) / (fitted.sum() - fitted)
-    return float(without.std() * math.sqrt(len(exact) - 1) * fitted.sum() / exact.sum())
+    looked_at = np.searchsorted(np.cumsum(held), (np.arange(LOOKED_AT) + 0.5) / LOOKED_AT * held.sum())
+    return max(abs(law.second_order(found, int(which))) for which in looked_at)
+
+
+def _factor(exact: Floats, fitted: Floats) -> tuple[float, float]:
+    """Return the ratio of two sums and its standard error, as a share of it, by leaving out every term once."""
+    rest = fitted.sum() - fitted
+    if not (rest > 0).all() or not exact.any():
+        return 1.0, math.inf
+    without = (exact.sum() - exact) / rest
+    factor = float(exact.sum() / fitted.sum())
+    return factor, float(without.std() * math.sqrt(len(exact) - 1) / factor)
 
 
 def _sticks(first: Floats, second: Floats, epsilon: float, chosen: Floats) -> Floats:
@@ -199,7 +241,7 @@ def _sticks(first: Floats, second: Floats, epsilon: float, chosen: Floats) -> Fl
     return np.asarray(np.where(possible, np.exp(first - chosen) * -np.expm1(-np.maximum(above, 0.0)), 0.0))
 
 
-def _points(fit: Fit, first: Bell, second: Bell) -> tuple[Floats, Floats]:
+def _points(fit: Fit, first: Bell, second: Bell, size: int) -> tuple[Floats, Floats]:
     """Return points that decide, by the Gaussians that fit or by those of the moments, and the log of their density.
 
     They are chosen from many candidates by even steps through what these hold, in the order of their log-ratio.
@@ -215,7 +257,7 @@ def _points(fit: Fit, first: Bell, second: Bell) -> tuple[Floats, Floats]:
     )
     order = np.argsort(above, kind="stable")
     held = np.cumsum(np.exp(chosen - offered)[order])
-    taken = order[np.searchsorted(held, (np.arange(POINTS) + 0.5) / POINTS * held[-1])]
+    taken = order[np.searchsorted(held, (np.arange(size) + 0.5) / size * held[-1])]
     return candidates[taken], chosen[taken]
 
 
@@ -231,5 +273,5 @@ def _blurred(first: Bell, second: Bell, epsilon: float, points: Floats) -> tuple
 @cache
 def _normals(dimension: int) -> Floats:
     """Return evenly spread standard normal points, always the same."""
-    uniform = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(0)).random(CANDIDATES)
-    return np.asarray(ndtri(uniform))
+    uniform = qmc.Sobol(dimension, scramble=False).random(CANDIDATES)
+    return np.asarray(ndtri(uniform + 0.5 / CANDIDATES))

@@ -30,10 +30,13 @@ Bools = NDArray[np.bool_]
 SINGULAR = 1e-10
 """A direction with less than this share of the variance is one in which nothing varies."""
 
-MOST_STEPS = 60
+MOST_STEPS = 30
 """Newton steps after which there is no saddlepoint: the point is beyond what the rows can add up to."""
 
-NOWHERE = -200.0
+FULL = 2.0
+"""By how much a full Newton step may change the logarithm of a row's weight."""
+
+NOWHERE = -100.0
 """Logarithm of a density that is none."""
 
 CLOSE = 1e-4
@@ -134,13 +137,14 @@ class TiltedLaw:
         ]
         covariances = sum((pull.profile for pull in pulls), np.tile(self.noise, (len(points), 1, 1)))
         missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
-        moves = np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0]
+        moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
         rises = [pull.next_level(moves) for pull in pulls]
         squares = sum((pull.surplus**2 / pull.number for pull in pulls), (moves * missing).sum(axis=1))
         heights = (tilts * (self.mean + tilts @ self.noise / 2 - points)).sum(axis=1)
         heights = sum((pull.value for pull in pulls), heights)
         far = self.radius * np.linalg.norm(moves, axis=1) + np.max(np.abs([*rises, np.zeros(len(points))]), axis=0)
-        damping = np.where(far > 0.5, np.log1p(far) / np.maximum(far, 0.5), 1.0)
+        over = np.maximum(far, FULL)
+        damping = FULL * np.log1p(over) / (math.log1p(FULL) * over)
         sizes = points.shape[1] * math.log(2 * math.pi) + np.linalg.slogdet(covariances)[1] + squares
         for stratum, pull in zip(self.strata, pulls, strict=True):
             sizes = sizes + np.log(pull.number / stratum.variance)

@@ -24,6 +24,9 @@ MOST_CELLS = 8192
 LARGEST = 500.0
 """Log-odds beyond which a coin is certain."""
 
+MIXER = 0x9E3779B97F4A7C15
+"""An odd number whose powers mix the places of a row along all axes into one key."""
+
 FINEST_CELL = 1 / 64
 """Width of the cells that near rows are in, in standard deviations of a row."""
 
@@ -170,7 +173,7 @@ def merged(values: Floats, most: int = MOST_CELLS) -> tuple[Floats, Floats, Floa
         return values, np.ones(len(values)), np.zeros((size, size))
     deviations = values.std(axis=0)
     width = FINEST_CELL * np.where(deviations > 0, deviations, 1.0)
-    mixing = np.random.default_rng(0).integers(1, 2**62, size=size) * 2 + 1
+    mixing = np.array([pow(MIXER, 1 + column, 2**63) for column in range(size)])
     while True:
         keys = np.round(values / width).astype(np.int64) @ mixing
         _, cell, counts = np.unique(keys, return_inverse=True, return_counts=True)
