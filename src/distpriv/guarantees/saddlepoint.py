@@ -53,6 +53,9 @@ SETTLED = 0.1
 LOOKED_AT = 4
 """At how many of the points c₂ is computed."""
 
+NEGLIGIBLE = 1e-9
+"""A δ of the fitted Gaussians that is not looked at more closely."""
+
 SMALLER = (0.75, 0.5, 0.25, 0.0)
 """Shares of ε to look at where hardly anything is above ε itself."""
 
@@ -151,6 +154,8 @@ def saddlepoint_check(
 
 def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
     """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
+    if fit.settled and fit.delta < NEGLIGIBLE:
+        return _checked(laws, fit, gaussian, (1.0, 1.0), fit.largest_term)
     asked, check = fit.asked, _computed(laws, fit, gaussian, POINTS[0])
     for share in SMALLER:
         if check.is_known:
@@ -204,15 +209,22 @@ def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: in
     exact = _sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
     near = [bell.log_density(points) for bell in fit.bells]
     fitted = _sticks(near[0], near[1], fit.epsilon, log_chosen)
-    factor, error = _factor(exact, fitted)
+    at_points = [_largest_term(law, at, exact) for law, at in zip((first, second), found, strict=True)]
+    return _checked(laws, fit, gaussian, _factor(exact, fitted), max(fit.largest_term, *at_points))
+
+
+def _checked(
+    laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, factor: tuple[float, float], tilted: float
+) -> SaddlepointCheck:
+    """Return the check with a factor for what the fitted Gaussians say, and its standard error."""
     return SaddlepointCheck(
         pair=fit.pair,
         gaussian_delta=gaussian,
-        delta=fit.delta * factor,
+        delta=fit.delta * factor[0],
         epsilon=fit.asked,
-        standard_error=error,
+        standard_error=factor[1],
         second_order={name: laws[name].term_at_rest for name in fit.pair},
-        tilted=max(fit.largest_term, _largest_term(first, found[0], exact), _largest_term(second, found[1], exact)),
+        tilted=tilted,
     )
 
 

@@ -18,7 +18,7 @@ from distpriv.framework.arrays import Floats
 
 __all__ = ["Pull", "TiltedStratum", "merged"]
 
-MOST_CELLS = 8192
+MOST_CELLS = 2048
 """Rows of a stratum beyond which near ones are looked at together."""
 
 LARGEST = 500.0
