@@ -94,6 +94,11 @@ class SaddlepointCheck:
         return self.delta / self.gaussian_delta if self.gaussian_delta > 0 else math.inf
 
     @property
+    def delta_with_error(self) -> float:
+        """δ with as much more as the next order and chance may add."""
+        return min(1.0, self.delta * (1 + self.gate + 2 * self.standard_error))
+
+    @property
     def is_known(self) -> bool:
         """Whether points were found that decide, and densities at them."""
         return math.isfinite(self.gate) and math.isfinite(self.standard_error)
