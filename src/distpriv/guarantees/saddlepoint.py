@@ -8,20 +8,19 @@ that decide δ each scenario's density q is fitted by a Gaussian :math:`\tilde g
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 from attrs import frozen
-from scipy.special import logsumexp, ndtri
-from scipy.stats import qmc
 
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell, deciding, hockey_stick
+from distpriv.guarantees.deciding_points import blurred, evenly, largest_term, normals, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw, tilted_laws
+from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
 from distpriv.noise.laws import Noise
 
 __all__ = ["SaddlepointCheck", "saddlepoint_check"]
@@ -32,14 +31,8 @@ POINTS = (96, 384)
 KNOWN = 0.003
 """The standard error, as a share of δ, with which it is known well."""
 
-CANDIDATES = 4096
-"""From how many these are chosen."""
-
 SHARES = (0.8, 0.1, 0.1)
 """Of the points: where the fitted Gaussians decide, where those of the moments do, and everywhere."""
-
-SOFT = 0.1
-"""Standard deviations of the log-ratio by which the border of what decides is blurred."""
 
 WIDER = 1.2
 """By which factor covariances are widened to draw candidates from."""
@@ -49,9 +42,6 @@ ROUNDS = 8
 
 SETTLED = 0.1
 """Standard deviations by which a round may move the point that decides, if it is the last."""
-
-LOOKED_AT = 4
-"""At how many of the points c₂ is computed."""
 
 NEGLIGIBLE = 1e-9
 """A δ of the fitted Gaussians that is not looked at more closely."""
@@ -147,7 +137,37 @@ class Fit:
 def saddlepoint_check(
     model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pairs: Sequence[Pair]
 ) -> SaddlepointCheck:
-    """Return the ordered pair that the second-order law tells apart best, with Gaussian noise."""
+    """Return the ordered pair that the second-order law tells apart best.
+
+    Of many pairs, those with a large δ by the moments are looked at, and the worst of them computed.
+
+    Args:
+        model: the model of the statistics.
+        rows: the rows that the statistics are sums over.
+        noise: Gaussian noise.
+        epsilon: ε ≥ 0.
+        pairs: ordered pairs of scenarios.
+
+    Raises:
+        InvalidInput: the noise has a part that is not Gaussian.
+
+    Exponential rows, of which 30 are drawn:
+
+    >>> import distpriv as dp
+    >>> values = -np.log1p(-(np.arange(200.0) + 0.5) / 200)[:, np.newaxis]
+    >>> strata, drawn = (values, values + 1), {"a": {0: 15, 1: 15}, "b": {0: 12, 1: 18}}
+    >>> rows = RowLaws(strata=strata, drawn=drawn, replacement=True)
+    >>> model = dp.gaussian_model(means={"a": [45], "b": [48]}, covariances=[[29.9]], pairs=[("a", "b")])
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> noise = GaussianNoise.isotropic(1, 6.0)
+    >>> check = saddlepoint_check(model, rows, noise, 1.0, model.protected_pairs)
+    >>> check.pair, round(check.gaussian_delta, 5), round(check.delta, 4), check.gate < 0.01
+    (('a', 'b'), 0.00062, 0.0013, True)
+    """
+    if not noise.is_gaussian:
+        raise InvalidInput(
+            f"the saddlepoint check is for Gaussian noise, and this is {type(noise).__name__}: use worst_projection."
+        )
     deltas = pair_deltas(model, pairs, noise.gaussian, epsilon)
     laws = tilted_laws(model, rows, noise.gaussian.covariance)
     fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
@@ -211,11 +231,11 @@ def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: in
     first, second = (laws[name] for name in fit.pair)
     points, log_chosen = _points(fit, Bell.at_rest(first), Bell.at_rest(second), size)
     found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip((first, second), fit.bells, strict=True)]
-    exact = _sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
+    exact = sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
     near = [bell.log_density(points) for bell in fit.bells]
-    fitted = _sticks(near[0], near[1], fit.epsilon, log_chosen)
-    at_points = [_largest_term(law, at, exact) for law, at in zip((first, second), found, strict=True)]
-    return _checked(laws, fit, gaussian, _factor(exact, fitted), max(fit.largest_term, *at_points))
+    fitted = sticks(near[0], near[1], fit.epsilon, log_chosen)
+    at_points = [largest_term(law, at, exact) for law, at in zip((first, second), found, strict=True)]
+    return _checked(laws, fit, gaussian, ratio(exact, fitted), max(fit.largest_term, *at_points))
 
 
 def _checked(
@@ -233,62 +253,15 @@ def _checked(
     )
 
 
-def _largest_term(law: TiltedLaw, found: Saddlepoints, held: Floats) -> float:
-    """Return the largest |c₂| of a law at a few of the points, by how much of δ they hold."""
-    if not held.any():
-        return math.inf
-    looked_at = np.searchsorted(np.cumsum(held), (np.arange(LOOKED_AT) + 0.5) / LOOKED_AT * held.sum())
-    return max(abs(law.second_order(found, int(which))) for which in looked_at)
-
-
-def _factor(exact: Floats, fitted: Floats) -> tuple[float, float]:
-    """Return the ratio of two sums and its standard error, as a share of it, by leaving out every term once."""
-    rest = fitted.sum() - fitted
-    if not (rest > 0).all() or not exact.any():
-        return 1.0, math.inf
-    without = (exact.sum() - exact) / rest
-    factor = float(exact.sum() / fitted.sum())
-    return factor, float(without.std() * math.sqrt(len(exact) - 1) / factor)
-
-
-def _sticks(first: Floats, second: Floats, epsilon: float, chosen: Floats) -> Floats:
-    """Return (q₁ − e^ε q₂)₊ over the density of the points, from logarithms."""
-    possible = np.isfinite(first)
-    above = np.where(possible, first, 0.0) - second - epsilon
-    return np.asarray(np.where(possible, np.exp(first - chosen) * -np.expm1(-np.maximum(above, 0.0)), 0.0))
-
-
 def _points(fit: Fit, first: Bell, second: Bell, size: int) -> tuple[Floats, Floats]:
-    """Return points that decide, by the Gaussians that fit or by those of the moments, and the log of their density.
-
-    They are chosen from many candidates by even steps through what these hold, in the order of their log-ratio.
-    """
+    """Return points that decide, by the Gaussians that fit or by those of the moments, and the log of their density."""
     sources = fit.around.wider(WIDER), first.wider(WIDER)
-    normals = np.array_split(_normals(len(first.mean)), len(sources))
-    candidates = np.concatenate([source.drawn(part) for source, part in zip(sources, normals, strict=True)])
+    parts = np.array_split(normals(len(first.mean)), len(sources))
+    candidates = np.concatenate([source.drawn(part) for source, part in zip(sources, parts, strict=True)])
     offered = np.logaddexp(*(source.log_density(candidates) for source in sources)) - math.log(len(sources))
-    fitted, above = _blurred(*fit.bells, fit.epsilon, candidates)
-    kinds = fitted, _blurred(first, second, fit.epsilon, candidates)[0], first.log_density(candidates)
-    chosen = logsumexp(
-        [kind + math.log(share) - logsumexp(kind - offered) for kind, share in zip(kinds, SHARES, strict=True)], axis=0
-    )
-    order = np.argsort(above, kind="stable")
-    held = np.cumsum(np.exp(chosen - offered)[order])
-    taken = order[np.searchsorted(held, (np.arange(size) + 0.5) / size * held[-1])]
-    return candidates[taken], chosen[taken]
-
-
-def _blurred(first: Bell, second: Bell, epsilon: float, points: Floats) -> tuple[Floats, Floats]:
-    """Return the log of (g₁ − e^ε g₂)₊ with a border that is no edge, and by how much the log-ratio is above ε."""
-    log_density = first.log_density(points)
-    above = log_density - second.log_density(points) - epsilon
-    width = SOFT * above.std() + np.finfo(float).tiny
-    share = -np.expm1(-width * np.logaddexp(0.0, above / width))
-    return log_density + np.log(np.maximum(share, np.finfo(float).tiny)), above
-
-
-@cache
-def _normals(dimension: int) -> Floats:
-    """Return evenly spread standard normal points, always the same."""
-    uniform = qmc.Sobol(dimension, scramble=False).random(CANDIDATES)
-    return np.asarray(ndtri(uniform + 0.5 / CANDIDATES))
+    near = [bell.log_density(candidates) for bell in fit.bells]
+    rest = [bell.log_density(candidates) for bell in (first, second)]
+    fitted, above = blurred(near[0], near[1], fit.epsilon)
+    kinds = fitted, blurred(rest[0], rest[1], fit.epsilon)[0], rest[0]
+    taken, chosen = evenly(kinds, SHARES, offered, above, size)
+    return candidates[taken], chosen

@@ -188,10 +188,10 @@ def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, Ti
 
     Directions in which nothing varies are left out.
     """
-    frame = _frame(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
+    turn = _frame(model, noise)
     means = [stratum.mean(axis=0) for stratum in rows.strata]
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
-    cells = [merged((stratum - mean) @ frame) for stratum, mean in zip(rows.strata, means, strict=True)]
+    cells = [merged((stratum - mean) @ turn) for stratum, mean in zip(rows.strata, means, strict=True)]
     laws = {}
     for name, sizes in rows.drawn.items():
         strata = {
@@ -200,13 +200,14 @@ def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, Ti
             if size
         }
         mean = sum((size * means[which] for which, size in sizes.items()), -origin)
-        inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), frame.T @ noise @ frame)
-        laws[name] = TiltedLaw.of(list(strata.values()), mean @ frame, inside)
+        inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
+        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside)
     return laws
 
 
-def _frame(covariance: Floats) -> Floats:
-    """Return columns that measure in standard deviations."""
+def _frame(model: QueryModel, noise: Floats) -> Floats:
+    """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
+    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
     deviations = np.sqrt(np.diag(covariance))
     deviations = np.where(deviations > 0, deviations, 1.0)
     variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
