@@ -8,10 +8,11 @@ from attrs import evolve
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.checked_law import CheckedLaw, checked_law, combination_in_words, has_rows
+from distpriv.guarantees.checked_law import LARGEST_GATE, CheckedLaw, combination_in_words
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
+from distpriv.guarantees.law_check import checked_law, has_rows
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
@@ -150,15 +151,15 @@ def gaussian_certificate(
     unseen = False
     if law is None and believed and has_rows(model):
         unseen = delta > target.delta * (1 + NEAR)
-        law = None if unseen else checked_law(model, noise, target.epsilon, pair)
+        law = None if unseen else checked_law(model, noise, target.epsilon, pair, delta)
     if law is not None and law.is_smooth:
         pair, delta = _worst_pair(model, noise, target.epsilon, law.rippled(smoothed))
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=delta if law is None else max(delta, law.projected),
-        trust="gaussian" if believed and (law is None or law.is_smooth) else "assumed",
+        delta=delta if law is None else max(delta, law.delta),
+        trust="gaussian" if believed and (law is None or law.is_bell) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
@@ -363,10 +364,18 @@ def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
         ripple += f" where {said} repeats every {2 * np.pi / abs(law.peak[leading]):.3g}"
     return Assumption(
         statement=statement,
-        status="checked" if law.is_smooth else "assumed",
-        evidence=f"held against the rows: the exact law of {law.combinations} combinations has a δ of at most "
-        f"{law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
+        status="checked" if law.is_bell else "assumed",
+        evidence=f"held against the rows: {_second_order(law)}; the exact law of {law.combinations} combinations has a "
+        f"δ of at most {law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
     )
+
+
+def _second_order(law: CheckedLaw) -> str:
+    if law.gate is None or law.second_order is None:
+        return "no second order was looked at"
+    if law.gate > LARGEST_GATE:
+        return "they are too far from a bell curve for a correction to be relied on"
+    return f"by the second-order law δ is {law.second_order:.3g}, an error of {law.gate:.1g} of itself included"
 
 
 def _largest_ratio(model: QueryModel) -> float:

@@ -1,39 +1,25 @@
-"""What is known of the law of noisy statistics beyond its moments, from the rows that they are made of.
-
-Trust `gaussian` believes that the statistics are Gaussian. Where they are sums over reference rows their law is known,
-and three things are looked at before a certificate leaves (`docs/proofs/law_check.md`): ripples that the noise leaves
-standing, exact laws of combinations of the released numbers, and how far the law is from its bell curve.
-"""
+"""What the rows say of the law of noisy statistics beyond its moments, as numbers that a certificate holds."""
 
 from collections.abc import Mapping
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import asdict, frozen
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
-from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.lattice_floor import Smoothing
-from distpriv.guarantees.projections import worst_projection
-from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Spectrum, spectrum
-from distpriv.noise.laws import Noise
 
-__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "has_rows", "unknown_covariance"]
+__all__ = ["LARGEST_GATE", "LARGEST_RIPPLE", "CheckedLaw", "combination_in_words"]
 
 LARGEST_RIPPLE = 1e-3
 """A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
 
-MOST_PEAKS = 6
-"""How many peaks, those with the highest ripples, are looked at along their own direction."""
+LARGEST_GATE = 0.05
+"""Beyond this the second-order law is not near enough to the truth (`docs/proofs/saddlepoint_check.md`)."""
+
 
 MOST_WORDS = 4
 """How many statistics of a combination are named."""
-
-_found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
 
 
 @frozen(kw_only=True)
@@ -52,11 +38,25 @@ class CheckedLaw:
     """That combination, one number a statistic."""
     combinations: int
     """How many were looked at."""
+    second_order: float | None = None
+    """δ by the second-order law, with as much more as its own error may be; none for a single number, known exactly."""
+    gate: float | None = None
+    """|c₂|: by which share of itself the second-order law may err where δ is decided."""
 
     @property
     def is_complete(self) -> bool:
         """Whether the exact law is that of everything released, as of a single number: then δ is known without more."""
         return len(self.combination) == 1
+
+    @property
+    def is_bell(self) -> bool:
+        """Whether the rows leave nothing open that a bell curve with a correction does not say."""
+        return self.is_smooth and (self.is_complete or (self.gate is not None and self.gate <= LARGEST_GATE))
+
+    @property
+    def delta(self) -> float:
+        """The largest δ that the rows show."""
+        return max(self.projected, self.second_order or 0.0)
 
     @property
     def is_smooth(self) -> bool:
@@ -82,66 +82,6 @@ class CheckedLaw:
         peak = values["peak"]
         lists = {"peak": None if peak is None else tuple(peak), "combination": tuple(values["combination"])}
         return cls(**{**values, **lists})
-
-
-def has_rows(model: QueryModel) -> bool:
-    """Tell whether the statistics are sums over rows that can be looked at."""
-    return model.simulator is not None and model.provenance.method == "exact moments"
-
-
-def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> CheckedLaw:
-    """Look at the rows behind statistics with this noise.
-
-    Args:
-        model: the model.
-        noise: what is added to the statistics.
-        epsilon: ε.
-        pair: the scenarios that moments tell apart best.
-    """
-    rows = model.rows().row_laws()
-    found = _spectrum(model, rows)
-    ripples = _ripples(model, noise, found)
-    highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
-    frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
-    directions = telling_directions(model, rows, noise.covariance, pair, frequencies)
-    worst = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
-    return CheckedLaw(
-        ripple=float(ripples.sum()),
-        peak=tuple(frequencies[0].tolist()) if frequencies else None,
-        missed=found.missed,
-        projected=worst.delta,
-        combination=tuple(worst.direction.tolist()),
-        combinations=len(directions),
-    )
-
-
-def _spectrum(model: QueryModel, rows: RowLaws) -> Spectrum:
-    """Return the peaks that noise of no less than the model's floor may leave, found once for these rows."""
-    known, floor = _found.setdefault(rows, {}), np.diag(model.floor**2)
-    key = floor.tobytes()
-    if key not in known:
-        covariances = {name: law.covariance for name, law in model.distributions.items()}
-        known[key] = spectrum(rows, covariances, floor)
-    return known[key]
-
-
-def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
-    """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
-    heights = np.zeros(len(found.peaks))
-    for name, law in model.distributions.items():
-        left = unknown_covariance(law.covariance, noise.gaussian.covariance)
-        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
-    return heights
-
-
-def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
-    """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
-    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    scale = np.outer(units, units)
-    own, added = covariance / scale, noise / scale
-    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
-    return np.asarray((left + left.T) / 2)
 
 
 def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...], deviations: Floats) -> str:

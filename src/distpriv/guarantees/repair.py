@@ -11,7 +11,8 @@ from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.checked_law import CheckedLaw, unknown_covariance
+from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.law_check import unknown_covariance
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
@@ -56,11 +57,13 @@ def certified_against_rows(
             break
         noise = _smoothing(model, noise, law)
         found = made(noise)
-    if found.certificate.holds or found.certificate.law is None:
+    if found.certificate.holds_at("gaussian") or found.certificate.law is None:
         return found
-    factor = least_passing(
-        lambda factor: made(noise.widened(factor)).certificate.holds, 1.0, 1.05, largest=WIDEST, within=CLOSE
-    )
+
+    def passes(factor: float) -> bool:
+        return made(noise.widened(factor)).certificate.holds_at("gaussian")
+
+    factor = least_passing(passes, 1.0, 1.05, largest=WIDEST, within=CLOSE)
     return made(noise.widened(factor)) if factor < math.inf else found
 
 

@@ -96,6 +96,8 @@ SHARED: dict[str, Schema] = {
             projected=AT_LEAST_0,
             combination=some(NUMBER),
             combinations=COUNT,
+            second_order=maybe(SHARE),
+            gate=maybe(AT_LEAST_0),
         ),
     ),
     "noise": said(

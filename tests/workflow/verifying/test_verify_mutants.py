@@ -31,7 +31,7 @@ HARMLESS = {
         "moments",
         "what one row of the reference can do; here no certificate rests on it, and where one does it is recomputed",
     ),
-    r"(joint_)?certificate\.law\.(ripple|missed|peak\.\*|projected|combination\.\*|combinations): times .*": (
+    r"(joint_)?certificate\.law\.(ripple|missed|projected|second_order|gate|(peak|combination).*): times .*": (
         "law",
         "what the rows of the reference showed, which a bundle does not hold, with the same words and the same delta",
     ),

@@ -1,0 +1,121 @@
+"""What is known of the law of noisy statistics beyond its moments, from the rows that they are made of.
+
+Trust `gaussian` believes that the statistics are Gaussian. Where they are sums over reference rows their law is known,
+and three things are looked at before a certificate leaves (`docs/proofs/law_check.md`): ripples that the noise leaves
+standing, exact laws of combinations of the released numbers, and how far the law is from its bell curve.
+"""
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
+from distpriv.framework.secrets import Pair
+from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.directions import telling_directions
+from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
+from distpriv.guarantees.projections import worst_projection
+from distpriv.guarantees.saddlepoint import saddlepoint_check
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import Spectrum, spectrum
+from distpriv.noise.laws import GaussianNoise, Noise
+
+__all__ = ["checked_law", "has_rows", "unknown_covariance"]
+
+MOST_PEAKS = 6
+"""How many peaks, those with the highest ripples, are looked at along their own direction."""
+
+UNKNOWN = 1e3
+"""The gate where the second-order law could not be computed."""
+
+_found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
+
+
+def has_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows that can be looked at."""
+    return model.simulator is not None and model.provenance.method == "exact moments"
+
+
+def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, delta: float) -> CheckedLaw:
+    """Look at the rows behind statistics with this noise.
+
+    Args:
+        model: the model.
+        noise: what is added to the statistics.
+        epsilon: ε.
+        worst: the scenarios that moments tell apart best.
+        delta: by how much.
+    """
+    rows = model.rows().row_laws()
+    found = _spectrum(model, rows)
+    ripples = _ripples(model, noise, found)
+    highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
+    frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
+    directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
+    told = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
+    second_order, gate = (None, None) if model.dimension == 1 else _second_order(model, rows, noise, epsilon, delta)
+    return CheckedLaw(
+        ripple=float(ripples.sum()),
+        peak=tuple(frequencies[0].tolist()) if frequencies else None,
+        missed=found.missed,
+        projected=told.delta,
+        combination=tuple(told.direction.tolist()),
+        combinations=len(directions),
+        second_order=second_order,
+        gate=gate,
+    )
+
+
+def _second_order(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, delta: float) -> tuple[float, float]:
+    """Return δ by the second-order law, and how far that may be off.
+
+    With Laplace noise the bound grows by the factor that it has for Gaussian noise of the same covariance, at the ε at
+    which that has the same δ.
+    """
+    pairs = model.protected_pairs
+    gaussian = GaussianNoise.of(noise.covariance)
+    if noise.is_gaussian:
+        check = saddlepoint_check(model, rows, noise, epsilon, pairs)
+        return (check.delta_with_error, check.gate) if check.is_known else (1.0, UNKNOWN)
+    alike = least_passing(
+        lambda other: bool(pair_deltas(model, pairs, gaussian, other).max() <= delta),
+        0.0,
+        epsilon or 1.0,
+        largest=LARGEST_EPSILON,
+        within=1e-3,
+    )
+    check = saddlepoint_check(model, rows, gaussian, min(alike, LARGEST_EPSILON), pairs)
+    if not check.is_known or check.gaussian_delta == 0:
+        return 1.0, UNKNOWN
+    return min(1.0, delta * check.delta_with_error / check.gaussian_delta), check.gate
+
+
+def _spectrum(model: QueryModel, rows: RowLaws) -> Spectrum:
+    """Return the peaks that noise of no less than the model's floor may leave, found once for these rows."""
+    known, floor = _found.setdefault(rows, {}), np.diag(model.floor**2)
+    key = floor.tobytes()
+    if key not in known:
+        covariances = {name: law.covariance for name, law in model.distributions.items()}
+        known[key] = spectrum(rows, covariances, floor)
+    return known[key]
+
+
+def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
+    """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
+    heights = np.zeros(len(found.peaks))
+    for name, law in model.distributions.items():
+        left = unknown_covariance(law.covariance, noise.gaussian.covariance)
+        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
+    return heights
+
+
+def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
+    """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
+    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    scale = np.outer(units, units)
+    own, added = covariance / scale, noise / scale
+    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
+    return np.asarray((left + left.T) / 2)
