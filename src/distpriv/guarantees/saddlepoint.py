@@ -58,6 +58,9 @@ SCREENED = 16
 FINALISTS = 2
 """How many of them are computed."""
 
+IN_REACH = 0.7
+"""The share of the largest δ of fitted Gaussians from which a pair may still be the worst."""
+
 
 @frozen(kw_only=True)
 class SaddlepointCheck:
@@ -173,7 +176,8 @@ def saddlepoint_check(
     fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
     fits.sort(key=lambda fit: -fit.delta)
     at = dict(zip(pairs, deltas.tolist(), strict=True))
-    found = [_found(laws, fit, at[fit.pair]) for fit in fits[:FINALISTS]]
+    finalists = [fit for fit in fits[:FINALISTS] if not fit.settled or fit.delta >= IN_REACH * fits[0].delta]
+    found = [_found(laws, fit, at[fit.pair]) for fit in finalists]
     return max(found, key=lambda check: check.delta)
 
 

@@ -192,10 +192,11 @@ def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, Ti
     means = [stratum.mean(axis=0) for stratum in rows.strata]
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
     cells = [merged((stratum - mean) @ turn) for stratum, mean in zip(rows.strata, means, strict=True)]
+    counts = [cell[1] * (rows.rows_of(which) / cell[1].sum()) for which, cell in enumerate(cells)]
     laws = {}
     for name, sizes in rows.drawn.items():
         strata = {
-            which: TiltedStratum.of(*cells[which][:2], size, replacement=rows.replacement)
+            which: TiltedStratum.of(cells[which][0], counts[which], size, replacement=rows.replacement)
             for which, size in sizes.items()
             if size
         }
