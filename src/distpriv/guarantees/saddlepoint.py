@@ -84,7 +84,9 @@ class SaddlepointCheck:
     @property
     def ratio(self) -> float:
         """By which factor the moments' δ is too small."""
-        return self.delta / self.gaussian_delta if self.gaussian_delta > 0 else math.inf
+        if self.gaussian_delta > 0:
+            return self.delta / self.gaussian_delta
+        return math.inf if self.delta > 0 else 1.0
 
     @property
     def delta_with_error(self) -> float:
@@ -173,12 +175,28 @@ def saddlepoint_check(
         )
     deltas = pair_deltas(model, pairs, noise.gaussian, epsilon)
     laws = tilted_laws(model, rows, noise.gaussian.covariance)
+    worst = int(deltas.argmax())
+    if deltas[worst] >= 1 or not len(laws[pairs[worst][0]].mean):
+        return _as_moments_say(pairs[worst], float(deltas[worst]), epsilon)
     fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
     fits.sort(key=lambda fit: -fit.delta)
     at = dict(zip(pairs, deltas.tolist(), strict=True))
     finalists = [fit for fit in fits[:FINALISTS] if not fit.settled or fit.delta >= IN_REACH * fits[0].delta]
     found = [_found(laws, fit, at[fit.pair]) for fit in finalists]
     return max(found, key=lambda check: check.delta)
+
+
+def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointCheck:
+    """Return the check of a pair that is told apart with certainty, or of statistics that never vary."""
+    return SaddlepointCheck(
+        pair=pair,
+        gaussian_delta=delta,
+        delta=delta,
+        epsilon=epsilon,
+        standard_error=0.0,
+        second_order=dict.fromkeys(pair, 0.0),
+        tilted=0.0,
+    )
 
 
 def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
@@ -200,7 +218,7 @@ def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> Saddlepo
 def _screened(deltas: Floats) -> list[int]:
     """Return the pairs to look at: half of them with the largest δ by moments, half evenly spread over those near."""
     order = np.argsort(-deltas, kind="stable")
-    near = order[deltas[order] > deltas.max() / 4]
+    near = order[deltas[order] >= deltas.max() / 4]
     spread = near[np.linspace(0, len(near) - 1, SCREENED // 2).astype(int)]
     return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
 

@@ -27,6 +27,9 @@ __all__ = ["Saddlepoints", "TiltedLaw", "tilted_laws"]
 
 Bools = NDArray[np.bool_]
 
+ROUNDING = 1e-9
+"""A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
+
 SINGULAR = 1e-10
 """A direction with less than this share of the variance is one in which nothing varies."""
 
@@ -202,7 +205,7 @@ def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, Ti
         }
         mean = sum((size * means[which] for which, size in sizes.items()), -origin)
         inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
-        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside)
+        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside + ROUNDING * np.eye(len(inside)))
     return laws
 
 
@@ -212,5 +215,5 @@ def _frame(model: QueryModel, noise: Floats) -> Floats:
     deviations = np.sqrt(np.diag(covariance))
     deviations = np.where(deviations > 0, deviations, 1.0)
     variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
-    varies = variances > SINGULAR * variances.max()
+    varies = variances > SINGULAR * max(1.0, variances.max())
     return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])
