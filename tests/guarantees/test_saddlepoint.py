@@ -186,3 +186,13 @@ def test_a_count_without_noise_can_be_looked_at() -> None:
     model, rows = modelled(coins, 10, replacement=True)
     check = saddlepoint_check(model, rows, NoNoise(dimension=1), 1.0, model.protected_pairs)
     assert 0 <= check.delta <= 1
+
+
+def test_a_pair_that_is_decided_on_both_sides_is_not_taken_for_half_of_it() -> None:
+    rng = np.random.default_rng(0)
+    wide = np.concatenate([rng.normal(0, 1, size=(ROWS, 1)), rng.exponential(6, size=(ROWS // 8, 1))])
+    model, rows = modelled((1.6 * wide - 0.5, wide), 10, replacement=True)
+    noise = hidden(model, 0.5, 1e-3)
+    exact = projected_deltas(model, rows, noise, 0.5, np.ones(1)).max()
+    check = saddlepoint_check(model, rows, noise, 0.5, model.protected_pairs)
+    assert check.delta_with_error > 0.98 * exact

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
@@ -57,6 +57,15 @@ SCREENED = 16
 
 FINALISTS = 2
 """How many of them are computed."""
+
+IMPLAUSIBLE = 0.01
+"""The share of the moments' δ below which fitted Gaussians may have been fitted where little is decided."""
+
+DOUBT = 10.0
+"""How many times the moments' δ of such a pair the δ that was found must be for the pair not to matter."""
+
+APART = 1.0
+"""Standard deviations from which on two points that decide are not the same."""
 
 IN_REACH = 0.7
 """The share of the largest δ of fitted Gaussians from which a pair may still be the worst."""
@@ -117,6 +126,8 @@ class Fit:
     """ε."""
     settled: bool
     """Whether they decide where they were fitted."""
+    mirrored: bool
+    """Whether they were sought on the other side of the first law's mean."""
 
     @property
     def largest_term(self) -> float:
@@ -178,12 +189,41 @@ def saddlepoint_check(
     worst = int(deltas.argmax())
     if deltas[worst] >= 1 or not len(laws[pairs[worst][0]].mean):
         return _as_moments_say(pairs[worst], float(deltas[worst]), epsilon)
-    fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
-    fits.sort(key=lambda fit: -fit.delta)
+    fits = [_fits(laws, pairs[which], epsilon) for which in _screened(deltas)]
+    fits.sort(key=_fitted_delta, reverse=True)
     at = dict(zip(pairs, deltas.tolist(), strict=True))
-    finalists = [fit for fit in fits[:FINALISTS] if not fit.settled or fit.delta >= IN_REACH * fits[0].delta]
-    found = [_found(laws, fit, at[fit.pair]) for fit in finalists]
-    return max(found, key=lambda check: check.delta)
+    reach = IN_REACH * _fitted_delta(fits[0])
+    finalists = [each for each in fits[:FINALISTS] if not each[0].settled or _fitted_delta(each) >= reach]
+    found = [_together([_found(laws, fit, at[fit.pair]) for fit in each]) for each in finalists]
+    check = max(found, key=lambda each: each.delta)
+    doubtful = any(
+        check.delta < DOUBT * at[each[0].pair] and _fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
+    )
+    return evolve(check, tilted=math.inf) if doubtful else check
+
+
+def _fits(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> list[Fit]:
+    """Return what fits where a pair is decided: there may be such points on both sides of the first law's mean."""
+    first, other = (_fit(laws, pair, epsilon, mirrored=mirrored) for mirrored in (False, True))
+    apart = float(np.linalg.norm(first.around.mean - other.around.mean)) > APART
+    return [first, other] if other.settled and (apart or not first.settled) else [first]
+
+
+def _fitted_delta(fits: Sequence[Fit]) -> float:
+    return sum(fit.delta for fit in fits)
+
+
+def _together(checks: Sequence[SaddlepointCheck]) -> SaddlepointCheck:
+    """Return the check of a pair that is decided in several places: δ is at most the sum."""
+    total = sum(check.delta for check in checks)
+    errors = [check.standard_error * check.delta / total if total else check.standard_error for check in checks]
+    return evolve(
+        checks[0],
+        delta=min(1.0, total),
+        epsilon=min(check.epsilon for check in checks),
+        standard_error=max(errors) if math.inf in errors else math.hypot(*errors),
+        tilted=max(check.tilted for check in checks),
+    )
 
 
 def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointCheck:
@@ -207,7 +247,7 @@ def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> Saddlepo
     for share in SMALLER:
         if check.is_known:
             break
-        fit = _fit(laws, fit.pair, share * asked)
+        fit = _fit(laws, fit.pair, share * asked, mirrored=fit.mirrored)
         check = _computed(laws, fit, gaussian, POINTS[0])
     for points in POINTS[1:]:
         if check.standard_error > KNOWN:
@@ -223,12 +263,12 @@ def _screened(deltas: Floats) -> list[int]:
     return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
 
 
-def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> Fit:
+def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float, *, mirrored: bool) -> Fit:
     """Return the Gaussians that fit where they decide; those of the moments if rounds do not settle."""
     first, second = (laws[name] for name in pair)
     rest = Bell.at_rest(first), Bell.at_rest(second)
     bells, around = rest, deciding(*rest, epsilon)
-    point, stride = around.mean, 1.0
+    point, stride = 2 * rest[0].mean - around.mean if mirrored else around.mean, 1.0
     for _ in range(ROUNDS):
         found = [
             law.saddlepoints(point[np.newaxis], bell.tilts(point[np.newaxis]))
@@ -243,9 +283,12 @@ def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> Fit:
         point, stride = point + move, 0.7 * stride
         if np.linalg.norm(move) < SETTLED:
             terms = first.second_order(found[0], 0), second.second_order(found[1], 0)
-            return Fit(pair=pair, bells=bells, terms=terms, around=around, asked=epsilon, settled=True)
+            return Fit(
+                pair=pair, bells=bells, terms=terms, around=around, asked=epsilon, settled=True, mirrored=mirrored
+            )
     terms = first.term_at_rest, second.term_at_rest
-    return Fit(pair=pair, bells=rest, terms=terms, around=deciding(*rest, epsilon), asked=epsilon, settled=False)
+    around = deciding(*rest, epsilon)
+    return Fit(pair=pair, bells=rest, terms=terms, around=around, asked=epsilon, settled=False, mirrored=mirrored)
 
 
 def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: int) -> SaddlepointCheck:
