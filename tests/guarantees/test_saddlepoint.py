@@ -11,7 +11,7 @@ from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 ROWS = 400
 
@@ -164,3 +164,35 @@ def test_of_many_pairs_the_worst_by_the_exact_laws_is_found() -> None:
     check = saddlepoint_check(model, rows, noise, 1.0, model.protected_pairs)
     assert check.delta == pytest.approx(exact, rel=0.02)
     assert check.delta <= check.delta_with_error <= 1.1 * check.delta
+
+
+@pytest.mark.parametrize(("first", "delta"), [(0.0, 1.0), (1.0, 0.0)])
+def test_statistics_that_never_vary_are_told_apart_with_certainty_or_not_at_all(first: float, delta: float) -> None:
+    model, rows = modelled((np.full((5, 1), first), np.ones((5, 1))), 10, replacement=True)
+    check = saddlepoint_check(model, rows, NoNoise(dimension=1), 1.0, model.protected_pairs)
+    assert check.delta == delta
+    assert check.ratio == 1.0
+
+
+def test_constant_rows_with_noise_are_gaussian() -> None:
+    model, rows = modelled((np.zeros((5, 1)), np.ones((5, 1))), 10, replacement=True)
+    check = saddlepoint_check(model, rows, GaussianNoise.isotropic(1, 3.0), 1.0, model.protected_pairs)
+    assert check.ratio == pytest.approx(1.0, abs=1e-6)
+    assert check.gate == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_count_without_noise_can_be_looked_at() -> None:
+    coins = np.array([[0.0], [1.0]] * 20), np.array([[0.0], [1.0], [1.0]] * 20)
+    model, rows = modelled(coins, 10, replacement=True)
+    check = saddlepoint_check(model, rows, NoNoise(dimension=1), 1.0, model.protected_pairs)
+    assert 0 <= check.delta <= 1
+
+
+def test_a_pair_that_is_decided_on_both_sides_is_not_taken_for_half_of_it() -> None:
+    rng = np.random.default_rng(0)
+    wide = np.concatenate([rng.normal(0, 1, size=(ROWS, 1)), rng.exponential(6, size=(ROWS // 8, 1))])
+    model, rows = modelled((1.6 * wide - 0.5, wide), 10, replacement=True)
+    noise = hidden(model, 0.5, 1e-3)
+    exact = projected_deltas(model, rows, noise, 0.5, np.ones(1)).max()
+    check = saddlepoint_check(model, rows, noise, 0.5, model.protected_pairs)
+    assert check.delta_with_error > 0.98 * exact

@@ -83,3 +83,18 @@ def test_all_rows_of_a_stratum_are_a_constant_and_sums_that_add_up_leave_out_a_d
     laws = tilted_laws(model, rows, np.zeros((3, 3)))
     assert [len(law.strata) for law in laws.values()] == [1, 2]
     assert len(laws["a"].mean) == 1
+
+
+def test_a_sample_of_rows_stands_for_its_population() -> None:
+    strata = (np.random.default_rng(0).random((20, 1)),)
+    model = dp.gaussian_model(means={"a": [0], "b": [0]}, covariances=[[1]], pairs=[("a", "b")])
+    laws = [
+        tilted_laws(
+            model,
+            RowLaws(strata=rows, drawn={"a": {0: 10}, "b": {0: 9}}, replacement=False, populations=populations),
+            np.eye(1),
+        )["a"]
+        for rows, populations in ((strata, (60,)), ((np.tile(strata[0], (3, 1)),), ()))
+    ]
+    assert laws[0].strata[0].share == laws[1].strata[0].share
+    assert laws[0].term_at_rest == pytest.approx(laws[1].term_at_rest, rel=1e-9)

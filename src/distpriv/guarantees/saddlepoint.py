@@ -10,12 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.bells import Bell, deciding, hockey_stick
+from distpriv.guarantees.bells import Bell
+from distpriv.guarantees.deciding_fits import Fit, fit_of, fits_of, fitted_delta
 from distpriv.guarantees.deciding_points import blurred, evenly, largest_term, normals, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
@@ -37,26 +38,26 @@ SHARES = (0.8, 0.1, 0.1)
 WIDER = 1.2
 """By which factor covariances are widened to draw candidates from."""
 
-ROUNDS = 8
-"""Of fitting Gaussians where the ones before decide."""
-
-SETTLED = 0.1
-"""Standard deviations by which a round may move the point that decides, if it is the last."""
-
 NEGLIGIBLE = 1e-9
 """A δ of the fitted Gaussians that is not looked at more closely."""
 
 SMALLER = (0.75, 0.5, 0.25, 0.0)
 """Shares of ε to look at where hardly anything is above ε itself."""
 
-LEAST = 0.1
-"""A factor 1 + c₂ that is smaller means nothing."""
-
 SCREENED = 16
 """How many ordered pairs are looked at by their fitted Gaussians alone."""
 
 FINALISTS = 2
 """How many of them are computed."""
+
+IMPLAUSIBLE = 0.01
+"""The share of the moments' δ below which fitted Gaussians may have been fitted where little is decided."""
+
+DOUBT = 10.0
+"""How many times the moments' δ of such a pair the δ that was found must be for the pair not to matter."""
+
+IN_REACH = 0.7
+"""The share of the largest δ of fitted Gaussians from which a pair may still be the worst."""
 
 
 @frozen(kw_only=True)
@@ -81,7 +82,9 @@ class SaddlepointCheck:
     @property
     def ratio(self) -> float:
         """By which factor the moments' δ is too small."""
-        return self.delta / self.gaussian_delta if self.gaussian_delta > 0 else math.inf
+        if self.gaussian_delta > 0:
+            return self.delta / self.gaussian_delta
+        return math.inf if self.delta > 0 else 1.0
 
     @property
     def delta_with_error(self) -> float:
@@ -97,41 +100,6 @@ class SaddlepointCheck:
     def gate(self) -> float:
         """The largest |c₂|: where it is small, the second-order law is near the truth."""
         return max(self.tilted, *map(abs, self.second_order.values()))
-
-
-@frozen(kw_only=True, eq=False)
-class Fit:
-    """The Gaussians that fit both laws of an ordered pair where it is decided, and around which points that is."""
-
-    pair: Pair
-    bells: tuple[Bell, Bell]
-    terms: tuple[float, float]
-    """c₂ of both there."""
-    around: Bell
-    asked: float
-    """ε."""
-    settled: bool
-    """Whether they decide where they were fitted."""
-
-    @property
-    def largest_term(self) -> float:
-        """The larger c₂ of both, up to its sign; infinite where rounds did not settle."""
-        return max(map(abs, self.terms)) if self.settled else math.inf
-
-    @property
-    def factors(self) -> tuple[float, float]:
-        """1 + c₂ of both."""
-        return max(1 + self.terms[0], LEAST), max(1 + self.terms[1], LEAST)
-
-    @property
-    def epsilon(self) -> float:
-        """The ε for the leading order that is ε with the second."""
-        return self.asked + math.log(self.factors[1] / self.factors[0])
-
-    @property
-    def delta(self) -> float:
-        """δ of the fitted Gaussians."""
-        return self.factors[0] * hockey_stick(*self.bells, self.epsilon)
 
 
 def saddlepoint_check(
@@ -170,11 +138,46 @@ def saddlepoint_check(
         )
     deltas = pair_deltas(model, pairs, noise.gaussian, epsilon)
     laws = tilted_laws(model, rows, noise.gaussian.covariance)
-    fits = [_fit(laws, pairs[which], epsilon) for which in _screened(deltas)]
-    fits.sort(key=lambda fit: -fit.delta)
+    worst = int(deltas.argmax())
+    if deltas[worst] >= 1 or not len(laws[pairs[worst][0]].mean):
+        return _as_moments_say(pairs[worst], float(deltas[worst]), epsilon)
+    fits = [fits_of(laws, pairs[which], epsilon) for which in _screened(deltas)]
+    fits.sort(key=fitted_delta, reverse=True)
     at = dict(zip(pairs, deltas.tolist(), strict=True))
-    found = [_found(laws, fit, at[fit.pair]) for fit in fits[:FINALISTS]]
-    return max(found, key=lambda check: check.delta)
+    reach = IN_REACH * fitted_delta(fits[0])
+    finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
+    found = [_together([_found(laws, fit, at[fit.pair]) for fit in each]) for each in finalists]
+    check = max(found, key=lambda each: each.delta)
+    doubtful = any(
+        check.delta < DOUBT * at[each[0].pair] and fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
+    )
+    return evolve(check, tilted=math.inf) if doubtful else check
+
+
+def _together(checks: Sequence[SaddlepointCheck]) -> SaddlepointCheck:
+    """Return the check of a pair that is decided in several places: δ is at most the sum."""
+    total = sum(check.delta for check in checks)
+    errors = [check.standard_error * check.delta / total if total else check.standard_error for check in checks]
+    return evolve(
+        checks[0],
+        delta=min(1.0, total),
+        epsilon=min(check.epsilon for check in checks),
+        standard_error=max(errors) if math.inf in errors else math.hypot(*errors),
+        tilted=max(check.tilted for check in checks),
+    )
+
+
+def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointCheck:
+    """Return the check of a pair that is told apart with certainty, or of statistics that never vary."""
+    return SaddlepointCheck(
+        pair=pair,
+        gaussian_delta=delta,
+        delta=delta,
+        epsilon=epsilon,
+        standard_error=0.0,
+        second_order=dict.fromkeys(pair, 0.0),
+        tilted=0.0,
+    )
 
 
 def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
@@ -185,7 +188,7 @@ def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> Saddlepo
     for share in SMALLER:
         if check.is_known:
             break
-        fit = _fit(laws, fit.pair, share * asked)
+        fit = fit_of(laws, fit.pair, share * asked, mirrored=fit.mirrored)
         check = _computed(laws, fit, gaussian, POINTS[0])
     for points in POINTS[1:]:
         if check.standard_error > KNOWN:
@@ -196,34 +199,9 @@ def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> Saddlepo
 def _screened(deltas: Floats) -> list[int]:
     """Return the pairs to look at: half of them with the largest δ by moments, half evenly spread over those near."""
     order = np.argsort(-deltas, kind="stable")
-    near = order[deltas[order] > deltas.max() / 4]
+    near = order[deltas[order] >= deltas.max() / 4]
     spread = near[np.linspace(0, len(near) - 1, SCREENED // 2).astype(int)]
     return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
-
-
-def _fit(laws: Mapping[str, TiltedLaw], pair: Pair, epsilon: float) -> Fit:
-    """Return the Gaussians that fit where they decide; those of the moments if rounds do not settle."""
-    first, second = (laws[name] for name in pair)
-    rest = Bell.at_rest(first), Bell.at_rest(second)
-    bells, around = rest, deciding(*rest, epsilon)
-    point, stride = around.mean, 1.0
-    for _ in range(ROUNDS):
-        found = [
-            law.saddlepoints(point[np.newaxis], bell.tilts(point[np.newaxis]))
-            for law, bell in zip((first, second), bells, strict=True)
-        ]
-        if not all(each.found[0] for each in found):
-            point = (point + rest[0].mean) / 2
-            continue
-        bells = Bell.touching(found[0], point), Bell.touching(found[1], point)
-        around = deciding(*bells, epsilon)
-        move = stride * (around.mean - point)
-        point, stride = point + move, 0.7 * stride
-        if np.linalg.norm(move) < SETTLED:
-            terms = first.second_order(found[0], 0), second.second_order(found[1], 0)
-            return Fit(pair=pair, bells=bells, terms=terms, around=around, asked=epsilon, settled=True)
-    terms = first.term_at_rest, second.term_at_rest
-    return Fit(pair=pair, bells=rest, terms=terms, around=deciding(*rest, epsilon), asked=epsilon, settled=False)
 
 
 def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: int) -> SaddlepointCheck:

@@ -27,6 +27,9 @@ __all__ = ["Saddlepoints", "TiltedLaw", "tilted_laws"]
 
 Bools = NDArray[np.bool_]
 
+ROUNDING = 1e-9
+"""A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
+
 SINGULAR = 1e-10
 """A direction with less than this share of the variance is one in which nothing varies."""
 
@@ -192,16 +195,17 @@ def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, Ti
     means = [stratum.mean(axis=0) for stratum in rows.strata]
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
     cells = [merged((stratum - mean) @ turn) for stratum, mean in zip(rows.strata, means, strict=True)]
+    counts = [cell[1] * (rows.rows_of(which) / cell[1].sum()) for which, cell in enumerate(cells)]
     laws = {}
     for name, sizes in rows.drawn.items():
         strata = {
-            which: TiltedStratum.of(*cells[which][:2], size, replacement=rows.replacement)
+            which: TiltedStratum.of(cells[which][0], counts[which], size, replacement=rows.replacement)
             for which, size in sizes.items()
             if size
         }
         mean = sum((size * means[which] for which, size in sizes.items()), -origin)
         inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
-        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside)
+        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside + ROUNDING * np.eye(len(inside)))
     return laws
 
 
@@ -211,5 +215,5 @@ def _frame(model: QueryModel, noise: Floats) -> Floats:
     deviations = np.sqrt(np.diag(covariance))
     deviations = np.where(deviations > 0, deviations, 1.0)
     variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
-    varies = variances > SINGULAR * variances.max()
+    varies = variances > SINGULAR * max(1.0, variances.max())
     return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])
