@@ -10,7 +10,7 @@ from scipy.stats import norm
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.modelling.utility import weighted_rms
 
-__all__ = ["Estimate", "LinearEstimator", "deviations", "linear_estimator"]
+__all__ = ["HALF_WIDTH", "Estimate", "LinearEstimator", "deviations", "linear_estimator"]
 
 HALF_WIDTH = float(norm.ppf(0.975))
 """Half of a 95 % interval, in standard deviations."""

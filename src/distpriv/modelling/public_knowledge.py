@@ -31,7 +31,7 @@ from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.parts import Noise
 
-__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side"]
+__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]
 
 ASSUMES = (
     "Estimates combine the noisy values with public knowledge: they are right on average if the private data are like "
@@ -130,7 +130,7 @@ class PublicKnowledge:
         return cls(
             names=model.names,
             scenarios=tuple(laws),
-            chances=_chances(tuple(laws), prior),
+            chances=scenario_chances(tuple(laws), prior),
             means=np.array([law.mean for law in laws.values()]),
             covariances=np.array([law.covariance for law in laws.values()]),
         )
@@ -245,7 +245,15 @@ def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
     return np.asarray(block_diag(*(law.covariance for law in laws)))
 
 
-def _chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
+def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
+    """Return the probability of each scenario, in order.
+
+    Raises:
+        InvalidInput: the prior is no probability of each scenario.
+
+    >>> scenario_chances(("boom", "bust"), {"bust": 0.25, "boom": 0.75})
+    array([0.75, 0.25])
+    """
     if prior is None:
         return np.full(len(scenarios), 1 / len(scenarios))
     if not isinstance(prior, Mapping):

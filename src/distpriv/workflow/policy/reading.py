@@ -62,6 +62,8 @@ class Policy:
     trust: Trust
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
+    prior: Mapping[str, float] | None
+    """The probability of each scenario, for estimates; the same for all where nothing is said."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -151,6 +153,7 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
+                "prior": None if self.prior is None else dict(self.prior),
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -221,6 +224,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         target=aim,
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
+        prior=values.prior(file, shape.privacy.prior, hidden, count),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),
