@@ -5,9 +5,10 @@ import numpy as np
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
+from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified, moments_delta
 from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
@@ -177,9 +178,6 @@ def _widened(model: QueryModel, target: PrivacyTarget, noise: GaussianNoise) -> 
     variances = np.append(noise.variances, least[len(noise.variances) :])
     hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
     noise = next((law for law in hairs if covers_floor(model, law)), noise)
-    for more in UNTIL_CHECKED:
-        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
-        mechanism = certified(model, target, wider, name=NAME, theorem=THEOREM)
-        if mechanism.certificate.holds:
-            return mechanism
-    return certified(model, target, noise, name=NAME, theorem=THEOREM)
+    wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in UNTIL_CHECKED]
+    passes = (law for law in wider if moments_delta(model, target, law) <= target.delta)
+    return certified_against_rows(model, target, next(passes, noise), name=NAME, theorem=THEOREM)
