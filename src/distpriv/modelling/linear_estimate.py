@@ -105,6 +105,8 @@ def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
     gain = (public @ whitening) @ whitening.T
     missed = np.eye(len(units)) - gain
     error = missed @ public @ missed.T + gain @ noise @ gain.T
+    unknown = (np.diag(noise) > 0) | ~observed
+    error = np.where(np.outer(unknown, unknown), error, 0.0)
     return LinearEstimator(
         observed=observed.astype(float),
         whitening=whitening,

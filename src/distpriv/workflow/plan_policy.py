@@ -46,6 +46,8 @@ class PlannedPolicy:
         spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
         if self.rest.releases and spent:
             return BudgetSpent(spent[0])
+        if self.plan.nearest is not None:
+            return self.plan.refusal()
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
             "ask for a larger epsilon or delta, or for less trust."
