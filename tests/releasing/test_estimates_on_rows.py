@@ -1,4 +1,4 @@
-"""Estimates on datasets of real rows: as good as predicted where the reference fits, and found out where it does not."""
+"""Estimates on datasets of real rows: as good as predicted where the reference fits, found out where it does not."""
 
 import numpy as np
 import pyarrow as pa

@@ -103,8 +103,9 @@ class PublicKnowledge:
     >>> from distpriv.noise.laws import GaussianNoise
     >>> known.fit([46.0], [GaussianNoise.isotropic(1, 2.0)]).fits
     True
-    >>> PublicKnowledge.of(model, prior={"low": 0.75, "high": 0.25}).mean
-    array([40.5])
+    >>> sure = PublicKnowledge.of(model, prior={"low": 0.75, "high": 0.25})
+    >>> sure.mean, sure.prior
+    (array([40.5]), {'low': 0.75, 'high': 0.25})
     """
 
     names: tuple[str, ...]
@@ -134,6 +135,11 @@ class PublicKnowledge:
             means=np.array([law.mean for law in laws.values()]),
             covariances=np.array([law.covariance for law in laws.values()]),
         )
+
+    @property
+    def prior(self) -> dict[str, float]:
+        """The probability of each scenario, by name."""
+        return dict(zip(self.scenarios, self.chances.tolist(), strict=True))
 
     @property
     def mean(self) -> Floats:

@@ -113,7 +113,7 @@ class Estimates:
             fit=known.fit(answers.numbers(), noises),
             public_means=named(dict(zip(known.names, known.mean.tolist(), strict=True))),
             public_errors=named(known.errors),
-            prior=dict(zip(known.scenarios, known.chances.tolist(), strict=True)),
+            prior=known.prior,
             releases=len(noises),
         )
 

@@ -35,13 +35,22 @@ class Release:
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> shown = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
-    >>> low < shown.values["hours"] < high, round(high - low, 3)
-    (True, 0.196)
+    >>> low < shown.values["hours"] < high, round((high - low) / shown.noise_deviations["hours"], 2)
+    (True, 3.92)
     >>> shown.certificate.holds, shown.joint.holds, shown.position, shown.repeated
     (True, True, 1, False)
     >>> sorted(shown.to_dict())
     ['certificate', 'dataset', 'distpriv', 'estimate_intervals', 'estimates', 'fit', 'intervals', 'joint_certificate',
     'ledger', 'mechanism', 'noise', 'position', 'public_errors', 'public_means', 'questions', 'time', 'values']
+    >>> low, high = shown.estimate_intervals["hours"]
+    >>> low < shown.estimates["hours"] < high, shown.estimate_errors["hours"] < shown.public_errors["hours"]
+    (True, True)
+    >>> shown.fit.fits, round(shown.public_means["hours"], 1)
+    (True, 42.4)
+    >>> list(shown.to_rows()[0])
+    ['statistic', 'estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'public_error']
+    >>> shown.to_frame().loc["hours", "noisy_value"] == shown.values["hours"] == shown.answer[0]
+    True
     >>> shown.questions, sorted(shown.ledger)
     ('first', ['head', 'id', 'number'])
     >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
@@ -170,13 +179,13 @@ class Release:
             InvalidInput: pandas is not installed.
         """
         try:
-            return pa.Table.from_pylist(self.rows()).to_pandas().set_index("statistic")
+            return pa.Table.from_pylist(self.to_rows()).to_pandas().set_index("statistic")
         except ImportError as failure:
             raise InvalidInput(
-                "a frame needs pandas, which is not installed here: install it, or use release.rows()."
+                "a frame needs pandas, which is not installed here: install it, or use release.to_rows()."
             ) from failure
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.
 
         `noise` is the standard deviation of the noise, and `public_error` the root mean square error of the public

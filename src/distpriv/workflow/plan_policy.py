@@ -122,6 +122,7 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             policy.target,
             policy.trust,
             policy.weights,
+            prior=policy.prior,
             after=rest if rest is not None and rest.releases else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
             all=every,

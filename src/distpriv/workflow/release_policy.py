@@ -78,7 +78,6 @@ def release_policy(
             dataset=policy.dataset,
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
-            prior=policy.prior,
         )
         try:
             return _written(found, released, public, folder, audit, progress)
