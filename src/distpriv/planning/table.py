@@ -35,8 +35,8 @@ def hardly_worth(plan: Plan) -> str | None:
         return None
     return (
         f"With noise this wide the estimates are hardly better than the public mean ({chosen.estimate_error:.4g} "
-        f"against {plan.public_error:.4g}), which can be printed without a release: more records, a larger ε, other "
-        "statistics, or protected values that are closer to each other would help."
+        f"against {plan.public_error:.4g}), which can be printed without a release: a larger ε or δ, statistics "
+        "that say less of the secret, or protected values that are closer to each other would help."
     )
 
 

@@ -123,6 +123,8 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             policy.trust,
             policy.weights,
             prior=policy.prior,
+            objective=policy.objective,
+            max_error=policy.max_error,
             after=rest if rest is not None and rest.releases else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
             all=every,

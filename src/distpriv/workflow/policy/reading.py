@@ -16,6 +16,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
+from distpriv.planning.merit import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy import values
@@ -64,6 +65,10 @@ class Policy:
     """How much the error of each statistic of any question counts."""
     prior: Mapping[str, float] | None
     """The probability of each scenario, for estimates; the same for all where nothing is said."""
+    objective: Objective
+    """What mechanisms are compared by."""
+    limits: Mapping[str, float]
+    """The largest error of statistics of any question with which a release is of use."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -106,6 +111,11 @@ class Policy:
         if not isinstance(self.weighed, Mapping):
             return self.weighed
         return {name: weight for name, weight in self.weighed.items() if name in self.query().names}
+
+    @property
+    def max_error(self) -> dict[str, float]:
+        """The largest error of the released statistics with which the release is of use."""
+        return {name: most for name, most in self.limits.items() if name in self.query().names}
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -153,7 +163,9 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
-                "prior": None if self.prior is None else dict(self.prior),
+                **({} if self.prior is None else {"prior": dict(self.prior)}),
+                **({} if self.objective == "estimate" else {"objective": self.objective}),
+                **({"max_error": dict(self.limits)} if self.limits else {}),
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -225,6 +237,8 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
         prior=values.prior(file, shape.privacy.prior, hidden, count),
+        objective=values.objective(file, shape.privacy.objective),
+        limits=values.max_errors(file, shape.privacy.max_error, asked),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),

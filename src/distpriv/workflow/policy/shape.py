@@ -70,6 +70,8 @@ class PrivacyTable(_Table):
     trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
     weights: Any = None
     prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
+    objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
+    max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
 
 
 class LedgerTable(_Table):
