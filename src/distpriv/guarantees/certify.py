@@ -336,6 +336,10 @@ def _gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumptio
 
 def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
     """Return what was found in the rows."""
+    statement = "the statistics are as good as Gaussian with the modelled means and covariances, on their lattice"
+    if law.is_complete:
+        evidence = f"held against the rows: the exact law of {model.names[0]} has a δ of {law.projected:.3g}"
+        return Assumption(statement=statement, status="checked", evidence=evidence)
     deviations = np.sqrt(np.max([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
     along = combination_in_words(model.names, law.combination, deviations)
     ripple = "the noise leaves no ripple" if law.peak is None else f"the noise leaves a ripple of {law.ripple:.1e}"
@@ -344,7 +348,7 @@ def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
         leading = int(np.argmax(np.abs(np.array(law.peak)) * deviations))
         ripple += f" where {said} repeats every {2 * np.pi / abs(law.peak[leading]):.3g}"
     return Assumption(
-        statement="the statistics are as good as Gaussian with the modelled means and covariances, on their lattice",
+        statement=statement,
         status="checked" if law.is_smooth else "assumed",
         evidence=f"held against the rows: the exact law of {law.combinations} combinations has a δ of at most "
         f"{law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
