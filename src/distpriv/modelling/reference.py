@@ -170,7 +170,9 @@ class ReferenceTable:
 
     def whole_rows(self) -> pa.Table:
         """Return usable rows with all their columns, t0, t1, …, and what is read of them; a sample of a large table."""
-        return self.engine.sample(self.select.whole_rows(), POOL_ROWS, PROBE_SEED)
+        query = self.select.whole_rows()
+        rows = sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values())
+        return self.engine.select(query) if rows <= POOL_ROWS else self.engine.sample(query, POOL_ROWS, PROBE_SEED)
 
     def pooled(self, rows: pa.Table) -> RowPool:
         """Return what is read of rows that `whole_rows` returned."""

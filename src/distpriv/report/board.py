@@ -147,12 +147,13 @@ def _published(facts: BoardFacts) -> list[Block]:
     titles = ["estimate", "noisy value"] if fits else ["noisy value", "estimate"]
     return [
         Table(
-            header=["number", *(title for kind in titles for title in (kind, "95 % interval")), "public mean", "what"],
+            header=["number", *(title for kind in titles for title in (kind, "95 % interval")), "public mean"],
             rows=[_number_row(statistic, noisy_first=not fits) for statistic in facts.statistics],
-            align="lrrrrrl",
+            align="lrrrrr",
             caption="Published numbers. A noisy value is the true one with noise added on purpose; an estimate is the "
             "best guess from all noisy values and what is public; the public mean is what was known without them.",
         ),
+        Bullets(*(f"{statistic.name}: {statistic.what}" for statistic in facts.statistics)),
         Prose(
             ASSUMES,
             f"{facts.release.fit.sentence} A true number is in the interval of its noisy value with a probability of "
@@ -171,7 +172,7 @@ def _number_row(shown: ShownStatistic, *, noisy_first: bool) -> list[Cell | str]
     noisy = (shown.shown, f"{shown.low} to {shown.high}")
     estimate = (shown.estimate, f"{shown.estimate_low} to {shown.estimate_high}")
     (first, around), second = (noisy, estimate) if noisy_first else (estimate, noisy)
-    return [shown.name, Cell(first, "strong"), around, *second, shown.public, shown.what]
+    return [shown.name, Cell(first, "strong"), around, *second, shown.public]
 
 
 def _attacker(facts: BoardFacts) -> list[Block]:
