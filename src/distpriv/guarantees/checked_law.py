@@ -22,13 +22,16 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, spectrum
 from distpriv.noise.laws import Noise
 
-__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "unknown_covariance"]
+__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "has_rows", "unknown_covariance"]
 
 LARGEST_RIPPLE = 1e-3
 """A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
 
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
+
+MOST_WORDS = 4
+"""How many statistics of a combination are named."""
 
 _found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
 
@@ -81,8 +84,13 @@ class CheckedLaw:
         return cls(**{**values, **lists})
 
 
-def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> CheckedLaw | None:
-    """Look at the rows behind statistics with this noise; None where there are none, or no sums over them.
+def has_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows that can be looked at."""
+    return model.simulator is not None and model.provenance.method == "exact moments"
+
+
+def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> CheckedLaw:
+    """Look at the rows behind statistics with this noise.
 
     Args:
         model: the model.
@@ -90,15 +98,13 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> 
         epsilon: ε.
         pair: the scenarios that moments tell apart best.
     """
-    if model.simulator is None or model.provenance.method != "exact moments":
-        return None
-    rows = model.simulator.row_laws()
+    rows = model.rows().row_laws()
     found = _spectrum(model, rows)
     ripples = _ripples(model, noise, found)
     highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
     frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
     directions = telling_directions(model, rows, noise.covariance, pair, frequencies)
-    worst = worst_projection(model, rows, noise, epsilon, directions)
+    worst = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
     return CheckedLaw(
         ripple=float(ripples.sum()),
         peak=tuple(frequencies[0].tolist()) if frequencies else None,
@@ -143,13 +149,15 @@ def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...]
 
     >>> combination_in_words(("age", "women", "hours"), (0.25, 0.5, 1e-9), np.array([10.0, 5.0, 1.0]))
     'age + 2·women'
+    >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
+    'a + b + c + d and 4 others'
     """
     effects = np.abs(np.array(coefficients)) * deviations
     order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
     said = ""
-    for k in order:
+    for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
         share = coefficients[k] / coefficients[order[0]]
         times = "" if abs(abs(share) - 1) < 1e-9 else f"{abs(share):.3g}·"
         sign = (" + " if share > 0 else " − ") if said else ""
         said += f"{sign}{times}{names[k]}"
-    return said
+    return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"
