@@ -45,6 +45,12 @@ Prior = Mapping[str, float] | None
 DRAWS, SEED = 100_000, 11
 """Simulated answers that a real one is compared with."""
 
+FEWEST_DRAWS, NUMBERS = 20_000, 10_000_000
+"""Where there are many statistics the answers are fewer, so that they are no more numbers, or as few as will do."""
+
+CELLS = 2_000_000
+"""Numbers that are drawn at once, so that many statistics take time and not memory."""
+
 ROUNDING = 1e-12
 """A share of a distance that is rounding."""
 
@@ -194,7 +200,8 @@ class PublicKnowledge:
         """Return how plausible the noisy values are under the model.
 
         T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
-        seeded draws of Gaussian statistics, shared evenly among the scenarios, with the noise as it is.
+        seeded draws of Gaussian statistics, or 20,000 where there are very many statistics, shared evenly among the
+        scenarios, with the noise as it is.
 
         Args:
             values: the noisy values, in the statistics' order.
@@ -211,17 +218,21 @@ class PublicKnowledge:
         )
 
     def _tail(self, distance: float, whitening: Floats, noise: Sequence[Noise]) -> float:
-        each = -(-DRAWS // len(self.scenarios))
-        draws = each * len(self.scenarios)
-        seeds = np.random.SeedSequence(SEED).generate_state(len(noise) + 1)
-        drawn = np.hstack([law.simulate(draws, int(seed)) for law, seed in zip(noise, seeds[1:], strict=True)])
-        rng = np.random.default_rng(int(seeds[0]))
+        wanted = max(FEWEST_DRAWS, min(DRAWS, NUMBERS // len(self.names)))
+        each = -(-wanted // len(self.scenarios))
+        draws, least = each * len(self.scenarios), distance * (1 - ROUNDING)
+        block = max(1, CELLS // len(self.names))
         shares = []
-        for number, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
-            statistics = mean - self.mean + rng.normal(size=(each, len(mean))) @ _root(covariance).T
-            answers = statistics + drawn[number * each : (number + 1) * each]
-            shares.append((((answers @ whitening) ** 2).sum(axis=1) >= distance * (1 - ROUNDING)).mean())
-        return float((draws * (self.chances @ shares) + 1) / (draws + 1))
+        for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
+            root, farther = _root(covariance).T @ whitening, 0
+            for start in range(0, each, block):
+                size = min(block, each - start)
+                own, *seeds = np.random.SeedSequence((SEED, number, start)).generate_state(len(noise) + 1).tolist()
+                drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
+                varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
+                farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
+            shares.append(farther / each)
+        return float((draws * (self.chances @ np.array(shares)) + 1) / (draws + 1))
 
     def _apart(self, values: object) -> Floats:
         given = np.asarray(values, dtype=float)

@@ -126,6 +126,7 @@ def release(
                 model=promise.model,
             )
         if seen is None:
+            promise.earlier.stack(promise.model)  # what estimates need is refused before anything is looked at
             require_source(private_source)
             book.look(history, budget, key)
             seen = look_at(private_source, promise.model, key=book.key, known=_fingerprint(history))
