@@ -221,6 +221,11 @@ def _targets() -> Iterator[tuple[str, str, str]]:
         "weight as text": ([('trust = "gaussian"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
         "weights by another word": ([('trust = "gaussian"', "weights = 'equal'")], 'weights are "relative" or'),
         "weights as a list": ([('trust = "gaussian"', "weights = [1, 2]")], "write {age = 2}"),
+        "prior of an unknown scenario": (
+            [('trust = "gaussian"', "prior = {boom = 1}")],
+            "line 20, privacy.prior: the prior names an unknown scenario 'boom'",
+        ),
+        "prior as text": ([('trust = "gaussian"', "prior = 'even'")], "this must be a table, got 'even'"),
         "unknown objective": (
             [('trust = "gaussian"', 'objective = "error"')],
             "line 20, privacy.objective: objective must be 'estimate' or 'noise', got 'error'",

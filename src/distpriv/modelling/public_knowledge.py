@@ -31,7 +31,7 @@ from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.parts import Noise
 
-__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side"]
+__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]
 
 ASSUMES = (
     "Estimates combine the noisy values with public knowledge: they are right on average if the private data are like "
@@ -45,6 +45,12 @@ Prior = Mapping[str, float] | None
 DRAWS, SEED = 100_000, 11
 """Simulated answers that a real one is compared with."""
 
+FEWEST_DRAWS, NUMBERS = 20_000, 10_000_000
+"""Where there are many statistics the answers are fewer, so that they are no more numbers, or as few as will do."""
+
+CELLS = 2_000_000
+"""Numbers that are drawn at once, so that many statistics take time and not memory."""
+
 ROUNDING = 1e-12
 """A share of a distance that is rounding."""
 
@@ -56,8 +62,10 @@ UNLIKELY = 0.001
 class Fit:
     """How plausible a noisy answer is if the private data are like the reference.
 
-    >>> Fit(distance=4.1, dimension=5, p_value=0.53).fits
-    True
+    >>> from distpriv.modelling.public_knowledge import Fit
+    >>> usual = Fit(distance=4.1, dimension=5, p_value=0.53)
+    >>> usual.distance, usual.p_value, usual.fits
+    (4.1, 0.53, True)
     >>> print(Fit(distance=75.0, dimension=5, p_value=1e-5).sentence)
     The noisy values are unlike anything the reference leads one to expect (p = 1e-05): the private data are not like
     it, so read the noisy values first, and the estimates with care.
@@ -103,8 +111,9 @@ class PublicKnowledge:
     >>> from distpriv.noise.laws import GaussianNoise
     >>> known.fit([46.0], [GaussianNoise.isotropic(1, 2.0)]).fits
     True
-    >>> PublicKnowledge.of(model, prior={"low": 0.75, "high": 0.25}).mean
-    array([40.5])
+    >>> sure = PublicKnowledge.of(model, prior={"low": 0.75, "high": 0.25})
+    >>> sure.mean, sure.prior
+    (array([40.5]), {'low': 0.75, 'high': 0.25})
     """
 
     names: tuple[str, ...]
@@ -130,10 +139,15 @@ class PublicKnowledge:
         return cls(
             names=model.names,
             scenarios=tuple(laws),
-            chances=_chances(tuple(laws), prior),
+            chances=scenario_chances(tuple(laws), prior),
             means=np.array([law.mean for law in laws.values()]),
             covariances=np.array([law.covariance for law in laws.values()]),
         )
+
+    @property
+    def prior(self) -> dict[str, float]:
+        """The probability of each scenario, by name."""
+        return dict(zip(self.scenarios, self.chances.tolist(), strict=True))
 
     @property
     def mean(self) -> Floats:
@@ -186,7 +200,8 @@ class PublicKnowledge:
         """Return how plausible the noisy values are under the model.
 
         T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
-        seeded draws of Gaussian statistics, shared evenly among the scenarios, with the noise as it is.
+        seeded draws of Gaussian statistics, or 20,000 where there are very many statistics, shared evenly among the
+        scenarios, with the noise as it is.
 
         Args:
             values: the noisy values, in the statistics' order.
@@ -203,17 +218,21 @@ class PublicKnowledge:
         )
 
     def _tail(self, distance: float, whitening: Floats, noise: Sequence[Noise]) -> float:
-        each = -(-DRAWS // len(self.scenarios))
-        draws = each * len(self.scenarios)
-        seeds = np.random.SeedSequence(SEED).generate_state(len(noise) + 1)
-        drawn = np.hstack([law.simulate(draws, int(seed)) for law, seed in zip(noise, seeds[1:], strict=True)])
-        rng = np.random.default_rng(int(seeds[0]))
+        wanted = max(FEWEST_DRAWS, min(DRAWS, NUMBERS // len(self.names)))
+        each = -(-wanted // len(self.scenarios))
+        draws, least = each * len(self.scenarios), distance * (1 - ROUNDING)
+        block = max(1, CELLS // len(self.names))
         shares = []
-        for number, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
-            statistics = mean - self.mean + rng.normal(size=(each, len(mean))) @ _root(covariance).T
-            answers = statistics + drawn[number * each : (number + 1) * each]
-            shares.append((((answers @ whitening) ** 2).sum(axis=1) >= distance * (1 - ROUNDING)).mean())
-        return float((draws * (self.chances @ shares) + 1) / (draws + 1))
+        for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
+            root, farther = _root(covariance).T @ whitening, 0
+            for start in range(0, each, block):
+                size = min(block, each - start)
+                own, *seeds = np.random.SeedSequence((SEED, number, start)).generate_state(len(noise) + 1).tolist()
+                drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
+                varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
+                farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
+            shares.append(farther / each)
+        return float((draws * (self.chances @ np.array(shares)) + 1) / (draws + 1))
 
     def _apart(self, values: object) -> Floats:
         given = np.asarray(values, dtype=float)
@@ -245,7 +264,15 @@ def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
     return np.asarray(block_diag(*(law.covariance for law in laws)))
 
 
-def _chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
+def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
+    """Return the probability of each scenario, in order.
+
+    Raises:
+        InvalidInput: the prior is no probability of each scenario.
+
+    >>> scenario_chances(("boom", "bust"), {"bust": 0.25, "boom": 0.75})
+    array([0.75, 0.25])
+    """
     if prior is None:
         return np.full(len(scenarios), 1 / len(scenarios))
     if not isinstance(prior, Mapping):

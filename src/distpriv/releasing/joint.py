@@ -86,6 +86,8 @@ class EarlierRelease:
     """The law of the noise that the answer has."""
     position: int | None = None
     """Its number among the releases of the dataset; none for a question that was declared and not asked yet."""
+    values: tuple[float, ...] | None = None
+    """What was answered, in the order of the query; none for a question that was declared and not asked yet."""
     laws: Mapping[str, Any] | None = field(default=None, repr=False, eq=False)
     """What it was certified on, as `laws_to_dict` wrote it; none where an earlier version did not."""
 

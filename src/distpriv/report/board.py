@@ -7,6 +7,7 @@ from attrs import field, frozen
 from distpriv.auditing.report import AuditReport
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.guarantees.certificate import Certificate
+from distpriv.modelling.public_knowledge import ASSUMES
 from distpriv.planning.option import Option
 from distpriv.planning.plan import Plan
 from distpriv.planning.table import hardly_worth
@@ -34,8 +35,14 @@ class ShownStatistic:
     name: str
     what: str
     shown: str
+    """With its noise, as a possible number."""
     low: str
     high: str
+    estimate: str
+    estimate_low: str
+    estimate_high: str
+    public: str
+    """What was known of it without any release."""
 
 
 @frozen(kw_only=True)
@@ -47,6 +54,10 @@ class BoardFacts:
     release: Release
     plan: Plan
     statistics: Sequence[ShownStatistic]
+    public_error: float
+    """The error of the public means, all numbers together, weighted as the plan weighs them."""
+    estimate_error: float
+    """That of the estimates."""
     hidden: Sequence[str]
     """What is protected, a sentence each."""
     protection: Protection
@@ -68,6 +79,7 @@ def board_page(facts: BoardFacts) -> Page:
         f"{facts.records:,} records",
         blocks=[
             *_verdicts(release, facts.protection),
+            *_misfit(release),
             _key_facts(facts),
             Section("What was published", *_published(facts)),
             Section("What stays hidden", Bullets(*facts.hidden)),
@@ -89,6 +101,12 @@ def _verdicts(release: Release, protection: Protection) -> Iterator[Notice]:
         return
     yield _verdict(release.joint, f"The total that was set for {protection.all_of_them} together is")
     yield _verdict(own, "The promise that was asked for of this release alone is")
+
+
+def _misfit(release: Release) -> Iterator[Notice]:
+    """Yield a warning where the answers are unlike anything that the reference leads one to expect."""
+    if not release.fit.fits:
+        yield Notice("bad", "The estimates lean on a reference that does not fit.", release.fit.sentence)
 
 
 def _verdict(certificate: Certificate, what: str) -> Notice:
@@ -114,22 +132,32 @@ def _key_facts(facts: BoardFacts) -> KeyFacts:
         ]
     return KeyFacts(
         *attacker,
+        Fact(
+            f"{facts.public_error:.3g} → {facts.estimate_error:.3g}",
+            "error of all numbers together",
+            "of what was public before, and of the estimates now",
+        ),
         Fact(f"{len(facts.statistics)}", "numbers published", f"about {facts.records:,} records"),
         Fact(f"no. {protection.position}", "among the releases of this dataset"),
     )
 
 
 def _published(facts: BoardFacts) -> list[Block]:
-    rows: list[list[Cell | str]] = [
-        [s.name, Cell(s.shown, "strong"), f"{s.low} to {s.high}", s.what] for s in facts.statistics
-    ]
+    fits = facts.release.fit.fits
+    titles = ["estimate", "noisy value"] if fits else ["noisy value", "estimate"]
     return [
         Table(
-            header=["number", "published", "95 % interval", "what it is"],
-            rows=rows,
-            align="lrrl",
-            caption="Published numbers. Each has noise added on purpose; the true one is in its interval with a "
-            "probability of 95 %.",
+            header=["number", *(title for kind in titles for title in (kind, "95 % interval")), "public mean"],
+            rows=[_number_row(statistic, noisy_first=not fits) for statistic in facts.statistics],
+            align="lrrrrr",
+            caption="Published numbers. A noisy value is the true one with noise added on purpose; an estimate is the "
+            "best guess from all noisy values and what is public; the public mean is what was known without them.",
+        ),
+        Bullets(*(f"{statistic.name}: {statistic.what}" for statistic in facts.statistics)),
+        Prose(
+            ASSUMES,
+            f"{facts.release.fit.sentence} A true number is in the interval of its noisy value with a probability of "
+            "95 %, and in that of its estimate with 95 % on average over the protected cases.",
         ),
         Prose(
             "Counts are shown as whole numbers that are possible, and shares between 0 and 1. The numbers as they were "
@@ -137,6 +165,14 @@ def _published(facts: BoardFacts) -> list[Block]:
             "average the noise away."
         ),
     ]
+
+
+def _number_row(shown: ShownStatistic, *, noisy_first: bool) -> list[Cell | str]:
+    """Return the cells of a number: what to read first stands first, and stands out."""
+    noisy = (shown.shown, f"{shown.low} to {shown.high}")
+    estimate = (shown.estimate, f"{shown.estimate_low} to {shown.estimate_high}")
+    (first, around), second = (noisy, estimate) if noisy_first else (estimate, noisy)
+    return [shown.name, Cell(first, "strong"), around, *second, shown.public]
 
 
 def _attacker(facts: BoardFacts) -> list[Block]:

@@ -122,6 +122,7 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             policy.target,
             policy.trust,
             policy.weights,
+            prior=policy.prior,
             objective=policy.objective,
             max_error=policy.max_error,
             after=rest if rest is not None and rest.releases else None,

@@ -13,6 +13,7 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
+from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
 from distpriv.report.board import board_page
@@ -164,6 +165,7 @@ def _page(
 
 
 def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
-    """Return a release with the certificates that its bundle has, which are for the policy that asked."""
+    """Return a release with the certificates and estimates that its bundle has, which are for the policy that asked."""
     own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
-    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint)
+    estimated = Estimates.from_dict({"prior": {}, **document})
+    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint, estimated=estimated)

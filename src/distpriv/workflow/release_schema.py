@@ -57,7 +57,7 @@ def shared(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-FORMAT = "distpriv release 2"
+FORMAT = "distpriv release 3"
 """What release.json begins with."""
 
 LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
@@ -70,6 +70,23 @@ MATRIX = some(some(NUMBER))
 TARGET = table(epsilon=AT_LEAST_0, delta=SHARE)
 NAMED_VALUES = said("The released numbers, as they were drawn.", by_name(NUMBER))
 INTERVALS = said("For each number, where the true one is with a probability of 95 %.", by_name(ends(NUMBER)))
+ESTIMATES = said("The best guess at each number, from all answers and what is public.", by_name(NUMBER))
+ESTIMATE_INTERVALS = said(
+    "For each number, where it is with a probability of 95 %, on average over the scenarios.", by_name(ends(NUMBER))
+)
+FIT = said(
+    "How plausible all answers are if the private data are like the reference.",
+    table(
+        p_value=said("How often answers would be as far from the public mean, or farther.", SHARE),
+        distance=said("From the public mean; null where it is infinite.", maybe(AT_LEAST_0)),
+        dimension=COUNT,
+        releases=said("How many answers estimates are made with.", COUNT),
+        fits=said("Whether the p-value is at least 0.001.", TRUTH),
+        sentence=TEXT,
+    ),
+)
+PUBLIC_MEANS = said("What is known of each number without any release.", by_name(NUMBER))
+PUBLIC_ERRORS = said("The root mean square error of each public mean.", by_name(AT_LEAST_0))
 STATISTICS = said("Names, in order.", some(TEXT))
 
 SHARED: dict[str, Schema] = {
@@ -168,12 +185,14 @@ WRITTEN_POLICY = table(
     release={"anyOf": [table(**ASKED), table(name=TEXT, **ASKED), some(table(name=TEXT, **ASKED))]},
     protect=some({"type": "object"}),
     privacy=table(
+        "prior",
         "objective",
         "max_error",
         epsilon=AT_LEAST_0,
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
+        prior=by_name(SHARE),
         objective={"enum": list(OBJECTIVES)},
         max_error=by_name(AT_LEAST_0),
     ),
@@ -191,6 +210,11 @@ PRINTED_RELEASE: dict[str, Schema] = {
     "time": said("When it was written down, in UTC.", TIME),
     "values": NAMED_VALUES,
     "intervals": INTERVALS,
+    "estimates": ESTIMATES,
+    "estimate_intervals": ESTIMATE_INTERVALS,
+    "fit": FIT,
+    "public_means": PUBLIC_MEANS,
+    "public_errors": PUBLIC_ERRORS,
     "mechanism": TEXT,
     "noise": shared("noise"),
     "certificate": shared("certificate"),
@@ -225,6 +249,9 @@ EVIDENCE = said(
             table(
                 model=shared("model"),
                 noises=said("Of every question, in the order of the moments.", some(shared("noise"))),
+                values=said(
+                    "What every question was answered; null where it was not asked yet.", some(maybe(some(NUMBER)))
+                ),
                 asked=said("What every question asks; null where that has no text.", some(maybe(by_name(TEXT)))),
                 releases=said(
                     "The position of every question's release; null for one that was declared and not asked yet.",

@@ -63,6 +63,8 @@ class Policy:
     trust: Trust
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
+    prior: Mapping[str, float] | None
+    """The probability of each scenario, for estimates; the same for all where nothing is said."""
     objective: Objective
     """What mechanisms are compared by."""
     limits: Mapping[str, float]
@@ -161,6 +163,7 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
+                **({} if self.prior is None else {"prior": dict(self.prior)}),
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
                 **({"max_error": dict(self.limits)} if self.limits else {}),
             },
@@ -233,6 +236,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         target=aim,
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
+        prior=values.prior(file, shape.privacy.prior, hidden, count),
         objective=values.objective(file, shape.privacy.objective),
         limits=values.max_errors(file, shape.privacy.max_error, asked),
         ledger=LedgerPolicy(

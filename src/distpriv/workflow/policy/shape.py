@@ -69,6 +69,7 @@ class PrivacyTable(_Table):
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
     weights: Any = None
+    prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
     max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
 

@@ -14,6 +14,7 @@ from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
+from distpriv.modelling.public_knowledge import scenario_chances
 from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
@@ -33,6 +34,7 @@ __all__ = [
     "max_errors",
     "model_options",
     "objective",
+    "prior",
     "questions",
     "records",
     "secrets",
@@ -253,6 +255,16 @@ def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weigh
             cure = "an error counts in proportion to the root of its weight"
             real("a weight", weight, InvalidInput, above=0, cure=cure)
     return {name: float(weight) for name, weight in given.items()}
+
+
+def prior(
+    file: PolicyText, given: Mapping[str, float] | None, hidden: Sequence[Secret], count: int
+) -> Mapping[str, float] | None:
+    """Return the probability of each scenario, for estimates."""
+    if given is not None:
+        with file.at(("privacy", "prior")):
+            scenario_chances(tuple(protect(hidden, count).scenarios), given)
+    return given
 
 
 def objective(file: PolicyText, given: str) -> Objective:
