@@ -62,7 +62,9 @@ def test_it_is_the_divergence_of_all_datasets(
 def test_wider_noise_tells_no_more(positives: Floats, negatives: Floats, factor: float) -> None:
     laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
     model, _ = enumerated(laws)
-    noise = SumNoise(parts=(GaussianNoise.isotropic(2, 1.0), LaplaceNoise(axes=[[1], [0]], scales=[2])))
+    noise = SumNoise(
+        parts=(GaussianNoise.isotropic(2, 1.0), LaplaceNoise(axes=np.eye(2)[:, :1], scales=np.array([2.0])))
+    )
     direction = np.array([0.6, 0.8])
     less = projected_deltas(model, laws, noise, 0.5, direction)
     more = projected_deltas(model, laws, noise.widened(factor), 0.5, direction)
@@ -81,7 +83,7 @@ def test_laplace_noise_along_a_translation_keeps_its_epsilon() -> None:
     values = np.array([[0.0], [1.0], [2.0], [5.0]])
     laws = RowLaws(strata=(values, values + 3.0), drawn={"a": {0: 2}, "b": {1: 2}}, replacement=False)
     model, _ = enumerated(laws)
-    noise = LaplaceNoise(axes=[[1]], scales=[6.0])
+    noise = LaplaceNoise(axes=np.eye(1), scales=np.array([6.0]))
     at = {epsilon: projected_deltas(model, laws, noise, epsilon, np.ones(1)).max() for epsilon in (0.5, 1.001)}
     assert at[0.5] > 0.1
     assert at[1.001] < 1e-3
@@ -89,7 +91,7 @@ def test_laplace_noise_along_a_translation_keeps_its_epsilon() -> None:
 
 def test_rows_near_a_coarse_lattice_with_an_offset_are_found_out() -> None:
     rng = np.random.default_rng(1)
-    near = 100.0 * rng.integers(0, 6, 2000) + rng.integers(-3, 4, 2000)
+    near = np.asarray(100.0 * rng.integers(0, 6, 2000) + rng.integers(-3, 4, 2000), dtype=np.float64)
     laws = RowLaws(
         strata=(near[:1000, np.newaxis] + 13, near[1000:, np.newaxis]),
         drawn={"a": {0: 8, 1: 12}, "b": {0: 12, 1: 8}},

@@ -1,12 +1,13 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.checked_law import CheckedLaw, checked_law, combination_in_words
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
@@ -22,6 +23,7 @@ __all__ = [
     "certified_unimodal",
     "gaussian_certificate",
     "lattice_factors",
+    "moments_delta",
     "smoothed_target",
 ]
 
@@ -57,8 +59,8 @@ def certified(
         certificate = _translation_certificate(model, target, noise, theorem, assumptions)
     else:
         certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-        near = not certificate.holds and certificate.delta <= target.delta * (1 + NEAR)
-        if near and noise.parts and noise.is_gaussian:
+        near = certificate.law is None and certificate.delta <= target.delta * (1 + NEAR)
+        if near and not certificate.holds and noise.parts and noise.is_gaussian:
             noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
@@ -79,7 +81,7 @@ def _widened(
             evidence="room for the error of computing δ",
         )
         certificate = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
-        if certificate.holds:
+        if certificate.holds or certificate.law is not None:
             return wider, certificate
     return None
 
@@ -111,42 +113,67 @@ def by_coupling(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
+def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> float:
+    """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows."""
+    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    return _worst_pair(model, noise, target.epsilon, smoothed)[1] if lattice.status == "checked" else 1.0
+
+
 def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
     noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
+    law: CheckedLaw | None = None,
 ) -> Certificate:
     """Return what noise is worth if the statistics are Gaussian with the covariances as they are.
 
     By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
-    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed.
+    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed. Where
+    that is enough the rows are looked at: δ is no smaller than they allow, and trust falls to `assumed` where they show
+    that a bell curve says nothing.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        noise: what is added.
+        theorem: what the certificate follows from.
+        assumptions: what it rests on besides.
+        law: what the rows say, where that is known already.
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    (first, second), delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    believed = lattice.status == "checked" and not _estimated(model)
+    if law is None and believed and delta <= target.delta:
+        law = checked_law(model, noise, target.epsilon, pair)
+    if law is not None and law.is_smooth:
+        pair, delta = _worst_pair(model, noise, target.epsilon, law.rippled(smoothed))
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=delta,
-        trust="gaussian" if lattice.status == "checked" and not _estimated(model) else "assumed",
+        delta=delta if law is None else max(delta, law.projected),
+        trust="gaussian" if believed and (law is None or law.is_smooth) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
-            _gaussian_assumption(model),
+            _gaussian_assumption(model, law),
             Assumption(
                 statement=f"δ is {delta_is} for the covariances as they are",
                 status="checked",
                 evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-                f"ε = {target.epsilon:g}, worst for {first} against {second}",
+                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
             ),
             lattice,
         ),
+        law=law,
     )
 
 
-def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[Pair, float]:
+def _worst_pair(
+    model: QueryModel, noise: Noise, epsilon: float, smoothed: Mapping[str, Smoothing]
+) -> tuple[Pair, float]:
     """Return the ordered pair with the largest δ, and that δ, with what the lattice costs where it is smoothed."""
     pairs = model.protected_pairs
     unchanged = np.full(len(pairs), epsilon), np.ones(len(pairs))
@@ -293,8 +320,10 @@ def _estimated(model: QueryModel) -> bool:
     return model.provenance.method not in EXACT_MOMENTS
 
 
-def _gaussian_assumption(model: QueryModel) -> Assumption:
+def _gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumption:
     method = model.provenance.method
+    if law is not None:
+        return _checked_assumption(model, law)
     pools = f" drawn from pools of {'; '.join(model.provenance.pools)}" if model.provenance.pools else ""
     return Assumption(
         statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
@@ -302,6 +331,27 @@ def _gaussian_assumption(model: QueryModel) -> Assumption:
         evidence=f"moments estimated from {model.provenance.draws or 'given'} points{pools}"
         if _estimated(model)
         else method,
+    )
+
+
+def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
+    """Return what was found in the rows."""
+    statement = "the statistics are as good as Gaussian with the modelled means and covariances, on their lattice"
+    if law.is_complete:
+        evidence = f"held against the rows: the exact law of {model.names[0]} has a δ of {law.projected:.3g}"
+        return Assumption(statement=statement, status="checked", evidence=evidence)
+    deviations = np.sqrt(np.max([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
+    along = combination_in_words(model.names, law.combination, deviations)
+    ripple = "the noise leaves no ripple" if law.peak is None else f"the noise leaves a ripple of {law.ripple:.1e}"
+    if law.peak is not None:
+        said = combination_in_words(model.names, law.peak, deviations)
+        leading = int(np.argmax(np.abs(np.array(law.peak)) * deviations))
+        ripple += f" where {said} repeats every {2 * np.pi / abs(law.peak[leading]):.3g}"
+    return Assumption(
+        statement=statement,
+        status="checked" if law.is_smooth else "assumed",
+        evidence=f"held against the rows: the exact law of {law.combinations} combinations has a δ of at most "
+        f"{law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
     )
 
 

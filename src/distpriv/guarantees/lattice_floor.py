@@ -16,6 +16,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
+from distpriv.guarantees.lattice_sums import lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise
 
@@ -98,34 +99,8 @@ def smoothing(model: QueryModel, distribution: QueryDistribution, noise: Gaussia
     values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
     values = np.maximum(values, 0.0)
     spread = inverse @ ((noise.axes[rows] / units[:, np.newaxis]) * np.sqrt(noise.variances)) @ vectors
-    posterior = _excess((spread * (values / (1 + values))) @ spread.T)
-    normalisation = _excess(inverse @ own @ inverse.T)
+    posterior = lattice_sum((spread * (values / (1 + values))) @ spread.T)
+    normalisation = lattice_sum(inverse @ own @ inverse.T)
     if posterior >= 1 or normalisation >= 1:
         return UNSMOOTHED
     return Smoothing(least=(1 - posterior) / (1 + normalisation), most=(1 + posterior) / (1 - normalisation))
-
-
-def _excess(form: Floats) -> float:
-    """Bound Σ_{k≠0} exp(−2π² kᵀGk) by (Σ_j exp(−2π² λ j²))ʳ − 1, λ the least eigenvalue of G in a short basis."""
-    least = float(np.linalg.eigvalsh(_reduced(form))[0])
-    if least <= 1e-6:
-        return float("inf")
-    terms = np.exp(-2 * np.pi**2 * least * np.arange(1, 2 + int(7 / np.sqrt(least))) ** 2)
-    return float(np.expm1(len(form) * np.log1p(2 * terms.sum())))
-
-
-def _reduced(form: Floats) -> Floats:
-    """Return the quadratic form in a shorter basis of the whole numbers, so that its least eigenvalue tells more."""
-    form = (form + form.T) / 2
-    for _ in range(100):
-        changed = False
-        for i in range(len(form)):
-            for j in range(len(form)):
-                times = np.round(form[i, j] / form[j, j]) if i != j and form[j, j] > 0 else 0.0
-                if times and form[i, i] - 2 * times * form[i, j] + times**2 * form[j, j] < form[i, i] * (1 - 1e-9):
-                    form[i] -= times * form[j]
-                    form[:, i] -= times * form[:, j]
-                    changed = True
-        if not changed:
-            break
-    return form

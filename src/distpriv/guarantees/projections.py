@@ -21,6 +21,9 @@ __all__ = ["Refutation", "projected_deltas", "worst_projection"]
 REACH = 12.0
 """Standard deviations to each side of the means that a circle has room for."""
 
+OUTLIERS = 4
+"""So many of the rows farthest out, beside that, to each side."""
+
 DECAYED = 8.6
 """Frequencies in units of 1/σ beyond which a Gaussian has no digit left: e^{-37}."""
 
@@ -58,7 +61,7 @@ def projected_deltas(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: fl
     means = np.array([direction @ law.mean for law in model.distributions.values()])
     spread = max(float(direction @ law.covariance @ direction) for law in model.distributions.values())
     added = float(direction @ noise.covariance @ direction)
-    reach = float(np.ptp(means)) + 2 * REACH * np.sqrt(spread + added)
+    reach = float(np.ptp(means)) + 2 * REACH * np.sqrt(spread + added) + 2 * OUTLIERS * _farthest(rows, direction)
     if reach == 0:
         return np.zeros(len(model.protected_pairs))
     gaussian = float(direction @ noise.gaussian.covariance @ direction)
@@ -70,6 +73,13 @@ def projected_deltas(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: fl
     names = list(laws)
     densities = dict(zip(names, circle.densities([laws[name] * hidden for name in names]), strict=True))
     return np.array([_hockey_stick(circle, densities, pair, epsilon) for pair in model.protected_pairs])
+
+
+def _farthest(rows: RowLaws, direction: Floats) -> float:
+    """Return how far a row lies from the mean of its stratum, at most."""
+    drawn = {stratum for sizes in rows.drawn.values() for stratum in sizes}
+    values = (rows.strata[stratum] @ direction for stratum in drawn)
+    return max((float(np.abs(of - of.mean()).max()) for of in values), default=0.0)
 
 
 def _laplace(noise: Noise, direction: Floats, angular: Floats) -> Floats:

@@ -7,8 +7,9 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, smoothed_target
+from distpriv.guarantees.certify import moments_delta, smoothed_target
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.mechanisms.search.laplace_search import LaplaceSearch
 from distpriv.modelling.model import QueryModel
@@ -65,10 +66,9 @@ def _floor_alone(model: QueryModel, target: PrivacyTarget, floor: GaussianNoise)
     """Return the mechanism with no more noise than the lattice needs, if that will do; the farthest pair first."""
     farthest = max(model.protected_pairs, key=lambda pair: float(np.linalg.norm(model.mean_shift(pair))))
     for pairs in ((farthest, farthest[::-1]), model.protected_pairs):
-        made = certified(evolve(model, protected_pairs=pairs), target, floor, name=NAME, theorem=THEOREM)
-        if not made.certificate.holds:
+        if moments_delta(evolve(model, protected_pairs=pairs), target, floor) > target.delta:
             return None
-    return made
+    return certified_against_rows(model, target, floor, name=NAME, theorem=THEOREM)
 
 
 def _certified(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) -> AdditiveMechanism:
@@ -77,25 +77,27 @@ def _certified(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) 
     for attempt in range(ATTEMPTS):
         noise = search.least_noise(*point)
         worst = evolve(model, protected_pairs=search.pairs[:2])
-        made = _with_certificate(worst, target, noise)
-        if made.certificate.holds and len(model.protected_pairs) > len(worst.protected_pairs):
-            made = _with_certificate(model, target, noise)
-        if made.certificate.holds:
-            return made
+        delta = _moments_delta(worst, target, noise)
+        if delta <= target.delta and len(model.protected_pairs) > len(worst.protected_pairs):
+            delta = _moments_delta(model, target, noise)
+        if delta <= target.delta:
+            return _with_certificate(model, target, noise)
         before = search.pairs
-        search = search.corrected(noise, target.delta / made.certificate.delta)
+        search = search.corrected(noise, target.delta / delta)
         if attempt == 0 and not set(search.pairs[:2]) <= set(before) and search.axes.size:
             point = search.best()
-    for factor in UNTIL_PROVEN:
-        made = _with_certificate(model, target, noise.widened(factor))
-        if made.certificate.holds:
-            break
-    return made
+    wider = (noise.widened(factor) for factor in UNTIL_PROVEN)
+    proven = (law for law in wider if _moments_delta(model, target, law) <= target.delta)
+    return _with_certificate(model, target, next(proven, noise.widened(UNTIL_PROVEN[-1])))
+
+
+def _moments_delta(model: QueryModel, target: PrivacyTarget, noise: SumNoise) -> float:
+    return moments_delta(model, target, noise if len(noise.parts) > 1 else noise.gaussian)
 
 
 def _with_certificate(model: QueryModel, target: PrivacyTarget, noise: SumNoise) -> AdditiveMechanism:
     law = noise if len(noise.parts) > 1 else noise.gaussian
-    return certified(model, target, law, name=NAME, theorem=THEOREM, assumptions=equal_means(model))
+    return certified_against_rows(model, target, law, name=NAME, theorem=THEOREM, assumptions=equal_means(model))
 
 
 def _smooth_floor(model: QueryModel, target: PrivacyTarget) -> Floats:

@@ -24,6 +24,13 @@ __all__ = [
 ]
 
 
+LEAST_FLOOR_SHARE = 0.01
+"""The least noise on every statistic, as a share of its own deviation: steps that are finer are not looked for."""
+
+FLOOR_SHARE = {"exact moments": 0.1}
+"""The same where the rows are known: what they show below that, no search for ripples could find in time."""
+
+
 @frozen(kw_only=True)
 class QueryDistribution:
     """f_θ, the law of F(Data) in one scenario: its mean and covariance, and its points where it is known by them.
@@ -153,7 +160,8 @@ class QueryModel:
     @property
     def floor(self) -> Floats:
         """The least standard deviation h of noise along each statistic against which its lattice is fine."""
-        return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
+        share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
+        return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j.

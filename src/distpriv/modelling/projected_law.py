@@ -43,7 +43,7 @@ class Circle:
     @property
     def angular(self) -> Floats:
         """The frequencies t, from 0 upwards."""
-        return np.arange(self.frequencies + 1) * (2 * np.pi / self.circumference)
+        return np.arange(self.frequencies + 1, dtype=np.float64) * (2 * np.pi / self.circumference)
 
     def transform(self, values: Floats) -> Transform:
         """Return E e^{itX} of a number drawn from values, at all multiples of the first frequency, modulo `POINTS`.
@@ -80,9 +80,10 @@ class StratumLaw:
     """The transform of one row."""
 
     @classmethod
-    def of(cls, circle: Circle, values: Floats) -> Self:
-        """Return the law of sums of these values."""
-        return cls(circle=circle, rows=len(values), total=float(values.sum()), one=circle.transform(values))
+    def of(cls, circle: Circle, values: Floats, rows: int | None = None) -> Self:
+        """Return the law of sums of these values, or of so many rows of which these are a sample."""
+        rows = len(values) if rows is None else rows
+        return cls(circle=circle, rows=rows, total=float(values.mean()) * rows, one=circle.transform(values))
 
     def drawn(self, size: int, *, replacement: bool) -> Transform:
         """Return the transform of the sum of so many rows, drawn at random."""

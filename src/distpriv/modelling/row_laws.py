@@ -27,10 +27,18 @@ class RowLaws:
     drawn: Mapping[str, Mapping[int, int]]
     """How many rows of which strata the datasets of each scenario have."""
     replacement: bool
+    populations: tuple[int, ...] = ()
+    """How many rows each stratum has, where those at hand are a sample of them."""
+
+    def rows_of(self, stratum: int) -> int:
+        """Return how many rows a stratum has."""
+        return self.populations[stratum] if self.populations else len(self.strata[stratum])
 
     def projected(self, direction: Floats, circle: Circle) -> dict[str, Transform]:
         """Return the transform of a combination of the statistics on a circle, in every scenario."""
-        strata = [StratumLaw.of(circle, rows @ direction) for rows in self.strata]
+        strata = [
+            StratumLaw.of(circle, rows @ direction, self.rows_of(number)) for number, rows in enumerate(self.strata)
+        ]
         found: dict[tuple[int, int], Transform] = {}
         laws = {}
         for name, sizes in self.drawn.items():

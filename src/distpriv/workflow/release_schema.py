@@ -83,6 +83,18 @@ SHARED: dict[str, Schema] = {
             theorem=TEXT,
             assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
             contradicted=TRUTH,
+            law=maybe(shared("law")),
+        ),
+    ),
+    "law": said(
+        "What the reference rows say of the statistics' law beyond its moments, for this noise.",
+        table(
+            ripple=AT_LEAST_0,
+            peak=maybe(some(NUMBER)),
+            missed=AT_LEAST_0,
+            projected=AT_LEAST_0,
+            combination=some(NUMBER),
+            combinations=COUNT,
         ),
     ),
     "noise": said(

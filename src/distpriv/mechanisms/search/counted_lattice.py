@@ -5,9 +5,10 @@ import numpy as np
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
+from distpriv.guarantees.certify import LARGEST_SMOOTHING, moments_delta
 from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.smooth_floor import (
     SmoothFloor,
@@ -85,9 +86,6 @@ def widened_until_checked(
     variances = np.append(noise.variances, least[len(noise.variances) :])
     hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
     noise = next((law for law in hairs if covers_floor(model, law)), noise)
-    for more in UNTIL_CHECKED:
-        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
-        mechanism = certified(model, target, wider, name=name, theorem=theorem)
-        if mechanism.certificate.holds:
-            return mechanism
-    return certified(model, target, noise, name=name, theorem=theorem)
+    wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in UNTIL_CHECKED]
+    passes = (law for law in wider if moments_delta(model, target, law) <= target.delta)
+    return certified_against_rows(model, target, next(passes, noise), name=name, theorem=theorem)

@@ -182,7 +182,7 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
     match noise:
         case GaussianNoise() | NoNoise() | SumNoise():
-            return gaussian_certificate(model, within, noise, theorem)
+            return gaussian_certificate(model, within, noise, theorem, law=claim.written.law)
         case UnimodalNoise():
             unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
             return unknown(name=name, theorem=theorem).certificate

@@ -1,0 +1,67 @@
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.lattice_sums import RATE, lattice_sum
+
+forms = st.integers(1, 3).flatmap(
+    lambda size: st.lists(st.floats(-1, 1), min_size=size * size, max_size=size * size).map(
+        lambda entries: np.array(entries).reshape(size, size)
+    )
+)
+
+
+def summed(form: Floats, reach: int) -> float:
+    """All vectors of a box but 0."""
+    points = np.array(list(product(range(-reach, reach + 1), repeat=len(form))), dtype=np.float64)
+    norms = np.einsum("ki,ij,kj->k", points, form, points)
+    return float(np.exp(-RATE * norms[points.any(axis=1)]).sum())
+
+
+@given(root=forms, least=st.floats(0.05, 1.0))
+@settings(max_examples=60, deadline=None)
+def test_it_is_above_the_sum_and_close_to_it_where_that_is_small(root: Floats, least: float) -> None:
+    form = root @ root.T + least * np.eye(len(root))
+    true = summed(form, 8)
+    bound = lattice_sum(form)
+    assert bound >= true * (1 - 1e-9)
+    if true < 1e-3:
+        assert bound <= 2 * true + 1e-12
+
+
+@given(root=forms, seed=st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_another_basis_has_about_the_same_bound(root: Floats, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    form = root @ root.T + 0.6 * np.eye(len(root))
+    change = np.eye(len(form))
+    for _ in range(6):
+        i, j = rng.integers(0, len(form), 2)
+        if i != j:
+            change[i] += rng.integers(-2, 3) * change[j]
+    assert lattice_sum(change @ form @ change.T) == pytest.approx(lattice_sum(form), rel=0.2, abs=1e-12)
+
+
+@pytest.mark.parametrize("cells", [4, 16, 40, 224])
+def test_cells_that_add_up_are_smoothed_by_noise_of_one_step(cells: int) -> None:
+    # The dual of the lattice of counts that add up to n, in the basis that leaves the last cell out.
+    form = np.eye(cells - 1) - np.full((cells - 1, cells - 1), 1 / cells)
+    shortest = 2 * cells * math.exp(-RATE * (1 - 1 / cells))
+    assert lattice_sum(form) >= shortest * (1 - 1e-9)
+    assert lattice_sum(form) <= (4 if cells < 100 else 20) * shortest
+
+
+def test_more_is_smoother() -> None:
+    form = np.array([[1.0, 0.4], [0.4, 0.7]])
+    sums = [lattice_sum(scale * form) for scale in (0.2, 0.5, 1.0, 2.0)]
+    assert sums == sorted(sums, reverse=True)
+
+
+def test_what_is_singular_has_no_bound() -> None:
+    assert lattice_sum(np.ones((2, 2))) == math.inf
+    assert lattice_sum(np.zeros((0, 0))) == 0
