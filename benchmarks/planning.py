@@ -17,6 +17,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Trust
 from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.merit import Merit
 from distpriv.planning.running import attempt
 
 TARGET = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
@@ -101,7 +102,7 @@ def _shares(model: dp.QueryModel) -> str:
     taken: dict[str, float] = {}
     for candidate in CANDIDATES:
         before = time.process_time()
-        attempt(candidate, model, TARGET, np.ones(model.dimension), 0)
+        attempt(candidate, model, TARGET, Merit.of(model), 0)
         taken[candidate.name] = time.process_time() - before
     total = sum(taken.values())
     largest = sorted(taken, key=lambda name: -taken[name])

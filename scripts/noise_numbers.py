@@ -58,7 +58,7 @@ def model_of(secret: str, shares: tuple[float, float]) -> dp.QueryModel:
 
 def measured_plan(secret: str, model: dp.QueryModel, epsilon: float) -> dict[str, Any]:
     """Return what a plan says of every mechanism at one ε."""
-    plan = dp.plan(model, dp.PrivacyTarget(epsilon=epsilon, delta=DELTA), all=True, seed=SEED)
+    plan = dp.plan(model, dp.PrivacyTarget(epsilon=epsilon, delta=DELTA), objective="noise", all=True, seed=SEED)
     return {
         "secret": secret,
         "epsilon": epsilon,

@@ -221,6 +221,17 @@ def _targets() -> Iterator[tuple[str, str, str]]:
         "weight as text": ([('trust = "gaussian"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
         "weights by another word": ([('trust = "gaussian"', "weights = 'equal'")], 'weights are "relative" or'),
         "weights as a list": ([('trust = "gaussian"', "weights = [1, 2]")], "write {age = 2}"),
+        "unknown objective": (
+            [('trust = "gaussian"', 'objective = "error"')],
+            "line 20, privacy.objective: objective must be 'estimate' or 'noise', got 'error'",
+        ),
+        "error of an unknown statistic": (
+            [('trust = "gaussian"', "max_error = {agee = 2}")],
+            "line 20, privacy.max_error.agee: there is no statistic 'agee' to limit the error of: did you mean 'age'?",
+        ),
+        "error of 0": ([('trust = "gaussian"', "max_error.age = 0")], "the largest error must be above 0, got 0"),
+        "one error for all": ([('trust = "gaussian"', "max_error = 2")], "this must be a table, got 2: write it as in"),
+        "error as text": ([('trust = "gaussian"', "max_error.age = '2'")], "this must be a number, got '2'"),
         "total epsilon too small": ([("epsilon = 2.0", "epsilon = 0.5")], "line 24, ledger.epsilon: all releases"),
         "total delta too small": ([("delta = 2e-3", "delta = 1e-4")], "line 25, ledger.delta: all releases"),
         "total delta forgotten": ([("delta = 2e-3", "")], "may have delta = 0.0, less than"),

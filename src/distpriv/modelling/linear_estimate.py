@@ -10,7 +10,7 @@ from scipy.stats import norm
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.modelling.utility import weighted_rms
 
-__all__ = ["Estimate", "LinearEstimator", "deviations", "linear_estimator"]
+__all__ = ["HALF_WIDTH", "Estimate", "LinearEstimator", "deviations", "linear_estimator"]
 
 HALF_WIDTH = float(norm.ppf(0.975))
 """Half of a 95 % interval, in standard deviations."""
@@ -105,6 +105,8 @@ def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
     gain = (public @ whitening) @ whitening.T
     missed = np.eye(len(units)) - gain
     error = missed @ public @ missed.T + gain @ noise @ gain.T
+    unknown = (np.diag(noise) > 0) | ~observed
+    error = np.where(np.outer(unknown, unknown), error, 0.0)
     return LinearEstimator(
         observed=observed.astype(float),
         whitening=whitening,

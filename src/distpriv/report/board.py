@@ -9,6 +9,7 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.guarantees.certificate import Certificate
 from distpriv.planning.option import Option
 from distpriv.planning.plan import Plan
+from distpriv.planning.table import hardly_worth
 from distpriv.releasing.release import Release
 from distpriv.report.figures import Axis, Bar, Series, bars, lines
 from distpriv.report.page import Block, Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
@@ -23,6 +24,7 @@ TRUST = {
     "assumed": "everything listed as assumed below, which the data may contradict",
 }
 MOST_BARS = 12
+PUBLIC = "public mean, no release"
 
 
 @frozen(kw_only=True)
@@ -180,34 +182,50 @@ def _profile(facts: BoardFacts) -> Figure:
 def _options(facts: BoardFacts) -> list[Block]:
     plan, used = facts.plan, facts.release.mechanism.name
     attacker = f"attacker at most{_this_release(facts)}"
-    rows = [_option_row(option) for option in plan.options]
-    chosen = next((k for k, option in enumerate(plan.options) if option is plan.chosen), None)
-    error = [
-        Bar(option.name, option.error, f"{option.error:.3g}", holds=option.mechanism.certificate.holds_at(plan.trust))
-        for option in plan.options[:MOST_BARS]
+    public: list[Cell | str] = [PUBLIC, "", f"{plan.public_error:.4g}", "0%", "0", Cell("yes", "good"), "", "50%"]
+    rows = [public, *(_option_row(option) for option in plan.options)]
+    chosen = next((k for k, option in enumerate(plan.options, start=1) if option is plan.chosen), None)
+    error = [Bar(PUBLIC, plan.public_error, f"{plan.public_error:.3g}", holds=True)] + [
+        Bar(option.name, option.estimate_error, f"{option.estimate_error:.3g}", holds=option.may_be_used(plan.trust))
+        for option in plan.options[: MOST_BARS - 1]
     ]
+    least = "estimates have the least error" if plan.objective == "estimate" else "noise is least"
     blocks: list[Block] = [
-        Prose(f"Published with {used}. Of all ways to add noise that keep the promise, the one with the least error is "
-              "taken."),
+        Prose(f"Published with {used}. Of all ways to add noise that keep the promise, the one whose {least} is taken. "
+              "What a release is worth is what it adds to the public mean, which can be printed without it."),
     ]  # fmt: skip
-    if error:
+    if (warning := hardly_worth(plan)) is not None:
+        blocks.append(Prose(warning))
+    if plan.options:
         blocks.append(
             bars(
                 "errors",
                 error,
-                x=Axis("error: root mean square over all numbers", unit="their own units, weighted as asked"),
+                x=Axis(
+                    "error of the estimates: root mean square over all numbers",
+                    unit="their own units, weighted as asked",
+                ),
                 rows="way to add noise",
-                legend="error of one release",
+                legend="error of the estimates after one release",
                 hollow=f"hollow: does not keep the promise at trust {plan.trust}",
-                caption="How much noise each way would add.",
+                caption="How far off the estimates would be with each way, and without a release.",
                 alt="; ".join(f"{bar.name}: {bar.value:.3g}" for bar in error),
             )
         )
         blocks.append(
             Table(
-                header=["way to add noise", "error", "δ at this ε", "keeps the target", "trust", attacker],
+                header=[
+                    "way to add noise",
+                    "noise",
+                    "estimates",
+                    "information",
+                    "δ at this ε",
+                    "keeps the target",
+                    "trust",
+                    attacker,
+                ],
                 rows=rows,
-                align="lrrclr",
+                align="lrrrrclr",
                 caption=f"All ways side by side, for ε = {plan.target.epsilon:g} and δ = {plan.target.delta:g}.",
                 chosen=chosen,
             )
@@ -224,6 +242,8 @@ def _option_row(option: Option) -> list[Cell | str]:
     return [
         option.name,
         f"{option.error:.4g}",
+        f"{option.estimate_error:.4g}",
+        f"{option.information:.0%}",
         f"{'≤ ' if option.delta_is == 'bound' and certificate.delta else ''}{certificate.delta:.2g}",
         Cell("yes", "good") if certificate.holds else Cell("no", "fails"),
         certificate.trust,

@@ -46,6 +46,8 @@ class PlannedPolicy:
         spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
         if self.rest.releases and spent:
             return BudgetSpent(spent[0])
+        if self.plan.nearest is not None:
+            return self.plan.refusal()
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
             "ask for a larger epsilon or delta, or for less trust."
@@ -120,6 +122,8 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             policy.target,
             policy.trust,
             policy.weights,
+            objective=policy.objective,
+            max_error=policy.max_error,
             after=rest if rest is not None and rest.releases else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
             all=every,

@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
+from distpriv.planning.merit import OBJECTIVES
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.joint import Questions
 
@@ -165,10 +166,14 @@ WRITTEN_POLICY = table(
     release={"anyOf": [table(**ASKED), table(name=TEXT, **ASKED), some(table(name=TEXT, **ASKED))]},
     protect=some({"type": "object"}),
     privacy=table(
+        "objective",
+        "max_error",
         epsilon=AT_LEAST_0,
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
+        objective={"enum": list(OBJECTIVES)},
+        max_error=by_name(AT_LEAST_0),
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(

@@ -16,6 +16,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
+from distpriv.planning.merit import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy import values
@@ -62,6 +63,10 @@ class Policy:
     trust: Trust
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
+    objective: Objective
+    """What mechanisms are compared by."""
+    limits: Mapping[str, float]
+    """The largest error of statistics of any question with which a release is of use."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -104,6 +109,11 @@ class Policy:
         if not isinstance(self.weighed, Mapping):
             return self.weighed
         return {name: weight for name, weight in self.weighed.items() if name in self.query().names}
+
+    @property
+    def max_error(self) -> dict[str, float]:
+        """The largest error of the released statistics with which the release is of use."""
+        return {name: most for name, most in self.limits.items() if name in self.query().names}
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -151,6 +161,8 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
+                **({} if self.objective == "estimate" else {"objective": self.objective}),
+                **({"max_error": dict(self.limits)} if self.limits else {}),
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -221,6 +233,8 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         target=aim,
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
+        objective=values.objective(file, shape.privacy.objective),
+        limits=values.max_errors(file, shape.privacy.max_error, asked),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),

@@ -69,6 +69,8 @@ class PrivacyTable(_Table):
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
     weights: Any = None
+    objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
+    max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
 
 
 class LedgerTable(_Table):

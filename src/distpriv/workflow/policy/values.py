@@ -14,6 +14,7 @@ from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
+from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.written_queries import query_key, require_distinct
@@ -29,7 +30,9 @@ __all__ = [
     "adaptive",
     "dataset",
     "ledger_address",
+    "max_errors",
     "model_options",
+    "objective",
     "questions",
     "records",
     "secrets",
@@ -250,6 +253,25 @@ def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weigh
             cure = "an error counts in proportion to the root of its weight"
             real("a weight", weight, InvalidInput, above=0, cure=cure)
     return {name: float(weight) for name, weight in given.items()}
+
+
+def objective(file: PolicyText, given: str) -> Objective:
+    """Return what mechanisms are compared by."""
+    with file.at(("privacy", "objective")):
+        return cast(Objective, one_of("objective", given, OBJECTIVES, InvalidInput))
+
+
+def max_errors(file: PolicyText, given: Mapping[str, float] | None, asked: Sequence[Question]) -> dict[str, float]:
+    """Return the largest error of statistics with which a release is of use."""
+    path = ("privacy", "max_error")
+    names = [name for question in asked for name in question.query.names]
+    for name, most in (given or {}).items():
+        if name not in names:
+            words = f"there is no statistic {name!r} to limit the error of: {did_you_mean(name, names)}"
+            raise file.refusal((*path, name), words)
+        with file.at((*path, name)):
+            real("the largest error", most, InvalidInput, above=0, cure="it is in the units of the statistic")
+    return dict(given or {})
 
 
 def adaptive(file: PolicyText, given: str) -> Adaptive:
