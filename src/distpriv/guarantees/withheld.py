@@ -9,10 +9,11 @@ that is uncorrelated with it is told as well as its own k says. Noise that is wi
 from collections.abc import Mapping
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.checked_law import combination_in_words
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import PublicKnowledge
 
@@ -29,23 +30,23 @@ SAME = 1e-9
 class Withheld:
     """A combination of the statistics of which a release tells little.
 
-    >>> found = Withheld(combination={"never_married": 0.83, "female": -0.52, "age": 0.01}, told=0.02)
+    >>> found = Withheld(combination={"never_married": 0.8, "female": -0.6, "age": 0.01}, told=0.02)
     >>> print(found)
-    0.83·never_married − 0.52·female + …
+    never_married − 0.75·female + …
     """
 
-    combination: Mapping[str, float] = field(converter=dict)
+    combination: Mapping[str, float]
     """The coefficient of each statistic, in units of its standard deviation; their squares sum to 1."""
     told: float
     """The share of its variance that the release tells."""
 
     def __str__(self) -> str:
-        terms = sorted(self.combination.items(), key=lambda term: -abs(round(term[1], 6)))
-        largest = abs(terms[0][1])
-        named = [(name, value) for name, value in terms if abs(value) >= MENTIONED * largest]
-        words = " ".join(f"{'+' if value >= 0 else '−'} {abs(value):.2g}·{name}" for name, value in named)
-        rest = " + …" if len(named) < len([value for _, value in terms if abs(value) > SAME]) else ""
-        return words.removeprefix("+ ") + rest
+        values = np.array(list(self.combination.values()))
+        named = np.abs(values) >= MENTIONED * np.abs(values).max()
+        words = combination_in_words(
+            tuple(self.combination), tuple(np.where(named, values, 0.0).tolist()), np.ones(len(values))
+        )
+        return words if (np.abs(values[~named]) <= SAME).all() else f"{words} + …"
 
 
 def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
@@ -54,7 +55,7 @@ def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> [(str(found), round(found.told, 3)) for found in withheld(model, np.diag([50.0, 0.1]))]
-    [('1·statistic_1', 0.024)]
+    [('statistic_1', 0.024)]
     """
     public = PublicKnowledge.of(model).covariance
     units = np.sqrt(np.diag(public))
@@ -89,26 +90,26 @@ def published(model: QueryModel, covariance: Floats) -> str:
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> published(model, np.diag([50.0, 0.1]))
-    'published: all but 1·statistic_1'
+    'all but statistic_1'
     >>> published(model, np.diag([50.0, 20.0])), published(model, 0.1 * np.eye(2))
-    ('published: next to nothing', 'published: every combination of the statistics')
+    ('next to nothing', 'every combination of the statistics')
     """
     found = withheld(model, covariance)
     if not found:
-        return "published: every combination of the statistics"
+        return "every combination of the statistics"
     if len(found) >= len(found[0].combination):
-        return "published: next to nothing"
-    return f"published: all but {', and '.join(map(str, found))}"
+        return "next to nothing"
+    return f"all but {', and '.join(map(str, found))}"
 
 
 def withheld_assumption(model: QueryModel, covariance: Floats) -> Assumption:
     """Return what is published as a certificate says it."""
     found = withheld(model, covariance)
-    told = ", ".join(f"{each.told:.2g}" for each in found)
+    told = ", ".join(f"{each.told:.3g}" for each in found)
     evidence = (
-        f"of these the release tells {told} of the variance; each statistic in its standard deviations, and what is "
-        "uncorrelated with them is told"
+        f"the release tells {told} of its variance, with each statistic in standard deviations, and what is "
+        "uncorrelated with it is told"
         if found
         else f"of each the release tells at least {HARDLY:g} of the variance"
     )
-    return Assumption(statement=published(model, covariance), status="proved", evidence=evidence)
+    return Assumption(statement=f"published: {published(model, covariance)}", status="proved", evidence=evidence)

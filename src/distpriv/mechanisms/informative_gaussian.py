@@ -67,7 +67,7 @@ def informative_gaussian(
     >>> mechanism.certificate.holds, mechanism.certificate.trust
     (True, 'gaussian')
     >>> print(mechanism.certificate.assumptions[0].statement)
-    published: all but 0.91·statistic_2 + 0.42·statistic_1
+    published: all but statistic_2 + 0.23·statistic_1
     """
     costs = utility_weights(model, weights)
     radius = gaussian_radius(target, "analytic")

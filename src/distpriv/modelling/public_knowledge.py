@@ -136,6 +136,11 @@ class PublicKnowledge:
         )
 
     @property
+    def prior(self) -> dict[str, float]:
+        """The probability of each scenario by its name."""
+        return dict(zip(self.scenarios, self.chances.tolist(), strict=True))
+
+    @property
     def mean(self) -> Floats:
         """μ̄: what to print if nothing is released."""
         return np.asarray(self.chances @ self.means)
