@@ -85,7 +85,7 @@ class Certificate:
     assumptions: tuple[Assumption, ...]
     """Everything it rests on."""
     contradicted: bool = False
-    """Whether something checked on the model rules the guarantee out, whatever δ says."""
+    """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
     law: CheckedLaw | None = None
     """What the rows say of the statistics' law beyond its moments; none where they were not looked at."""
     drawn: Drawn | None = field(default=None, repr=False, eq=False)

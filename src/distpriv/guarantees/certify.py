@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.checked_law import CheckedLaw, checked_law, combination_in_words
+from distpriv.guarantees.checked_law import CheckedLaw, checked_law, combination_in_words, has_rows
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
@@ -25,6 +26,7 @@ __all__ = [
     "lattice_factors",
     "moments_delta",
     "smoothed_target",
+    "with_names_of",
 ]
 
 LARGEST_SMOOTHING = 1e-3
@@ -59,8 +61,8 @@ def certified(
         certificate = _translation_certificate(model, target, noise, theorem, assumptions)
     else:
         certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-        near = certificate.law is None and certificate.delta <= target.delta * (1 + NEAR)
-        if near and not certificate.holds and noise.parts and noise.is_gaussian:
+        near = target.delta < certificate.delta <= target.delta * (1 + NEAR)
+        if near and noise.parts and noise.is_gaussian:
             noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
@@ -81,7 +83,7 @@ def _widened(
             evidence="room for the error of computing δ",
         )
         certificate = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
-        if certificate.holds or certificate.law is not None:
+        if certificate.holds:
             return wider, certificate
     return None
 
@@ -132,7 +134,7 @@ def gaussian_certificate(
     By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
     variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed. Where
     that is enough the rows are looked at: δ is no smaller than they allow, and trust falls to `assumed` where they show
-    that a bell curve says nothing.
+    that a bell curve says nothing. Where δ is too large anyway they are not looked at, and no target is met.
 
     Args:
         model: the model of the statistics.
@@ -145,8 +147,10 @@ def gaussian_certificate(
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
     pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
     believed = lattice.status == "checked" and not _estimated(model)
-    if law is None and believed and delta <= target.delta:
-        law = checked_law(model, noise, target.epsilon, pair)
+    unseen = False
+    if law is None and believed and has_rows(model):
+        unseen = delta > target.delta * (1 + NEAR)
+        law = None if unseen else checked_law(model, noise, target.epsilon, pair)
     if law is not None and law.is_smooth:
         pair, delta = _worst_pair(model, noise, target.epsilon, law.rippled(smoothed))
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
@@ -167,6 +171,7 @@ def gaussian_certificate(
             ),
             lattice,
         ),
+        contradicted=unseen,
         law=law,
     )
 
@@ -332,6 +337,15 @@ def _gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumptio
         if _estimated(model)
         else method,
     )
+
+
+def with_names_of(certificate: Certificate, model: QueryModel) -> Certificate:
+    """Return the certificate with what was found in the rows told by the names that statistics have in a model."""
+    if certificate.law is None:
+        return certificate
+    again = _checked_assumption(model, certificate.law)
+    told = (again if said.statement == again.statement else said for said in certificate.assumptions)
+    return evolve(certificate, assumptions=tuple(told))
 
 
 def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:

@@ -22,7 +22,7 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, spectrum
 from distpriv.noise.laws import Noise
 
-__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "unknown_covariance"]
+__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "has_rows", "unknown_covariance"]
 
 LARGEST_RIPPLE = 1e-3
 """A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
@@ -81,8 +81,13 @@ class CheckedLaw:
         return cls(**{**values, **lists})
 
 
-def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> CheckedLaw | None:
-    """Look at the rows behind statistics with this noise; None where there are none, or no sums over them.
+def has_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows that can be looked at."""
+    return model.simulator is not None and model.provenance.method == "exact moments"
+
+
+def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> CheckedLaw:
+    """Look at the rows behind statistics with this noise.
 
     Args:
         model: the model.
@@ -90,15 +95,13 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> 
         epsilon: ε.
         pair: the scenarios that moments tell apart best.
     """
-    if model.simulator is None or model.provenance.method != "exact moments":
-        return None
-    rows = model.simulator.row_laws()
+    rows = model.rows().row_laws()
     found = _spectrum(model, rows)
     ripples = _ripples(model, noise, found)
     highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
     frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
     directions = telling_directions(model, rows, noise.covariance, pair, frequencies)
-    worst = worst_projection(model, rows, noise, epsilon, directions)
+    worst = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
     return CheckedLaw(
         ripple=float(ripples.sum()),
         peak=tuple(frequencies[0].tolist()) if frequencies else None,

@@ -31,6 +31,10 @@ HARMLESS = {
         "moments",
         "what one row of the reference can do; here no certificate rests on it, and where one does it is recomputed",
     ),
+    r"(joint_)?certificate\.law\.(ripple|missed|peak\.\*|projected|combination\.\*|combinations): times .*": (
+        "law",
+        "what the rows of the reference showed, which a bundle does not hold, with the same words and the same delta",
+    ),
     r"evidence\.joint\.noises\.\*\.axes\.\*\.\*: times -1": (
         "earlier releases",
         "an axis that points the other way is the same axis",

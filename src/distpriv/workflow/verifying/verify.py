@@ -316,6 +316,7 @@ def _unseen(opened: Opened, book: LedgerBook | None) -> tuple[NotChecked, ...]:
     applies = {
         "certificates": anew,
         "values": book is None,
+        "law": any(made is not None and made.law is not None for made in (opened.own, opened.together)),
         "draws": any(drawn is not None for drawn in evidence["drawn"].values()),
         "earlier releases": evidence["joint"] is not None,
         "ledger": book is None,
