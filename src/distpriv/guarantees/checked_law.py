@@ -30,6 +30,9 @@ LARGEST_RIPPLE = 1e-3
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
 
+MOST_WORDS = 4
+"""How many statistics of a combination are named."""
+
 _found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
 
 
@@ -146,13 +149,15 @@ def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...]
 
     >>> combination_in_words(("age", "women", "hours"), (0.25, 0.5, 1e-9), np.array([10.0, 5.0, 1.0]))
     'age + 2·women'
+    >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
+    'a + b + c + d and 4 others'
     """
     effects = np.abs(np.array(coefficients)) * deviations
     order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
     said = ""
-    for k in order:
+    for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
         share = coefficients[k] / coefficients[order[0]]
         times = "" if abs(abs(share) - 1) < 1e-9 else f"{abs(share):.3g}·"
         sign = (" + " if share > 0 else " − ") if said else ""
         said += f"{sign}{times}{names[k]}"
-    return said
+    return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"

@@ -46,6 +46,15 @@ class Plan:
     (5.657, 2.434, 0.815)
     >>> {name: round(error, 3) for name, error in plan.public_errors.items()}
     {'statistic_1': 1.732, 'statistic_2': 5.385}
+    >>> plan.public.mean, plan.weights, plan.objective
+    (array([41., 48.]), array([1., 1.]), 'estimate')
+    >>> limited = dp.plan(model, plan.target, max_error={"statistic_1": 0.5}, mechanisms=["certified_laplace"])
+    >>> limited.max_errors, limited.chosen, limited.nearest.name
+    ({'statistic_1': 0.5}, None, 'certified_laplace')
+    >>> print(limited.refusal())
+    no mechanism meets epsilon = 1, delta = 0.001 at trust 'gaussian' with errors as small as asked for, as the best of
+    them, certified_laplace, has 1.38 in 'statistic_1' where at most 0.5 is allowed: allow more, or ask for a larger
+    epsilon or delta.
     >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
     ('expected_value_gaussian', True, False)
     >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
