@@ -21,8 +21,6 @@ __all__ = ["Withheld", "published", "withheld", "withheld_assumption"]
 
 HARDLY = 0.5
 """A release that tells less of a combination's variance than this withholds it."""
-MENTIONED = 0.1
-"""A statistic is named whose coefficient is at least this share of the largest."""
 SAME = 1e-9
 
 
@@ -32,7 +30,7 @@ class Withheld:
 
     >>> found = Withheld(combination={"never_married": 0.8, "female": -0.6, "age": 0.01}, told=0.02)
     >>> print(found)
-    never_married − 0.75·female + …
+    never_married − 0.75·female + 0.0125·age
     """
 
     combination: Mapping[str, float]
@@ -41,12 +39,9 @@ class Withheld:
     """The share of its variance that the release tells."""
 
     def __str__(self) -> str:
-        values = np.array(list(self.combination.values()))
-        named = np.abs(values) >= MENTIONED * np.abs(values).max()
-        words = combination_in_words(
-            tuple(self.combination), tuple(np.where(named, values, 0.0).tolist()), np.ones(len(values))
+        return combination_in_words(
+            tuple(self.combination), tuple(self.combination.values()), np.ones(len(self.combination))
         )
-        return words if (np.abs(values[~named]) <= SAME).all() else f"{words} + …"
 
 
 def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
