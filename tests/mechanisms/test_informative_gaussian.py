@@ -163,8 +163,8 @@ def test_a_weighted_statistic_is_known_no_worse_and_no_other_weights_serve_it_be
     assert error(model, plain) <= error(model, weighted) * LEAST_TOLD
 
 
-@settings(max_examples=4)
-@given(seeds, st.integers(1, 4), pairs, spreads, st.floats(0.1, 4), st.floats(1.05, 3))
+@settings(max_examples=2)
+@given(seeds, st.integers(1, 3), st.integers(1, 2), spreads, st.floats(0.1, 4), st.floats(1.05, 3))
 def test_a_larger_epsilon_leaves_no_larger_error(
     seed: int, size: int, count: int, spread: float, epsilon: float, times: float
 ) -> None:

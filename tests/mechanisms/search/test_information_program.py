@@ -49,7 +49,7 @@ def test_what_is_found_is_feasible_and_within_reach(seed: int, size: int, count:
         found = program.best()
         assert found is not None
         values = np.linalg.eigvalsh(found)
-        assert -1e-6 <= values[0]
+        assert values[0] >= -1e-6
         assert values[-1] <= 1 + 1e-6
         assert (np.einsum("kij,ij->k", program.forms, found) <= program.bounds + 1e-6).all()
         assert program is free or np.linalg.norm(found - centre) <= reach + 1e-6
