@@ -39,11 +39,11 @@ class Plan:
     ... )
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.trust)
-    ('certified_gaussian', True)
+    ('informative_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
     (0.792, 0.577)
     >>> round(plan.public_error, 3), round(plan.chosen.estimate_error, 3), round(plan.chosen.information, 3)
-    (5.657, 3.062, 0.707)
+    (5.657, 2.434, 0.815)
     >>> {name: round(error, 3) for name, error in plan.public_errors.items()}
     {'statistic_1': 1.732, 'statistic_2': 5.385}
     >>> plan.public.mean, plan.weights, plan.objective
@@ -62,9 +62,9 @@ class Plan:
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
-    ε = 1, δ = 0.001, trust 'gaussian': certified_gaussian
+    ε = 1, δ = 0.001, trust 'gaussian': informative_gaussian
     >>> plan.to_dict()["chosen"], plan.to_dict()["target"]
-    ('certified_gaussian', {'epsilon': 1.0, 'delta': 0.001})
+    ('informative_gaussian', {'epsilon': 1.0, 'delta': 0.001})
     """
 
     model: QueryModel = field(repr=False)
@@ -242,9 +242,9 @@ def plan(
     ... )
     >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> found.chosen.name, found.mechanism.certificate.holds
-    ('certified_gaussian', True)
+    ('informative_gaussian', True)
     >>> round(found.public_error, 2), round(found.chosen.estimate_error, 2), round(found.chosen.error, 2)
-    (5.66, 3.16, 10.64)
+    (5.66, 2.59, 55.29)
     """
     require_target(target)
     one_of("trust", trust, tuple(TRUST), InvalidInput)

@@ -36,7 +36,9 @@ def attempt(
     Noise is made for a target that is a millionth smaller, and the certificate is that of noise drawn on its lattice.
     """
     try:
-        made = candidate.make(model, calibration_target(target), weights=merit.weights.tolist(), seed=seed)
+        made = candidate.make(
+            model, calibration_target(target), weights=merit.weights.tolist(), prior=merit.public.prior, seed=seed
+        )
         return option(model, discretised(made, target), merit)
     except DistprivError as refusal:
         return Refusal(name=candidate.name, reason=str(refusal), kind=type(refusal))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from distpriv.guarantees.withheld import published, withheld
 from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.planning.option import Option
 
@@ -56,6 +57,9 @@ def _summary(plan: Plan) -> str:
         f"{wanted}: {chosen.name}",
         f"The best attacker is right {before} of the time without noise, and at most {after} with it.",
     ]
+    if withheld(plan.model, chosen.mechanism.noise.covariance):
+        told = published(plan.model, chosen.mechanism.noise.covariance)
+        lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
     warning = hardly_worth(plan)
     return "\n".join(lines if warning is None else [*lines, fill(warning, WIDTH)])
 

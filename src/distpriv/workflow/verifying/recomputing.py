@@ -36,6 +36,7 @@ JOINT = "all releases together"
 
 THEOREMS = {
     "no_noise": "Theorem 4.4",
+    "informative_gaussian": "the most informative noise",
     "certified_laplace": "the bound in two steps",
     "certified_gaussian": "the exact check",
     "coupled_gaussian": "coupled draws",
