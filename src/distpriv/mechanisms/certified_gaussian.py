@@ -8,6 +8,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified, moments_delta
 from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import Cautious, cautious
 from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
@@ -38,7 +39,8 @@ TINY = 1e-300
 LARGEST_SCALE = 2.0**29
 STARTS, MANY_STATISTICS = 2, 10
 """How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
-UNTIL_CHECKED = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+FINE, COARSE = (0.0, 1e-6, 1e-5, 1e-4, 1e-3), (10.0, 30.0, 100.0)
+UNTIL_CHECKED = (*FINE, *(0.02 * 1.5**k for k in range(15)), *COARSE)
 """By which share variances are widened, in turn, until the exact check passes: the search works with estimates."""
 
 
@@ -77,14 +79,16 @@ def certified_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    plain = plain_floor(model)
-    if plain.error <= LARGEST_SMOOTHING and _search(model, target, costs, plain).satisfied:
+    plain, made_for = plain_floor(model), cautious(model)
+    if plain.error <= LARGEST_SMOOTHING and _search(model, made_for, target, costs, plain).satisfied:
         return _widened(model, target, noise_of(plain.covariance))
     shapes = _shapes(model, radius, costs)
-    searches = [_search(model, target, costs, floor) for floor in _floors(model, target, costs)]
+    searches = [_search(model, made_for, target, costs, floor) for floor in _floors(model, target, costs)]
     found = [_least(search, model, shapes, progress) for search in searches]
     felt = [plain.covariance + shape for shape in shapes] if len(searches) > 1 else []
-    settled = [law for law in (_settled(model, target, costs, law) for law in found + felt) if law is not None]
+    settled = [
+        law for law in (_settled(model, made_for, target, costs, law) for law in found + felt) if law is not None
+    ]
     best = min(settled or found, key=lambda covariance: float(costs @ np.diag(covariance)))
     return _widened(model, target, noise_of(best))
 
@@ -105,12 +109,14 @@ def _floors(model: QueryModel, target: PrivacyTarget, costs: Floats) -> list[Smo
     return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
 
 
-def _settled(model: QueryModel, target: PrivacyTarget, costs: Floats, covariance: Floats) -> Floats | None:
+def _settled(
+    model: QueryModel, made_for: Cautious, target: PrivacyTarget, costs: Floats, covariance: Floats
+) -> Floats | None:
     """Return a covariance scaled until it is private with what the lattice costs; None if it never is."""
 
     def settles(scale: float) -> bool:
         floor = measured(model, scale * covariance)
-        return floor.error <= LARGEST_SMOOTHING and _search(model, target, costs, floor).satisfied
+        return floor.error <= LARGEST_SMOOTHING and _search(model, made_for, target, costs, floor).satisfied
 
     scale = least_passing(settles, 1.0, 1.0, largest=LARGEST_SCALE, within=1e-5)
     return None if scale == np.inf else scale * covariance
@@ -131,19 +137,19 @@ def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Pr
     return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
 
 
-def _search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
+def _search(model: QueryModel, made_for: Cautious, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
     """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it."""
-    pairs, units = model.protected_pairs, natural_units(model)
-    reduced, most = counted(pairs, floor.smoothed, target.epsilon)
+    units, origins = natural_units(model), list(made_for.origins)
+    reduced, most = counted(model.protected_pairs, floor.smoothed, target.epsilon)
     left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
-    scale = np.outer(units, units)
-    covariances = {name: law.covariance / scale for name, law in model.distributions.items()}
+    scale, pairs = np.outer(units, units), made_for.model.protected_pairs
+    covariances = {name: law.covariance / scale for name, law in made_for.model.distributions.items()}
     return Search(
         costs=costs * units**2 / (costs * units**2).max(),
         lowest=floor.covariance / scale,
-        epsilons=np.maximum(0.0, reduced),
-        deltas=np.maximum(left, TINY) * (1 - SLACK),
-        shifts=np.array([model.mean_shift(pair) / units for pair in pairs]),
+        epsilons=np.maximum(0.0, reduced)[origins],
+        deltas=(np.maximum(left, TINY) * (1 - SLACK))[origins],
+        shifts=np.array([made_for.model.mean_shift(pair) / units for pair in pairs]),
         firsts=np.array([covariances[first] for first, _ in pairs]),
         seconds=np.array([covariances[second] for _, second in pairs]),
     )
