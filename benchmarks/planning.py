@@ -68,7 +68,7 @@ def optimal() -> None:
 def certified() -> None:
     """Print the time of the certified mechanism on the Adult data, one pair and all pairs of close shares."""
     for title, share in SECRETS.items():
-        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100)
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, reference="population")
         taken, mechanism = timed(lambda m=model: dp.mechanisms.certified_gaussian(m, TARGET))  # type: ignore[misc]
         print(
             f"certified, {title} ({len(model.protected_pairs)} ordered): {taken:.1f} s, "
@@ -79,13 +79,15 @@ def certified() -> None:
 def plan() -> None:
     """Print the time of a plan on the Adult data that tries what can win, against one that tries every mechanism."""
     for title, share in SECRETS.items():
-        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1)
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population")
         print(f"plan, {title} ({len(model.protected_pairs)} ordered), processor time in one process:")
         print(f"  {_shares(model)}")
         for trust in TRUSTS:
             plans, seconds = [], []
             for every in (False, True):
-                fresh = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1)
+                fresh = dp.model(
+                    dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population"
+                )
                 before = time.process_time()
                 plans.append(dp.plan(fresh, TARGET, trust, all=every, seed=0, processes=1))
                 seconds.append(time.process_time() - before)

@@ -72,7 +72,7 @@ def split(adult: pa.Table) -> tuple[pa.Table, pa.Table]:
 def main() -> Census:
     """Tell the story, and return its numbers."""
     census, village = split(dp.datasets.adult())
-    model = dp.model(census, paper_query(), SECRET, records=RECORDS)
+    model = dp.model(census, paper_query(), SECRET, records=RECORDS, reference="population")
     plan = dp.plan(model, TARGET, objective="noise", mechanisms=PAPER | CERTIFIED)  # as the paper compares them
     assert plan.chosen is not None
     print(f"Five statistics of {RECORDS} persons, published as they are, tell an attacker in")

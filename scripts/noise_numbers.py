@@ -53,7 +53,8 @@ def held(mechanism: AdditiveMechanism) -> AdditiveMechanism:
 
 def model_of(secret: str, shares: tuple[float, float]) -> dp.QueryModel:
     """Return the model of the paper's five statistics, two shares to be kept apart."""
-    return dp.model(dp.datasets.adult(), paper_query(), dp.Share(PREDICATES[secret], values=shares), records=RECORDS)
+    share = dp.Share(PREDICATES[secret], values=shares)
+    return dp.model(dp.datasets.adult(), paper_query(), share, records=RECORDS, reference="population")
 
 
 def measured_plan(secret: str, model: dp.QueryModel, epsilon: float) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def test_the_certified_noise_is_as_small_as_known(
 @pytest.mark.slow
 def test_hundreds_of_pairs_are_certified_together(adult: pa.Table, paper_query: dp.Query) -> None:
     share = dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
-    model = dp.model(adult, paper_query, share, records=100)
+    model = dp.model(adult, paper_query, share, records=100, reference="population")
     target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
     mechanism = M.certified_gaussian(model, target)
     assert mechanism.certificate.holds

@@ -25,7 +25,7 @@ SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
 @pytest.fixture(scope="module")
 def adult_plan(adult: pa.Table) -> dp.Plan:
     query = dp.Query(age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    return dp.plan(dp.model(adult, query, SECRET, records=100), TARGET, all=True, seed=1)
+    return dp.plan(dp.model(adult, query, SECRET, records=100, reference="population"), TARGET, all=True, seed=1)
 
 
 def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> None:
@@ -166,7 +166,7 @@ def test_the_attacker_is_less_often_right_after_than_before(adult_plan: dp.Plan)
 def test_the_papers_statistics_are_hidden_with_less_error_than_its_gaussian_noise(
     adult: pa.Table, paper_query: dp.Query
 ) -> None:
-    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100), TARGET, all=True, seed=1)
+    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100, reference="population"), TARGET, all=True, seed=1)
     assert found.undefended_attack_accuracy == pytest.approx(0.7615, abs=5e-4)
     assert found.chosen is not None
     assert found.chosen.attack_accuracy < 0.65

@@ -89,6 +89,11 @@ def _shape() -> Iterator[tuple[str, str, str]]:
     yield "statistics as a list", changed(("[release.statistics]", "[[release.statistics]]")), "must be a table"
     yield "values as text", changed(("[0.45, 0.55]", '"0.45"')), "protect.values: this must be a list"
     yield "a value as text", changed(("0.55]", '"0.55"]')), "line 15, protect.values[2]: this must be a number"
+    yield (
+        "a reference of its own kind",
+        RIGHT + '[model]\nreference = "all"\n',
+        "'sample' or 'population', got 'all'",
+    )
     yield "replacement as text", RIGHT + "[model]\nreplacement = 'yes'\n", "must be true or false, got 'yes'"
 
 

@@ -14,6 +14,7 @@ from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.law_check import checked_law, has_rows
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
@@ -38,6 +39,9 @@ NEAR = 1e-3
 
 ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
 """By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
+
+LEAST_SHARE = 1e-3
+"""A δ below this share of the target's is no measure of how much a correction to it matters."""
 
 EXACT_MOMENTS = ("exact moments", "given moments")
 
@@ -119,7 +123,9 @@ def by_coupling(
 def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> float:
     """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows."""
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    return _worst_pair(model, noise, target.epsilon, smoothed)[1] if lattice.status == "checked" else 1.0
+    if lattice.status != "checked":
+        return 1.0
+    return allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
 
 
 def gaussian_certificate(
@@ -153,12 +159,18 @@ def gaussian_certificate(
         unseen = delta > target.delta * (1 + NEAR)
         law = None if unseen else checked_law(model, noise, target.epsilon, pair, delta)
     if law is not None and law.is_smooth:
-        pair, delta = _worst_pair(model, noise, target.epsilon, law.rippled(smoothed))
+        smoothed = law.rippled(smoothed)
+        pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    allowed = (
+        delta
+        if unseen
+        else allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
+    )
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=delta if law is None else max(delta, law.delta),
+        delta=allowed if law is None else min(1.0, allowed + _more(law, delta, allowed, target)),
         trust="gaussian" if believed and (law is None or law.is_bell) else "assumed",
         theorem=theorem,
         assumptions=(
@@ -171,10 +183,17 @@ def gaussian_certificate(
                 f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
             ),
             lattice,
+            *reference_assumptions(model, noise, allowed),
         ),
         contradicted=unseen,
         law=law,
     )
+
+
+def _more(law: CheckedLaw, delta: float, allowed: float, target: PrivacyTarget) -> float:
+    """Return by how much the rows say δ is larger than moments do: by the same factor in all populations."""
+    factor = allowed / delta if delta > LEAST_SHARE * target.delta else 1.0
+    return max(0.0, law.delta - delta) * factor
 
 
 def _worst_pair(

@@ -14,7 +14,7 @@ __all__ = ["LARGEST_GATE", "LARGEST_RIPPLE", "CheckedLaw", "combination_in_words
 LARGEST_RIPPLE = 1e-3
 """A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
 
-LARGEST_GATE = 0.05
+LARGEST_GATE = 0.01
 """Beyond this the second-order law is not near enough to the truth (`docs/proofs/saddlepoint_check.md`)."""
 
 

@@ -6,6 +6,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import cautious
 from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
@@ -67,14 +68,14 @@ def certified_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    plain = plain_floor(model)
-    if plain.error <= LARGEST_SMOOTHING and private_search(model, target, costs, plain).satisfied:
+    plain, made_for = plain_floor(model), cautious(model)
+    if plain.error <= LARGEST_SMOOTHING and private_search(made_for, target, costs, plain).satisfied:
         return widened_until_checked(model, target, noise_of(plain.covariance), name=NAME, theorem=THEOREM)
     shapes = _shapes(model, radius, costs)
-    searches = [private_search(model, target, costs, floor) for floor in floors_to_search(model, target, costs)]
+    searches = [private_search(made_for, target, costs, floor) for floor in floors_to_search(model, target, costs)]
     found = [_least(search, model, shapes, progress) for search in searches]
     felt = [plain.covariance + shape for shape in shapes] if len(searches) > 1 else []
-    private = [law for law in (settled(model, target, costs, law) for law in found + felt) if law is not None]
+    private = [law for law in (settled(made_for, target, costs, law) for law in found + felt) if law is not None]
     best = min(private or found, key=lambda covariance: float(costs @ np.diag(covariance)))
     return widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)
 

@@ -7,6 +7,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import cautious
 from distpriv.guarantees.withheld import withheld_assumption
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
@@ -76,9 +77,10 @@ def informative_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    searches = [private_search(model, target, costs, floor) for floor in floors_to_search(model, target, costs)]
+    made_for = cautious(model)
+    searches = [private_search(made_for, target, costs, floor) for floor in floors_to_search(model, target, costs)]
     found = [law for law in (_most_telling(search, model, known, progress) for search in searches) if law.any()]
-    private = [law for law in (settled(model, target, costs, law) for law in found) if law is not None]
+    private = [law for law in (settled(made_for, target, costs, law) for law in found) if law is not None]
     wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
     best = min(private or found or [wide], key=lambda law: weighted_rms(known.error_covariance(law), costs))
     made = widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)

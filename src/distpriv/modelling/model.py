@@ -12,8 +12,9 @@ from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.drawing import Drawing, Missing
+from distpriv.modelling.drawing import Drawing, Missing, Reference
 from distpriv.modelling.row_lattice import floor_of
+from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
@@ -78,8 +79,8 @@ class Provenance:
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> model.provenance.method, model.provenance.records, model.provenance.draws, model.provenance.seed
     ('given moments', None, None, None)
-    >>> model.provenance.replacement, model.provenance.missing
-    (False, 'refuse')
+    >>> model.provenance.replacement, model.provenance.missing, model.provenance.reference
+    (False, 'refuse', 'population')
     """
 
     method: str
@@ -104,6 +105,11 @@ class Provenance:
     def missing(self) -> Missing:
         """What was done about nulls and NaN."""
         return self.drawing.missing
+
+    @property
+    def reference(self) -> Reference:
+        """Whether the reference rows are a sample of the population, or all of it; laws that are given are exact."""
+        return self.drawing.reference
 
     @property
     def seed(self) -> int | None:
@@ -149,6 +155,8 @@ class QueryModel:
     """The statistics, where the model was made from rows."""
     scenarios: Mapping[str, Scenario] = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
+    strata: tuple[SampledStratum, ...] = ()
+    """What the reference is a sample of; empty where it is the population, and for laws that are given."""
     simulator: RowSimulator | None = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
 

@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
+from distpriv.modelling.drawing import Reference
 from distpriv.planning.merit import OBJECTIVES
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.joint import Questions
@@ -136,6 +137,7 @@ SHARED: dict[str, Schema] = {
             records=maybe(COUNT),
             replacement=TRUTH,
             missing=TEXT,
+            reference={"enum": list(get_args(Reference))},
             draws=maybe(COUNT),
             pools=said("Which samples stand for strata, where not all rows are held.", some(TEXT)),
             statistics=STATISTICS,
@@ -151,6 +153,11 @@ SHARED: dict[str, Schema] = {
                 )
             ),
             protected_pairs=some(ends(TEXT)),
+            strata=said(
+                "The strata of a reference that is a sample: how many rows each has, the covariance and the kurtoses "
+                "of what one row adds to the statistics, and how many rows of it the datasets of each scenario have.",
+                some(table(kind=TEXT, rows=COUNT, covariance=MATRIX, kurtoses=some(AT_LEAST_0), drawn=by_name(COUNT))),
+            ),
         ),
     ),
     "drawn": said(
@@ -198,7 +205,14 @@ WRITTEN_POLICY = table(
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(
-        method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
+        method=TEXT,
+        replacement=TRUTH,
+        missing=TEXT,
+        reference={"enum": list(get_args(Reference))},
+        draws=COUNT,
+        seed=COUNT,
+        pool=maybe(COUNT),
+        key=maybe(TEXT),
     ),
 )
 

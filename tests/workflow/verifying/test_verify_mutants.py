@@ -35,6 +35,10 @@ HARMLESS = {
         "law",
         "what the rows of the reference showed, which a bundle does not hold, with the same words and the same delta",
     ),
+    r"evidence\.(joint\.)?model\.strata\.\*\.kurtoses\.\*: (times .*|one more|doubled)": (
+        "moments",
+        "how surely reference rows tell variances; where a certificate rests on it that is recomputed",
+    ),
     r"evidence\.joint\.noises\.\*\.axes\.\*\.\*: times -1": (
         "earlier releases",
         "an axis that points the other way is the same axis",

@@ -8,6 +8,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, moments_delta
 from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import Cautious
 from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.smooth_floor import (
@@ -27,7 +28,8 @@ SLACK = 2e-7
 """The share of δ left for the errors of computing it."""
 TINY = 1e-300
 LARGEST_SCALE = 2.0**29
-UNTIL_CHECKED = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+FINE, COARSE = (0.0, 1e-6, 1e-5, 1e-4, 1e-3), (10.0, 30.0, 100.0)
+UNTIL_CHECKED = (*FINE, *(0.02 * 1.5**k for k in range(15)), *COARSE)
 """By which share variances are widened, in turn, until the exact check passes: the search works with estimates."""
 
 
@@ -47,30 +49,34 @@ def floors_to_search(model: QueryModel, target: PrivacyTarget, costs: Floats) ->
     return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
 
 
-def private_search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
-    """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it."""
-    pairs, units = model.protected_pairs, natural_units(model)
-    reduced, most = counted(pairs, floor.smoothed, target.epsilon)
+def private_search(made_for: Cautious, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
+    """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it.
+
+    Noise is looked for that hides the pairs of all populations that a reference may be a sample of.
+    """
+    model, pairs, origins = made_for.origin, made_for.model.protected_pairs, list(made_for.origins)
+    units = natural_units(model)
+    reduced, most = counted(model.protected_pairs, floor.smoothed, target.epsilon)
     left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
     scale = np.outer(units, units)
-    covariances = {name: law.covariance / scale for name, law in model.distributions.items()}
+    covariances = {name: law.covariance / scale for name, law in made_for.model.distributions.items()}
     return Search(
         costs=costs * units**2 / (costs * units**2).max(),
         lowest=floor.covariance / scale,
-        epsilons=np.maximum(0.0, reduced),
-        deltas=np.maximum(left, TINY) * (1 - SLACK),
-        shifts=np.array([model.mean_shift(pair) / units for pair in pairs]),
+        epsilons=np.maximum(0.0, reduced)[origins],
+        deltas=(np.maximum(left, TINY) * (1 - SLACK))[origins],
+        shifts=np.array([made_for.model.mean_shift(pair) / units for pair in pairs]),
         firsts=np.array([covariances[first] for first, _ in pairs]),
         seconds=np.array([covariances[second] for _, second in pairs]),
     )
 
 
-def settled(model: QueryModel, target: PrivacyTarget, costs: Floats, covariance: Floats) -> Floats | None:
+def settled(made_for: Cautious, target: PrivacyTarget, costs: Floats, covariance: Floats) -> Floats | None:
     """Return a covariance scaled until it is private with what the lattice costs; None if it never is."""
 
     def settles(scale: float) -> bool:
-        floor = measured(model, scale * covariance)
-        return floor.error <= LARGEST_SMOOTHING and private_search(model, target, costs, floor).satisfied
+        floor = measured(made_for.origin, scale * covariance)
+        return floor.error <= LARGEST_SMOOTHING and private_search(made_for, target, costs, floor).satisfied
 
     scale = least_passing(settles, 1.0, 1.0, largest=LARGEST_SCALE, within=1e-5)
     return None if scale == np.inf else scale * covariance

@@ -101,6 +101,7 @@ def _written(reference: str, dataset: str, records: int, statistics: list[Line],
          ("# create = true", "make it without being asked; then a ledger that got lost starts anew"),
          ('# adaptive = "assumed"', "undeclared later questions: state that none depends on an answer")],
         [("# [model]", "how datasets are drawn from the reference"),
+         ('# reference = "population"', "the rows are all there are, not a sample: noise allows for no error in them"),
          ('# missing = "drop"', "leave reference rows with a null in any column out; private ones never are"),
          ("# replacement = true", "a row may be in a dataset twice")],
     ]  # fmt: skip

@@ -91,6 +91,7 @@ class ModelTable(_Table):
     method: Annotated[str, Field(examples=['method = "auto"'])] = "auto"
     replacement: Annotated[bool, Field(examples=["replacement = false"])] = False
     missing: Annotated[str, Field(examples=['missing = "drop"'])] = "refuse"
+    reference: Annotated[str, Field(examples=['reference = "population"'])] = "sample"
     draws: Annotated[int, Field(examples=["draws = 5000"])] = 5000
     seed: Annotated[int, Field(examples=["seed = 0"])] = 0
     pool: Annotated[int | None, Field(examples=["pool = 1000000"])] = None

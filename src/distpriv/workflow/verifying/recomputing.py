@@ -171,7 +171,7 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
             delta=_shown(claim, claim.drawn),
             trust="sampling",
             theorem=THEOREMS[claim.mechanism],
-            assumptions=draws_assumptions(claim.drawn, claim.written),
+            assumptions=draws_assumptions(claim.drawn, claim.written, claim.model),
         )
     if claim.mechanism in BY_THEOREM:
         certificate: Certificate = getattr(mechanisms, claim.mechanism)(model, within).certificate
