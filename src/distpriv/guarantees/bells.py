@@ -9,7 +9,7 @@ import math
 from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from scipy.optimize import minimize_scalar
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
@@ -22,12 +22,17 @@ FARTHEST = 12.0
 """Logarithm of the largest c that is looked at, or of its odds where c is bounded."""
 
 
+def _symmetric(covariance: Floats) -> Floats:
+    """Return a matrix that is symmetric but for rounding as one that is."""
+    return np.asarray((covariance + covariance.T) / 2)
+
+
 @frozen(kw_only=True, eq=False)
 class Bell:
     """A Gaussian density times e^`log_mass`."""
 
     mean: Floats
-    covariance: Floats
+    covariance: Floats = field(converter=_symmetric)
     log_mass: float = 0.0
 
     @classmethod

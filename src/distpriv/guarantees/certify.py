@@ -159,7 +159,7 @@ def gaussian_certificate(
         unseen = delta > target.delta * (1 + NEAR)
         law = None if unseen else checked_law(model, noise, target.epsilon, pair, delta)
     if law is not None and law.is_smooth:
-        smoothed = law.rippled(smoothed)
+        smoothed = dict(law.rippled(smoothed))
         pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
     allowed = (
         delta

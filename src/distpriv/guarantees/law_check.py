@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.secrets import Pair
@@ -55,7 +56,12 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, de
     frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
     directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
     told = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
-    second_order, gate = (None, None) if model.dimension == 1 else _second_order(model, rows, noise, epsilon, delta)
+    second_order, gate = None, None
+    if model.dimension > 1:
+        try:
+            second_order, gate = _second_order(model, rows, noise, epsilon, delta)
+        except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
+            second_order, gate = 1.0, UNKNOWN
     return CheckedLaw(
         ripple=float(ripples.sum()),
         peak=tuple(frequencies[0].tolist()) if frequencies else None,

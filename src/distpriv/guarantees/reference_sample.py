@@ -147,12 +147,12 @@ def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tupl
         (error for error in errors if math.isfinite(error.relative)), key=lambda e: e.relative, default=errors[0]
     )
     rows = ", ".join(f"{count:,} {kind}" for kind, count in worst.rows.items())
-    known = f"to {worst.relative:.2g} of itself" if math.isfinite(worst.relative) else "to be none"
+    told = f"to {worst.relative:.2g} of itself" if known else "to be none"
     return (
         Assumption(
             statement="the reference is a random sample of the population",
             status="assumed",
-            evidence=f"rows: {rows}; the shift is known {known} (one standard error), and δ ≤ {delta:.3g} in "
+            evidence=f"rows: {rows}; the shift is known {told} (one standard error), and δ ≤ {delta:.3g} in "
             f"{CONFIDENCE:.0%} of the populations that it may be a sample of",
         ),
     )
