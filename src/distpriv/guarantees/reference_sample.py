@@ -143,9 +143,8 @@ def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tupl
     if not model.strata:
         return ()
     errors = relative_errors(model, noise.covariance)
-    worst = max(
-        (error for error in errors if math.isfinite(error.relative)), key=lambda e: e.relative, default=errors[0]
-    )
+    known = [error for error in errors if math.isfinite(error.relative)]
+    worst = max(known, key=lambda error: error.relative, default=errors[0])
     rows = ", ".join(f"{count:,} {kind}" for kind, count in worst.rows.items())
     told = f"to {worst.relative:.2g} of itself" if known else "to be none"
     return (
