@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,6 +8,7 @@ from tests.mechanisms.shared import WORKED
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, NotCertified
+from distpriv.planning.least_epsilon import _start
 from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.planning.option import Option
 
@@ -58,6 +61,12 @@ def test_an_error_that_the_public_mean_has_needs_no_release() -> None:
     public = dp.plan(WORKED, dp.PrivacyTarget(epsilon=1, delta=1e-3), mechanisms=["no_noise"]).public_error
     with pytest.raises(InvalidInput, match="print that mean"):
         dp.least_epsilon(WORKED, error=public)
+
+
+def test_the_search_begins_at_the_largest_epsilon_that_holds() -> None:
+    assert _start(lambda epsilon: math.inf if epsilon > 5 else 1 / epsilon, 30.0) == (3.0, 1 / 3)
+    assert _start(lambda epsilon: 1 / epsilon, 20.0) == (20.0, 0.05)
+    assert math.isinf(_start(lambda _: math.inf, 30.0)[1])
 
 
 def test_an_error_out_of_reach_is_said_so() -> None:

@@ -20,6 +20,8 @@ __all__ = ["least_epsilon"]
 
 SMALLEST, LARGEST = 1e-3, 30.0
 """Where ε is looked for."""
+STARTS = (LARGEST, 10.0, 3.0, 1.0)
+"""Where the search begins: at the first that holds, since so little noise as a large ε asks for may not."""
 CLOSE = 1.001
 """The answer is at most so many times the least."""
 
@@ -72,8 +74,7 @@ def least_epsilon(
             found = attempt(candidate, model, target, merit, seed)
             return found.cost if isinstance(found, Option) and found.mechanism.certificate.holds_at(trust) else math.inf
 
-        start = min(LARGEST, best / CLOSE)
-        reached = error_at(start)
+        start, reached = _start(error_at, min(LARGEST, best / CLOSE))
         nearest = min(nearest, reached)
         if reached <= wanted:
             best = _least(lambda epsilon: merit.as_noise(error_at(epsilon)), merit.as_noise(wanted), start)
@@ -94,6 +95,15 @@ def _require_a_need(merit: Merit, wanted: float) -> None:
             f"an error of {wanted:g} needs no release, as the public mean alone has {public:.4g}: ask for a smaller "
             "error, or print that mean."
         )
+
+
+def _start(error_at: Callable[[float], float], most: float) -> tuple[float, float]:
+    """Return the largest ε to begin with at which the mechanism holds, and its error there; an infinite one if none."""
+    for start in (most, *(epsilon for epsilon in STARTS if epsilon < most)):
+        reached = error_at(start)
+        if math.isfinite(reached):
+            return start, reached
+    return most, math.inf
 
 
 def _least(error_at: Callable[[float], float], wanted: float, high: float) -> float:
