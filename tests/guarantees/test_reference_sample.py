@@ -11,7 +11,6 @@ from distpriv.guarantees.reference_sample import (
     allowed_delta,
     cautious,
     relative_errors,
-    sample_assumptions,
     stretched,
     worst_population,
 )
@@ -71,14 +70,6 @@ def test_the_allowed_delta_is_the_99th_percentile_of_what_populations_have(model
     others = [exact_delta(m, noise, epsilon=1.0) for m in plausible_models(model, 1000, seed=5)]
     allowed = allowed_delta(model, noise, 1.0, lambda m: delta_of(noise, m))
     assert 0.96 < np.mean(np.array(others) <= allowed) < 0.9995
-
-
-def test_a_certificate_says_how_many_rows_a_sample_has_and_how_surely_they_tell_shifts(model: dp.QueryModel) -> None:
-    (said,) = sample_assumptions(model, NOISES[0])
-    rows = [stratum.rows for stratum in model.strata]
-    assert f"{rows[0]:,} rows where s is satisfied and {rows[1]:,} rows where s is not satisfied" in said.evidence
-    assert f"{relative_errors(model, NOISES[0].covariance)[0].relative:.2g} of it" in said.evidence
-    assert sample_assumptions(population(model), NOISES[0]) == ()
 
 
 def test_a_delta_that_says_nothing_is_not_made_larger(model: dp.QueryModel) -> None:

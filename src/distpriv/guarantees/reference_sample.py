@@ -29,7 +29,6 @@ __all__ = [
     "cautious",
     "reference_assumptions",
     "relative_errors",
-    "sample_assumptions",
     "stretched",
     "worst_population",
 ]
@@ -187,24 +186,6 @@ def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], nois
     flat = np.where([way.nothing for w in several for way in w], 0.0, flat)
     ends = np.cumsum([len(w) for w in several])
     return np.array([part.min() for part in np.split(flat, ends[:-1])]).reshape(len(models), len(pairs))
-
-
-def sample_assumptions(model: QueryModel, noise: Noise) -> tuple[Assumption, ...]:
-    """Return what a certificate rests on where the reference is a sample: its rows, and how surely they tell shifts."""
-    if not model.strata:
-        return ()
-    errors = [error for error in relative_errors(model, noise.covariance) if math.isfinite(error.relative)]
-    rows = " and ".join(f"{stratum.rows:,} {stratum.kind}" for stratum in model.strata)
-    least, most = (edge((error.relative for error in errors), default=0.0) for edge in (min, max))
-    told = f"{most:.2g}" if f"{least:.2g}" == f"{most:.2g}" else f"{least:.2g} to {most:.2g}"
-    return (
-        Assumption(
-            statement="the reference is a random sample of the population, and δ allows for what it leaves open",
-            status="checked",
-            evidence=f"{rows}; the standard error of a shift is {told} of it; δ is the largest for {TRIED} populations "
-            f"that such a sample may be of, a confidence of {CONFIDENCE:.0%}",
-        ),
-    )
 
 
 def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -> Cautious:
