@@ -7,7 +7,13 @@ from attrs import evolve
 
 import distpriv as dp
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.reference_sample import allowed_delta, cautious, relative_errors, stretched, worst_population
+from distpriv.guarantees.reference_sample import (
+    allowed_delta,
+    cautious,
+    relative_errors,
+    stretched,
+    worst_population,
+)
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.plausible_models import plausible_models
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
@@ -58,9 +64,10 @@ def test_more_rows_bring_the_allowed_delta_to_that_of_the_population(model: dp.Q
     assert found[2] == pytest.approx(max(delta_of(noise, endless), delta_of(noise, model)), rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_allowed_delta_is_the_99th_percentile_of_what_populations_have(model: dp.QueryModel) -> None:
     noise = NOISES[0]
-    others = [exact_delta(m, noise, epsilon=1.0) for m in plausible_models(model, 2000, seed=5)]
+    others = [exact_delta(m, noise, epsilon=1.0) for m in plausible_models(model, 1000, seed=5)]
     allowed = allowed_delta(model, noise, 1.0, lambda m: delta_of(noise, m))
     assert 0.96 < np.mean(np.array(others) <= allowed) < 0.9995
 
@@ -69,6 +76,7 @@ def test_a_delta_that_says_nothing_is_not_made_larger(model: dp.QueryModel) -> N
     assert allowed_delta(model, NOISES[0], 1.0, lambda _: 1.0) == 1.0
 
 
+@pytest.mark.slow
 def test_relative_errors_are_those_of_resampled_references() -> None:
     model = dp.model(table(2000), dp.Query(x=dp.mean("x")), SECRET, records=50)
     pair = model.protected_pairs[0]
@@ -120,6 +128,7 @@ def test_noise_is_made_for_the_pairs_themselves_and_for_variants_of_them(model: 
         assert all(name.startswith(own) for name, own in zip(pair, pairs[origin], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["certified_gaussian", "certified_laplace"])
 def test_noise_for_a_sample_is_more_than_for_a_population_and_little_more_for_many_rows(name: str) -> None:
     target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
