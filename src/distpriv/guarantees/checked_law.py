@@ -22,7 +22,15 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, spectrum
 from distpriv.noise.laws import Noise
 
-__all__ = ["LARGEST_RIPPLE", "CheckedLaw", "checked_law", "combination_in_words", "unknown_covariance"]
+__all__ = [
+    "LARGEST_RIPPLE",
+    "CheckedLaw",
+    "checked_law",
+    "combination_in_words",
+    "rows_behind",
+    "standing_peaks",
+    "unknown_covariance",
+]
 
 LARGEST_RIPPLE = 1e-3
 """A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
@@ -90,13 +98,12 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> 
         epsilon: ε.
         pair: the scenarios that moments tell apart best.
     """
-    if model.simulator is None or model.provenance.method != "exact moments":
+    rows = rows_behind(model)
+    if rows is None:
         return None
-    rows = model.simulator.row_laws()
-    found = _spectrum(model, rows)
+    found = _spectrum(model, rows, np.diag(model.floor**2))
     ripples = _ripples(model, noise, found)
-    highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
-    frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
+    frequencies = _highest(found, ripples)
     directions = telling_directions(model, rows, noise.covariance, pair, frequencies)
     worst = worst_projection(model, rows, noise, epsilon, directions)
     return CheckedLaw(
@@ -109,9 +116,31 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, pair: Pair) -> 
     )
 
 
-def _spectrum(model: QueryModel, rows: RowLaws) -> Spectrum:
-    """Return the peaks that noise of no less than the model's floor may leave, found once for these rows."""
-    known, floor = _found.setdefault(rows, {}), np.diag(model.floor**2)
+def rows_behind(model: QueryModel) -> RowLaws | None:
+    """Return the rows that statistics are sums over; None where there are none, or no sums over them."""
+    if model.simulator is None or model.provenance.method != "exact moments":
+        return None
+    return model.simulator.row_laws()
+
+
+def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Floats]:
+    """Return the frequencies whose ripples are highest in statistics with this noise, for whoever looks for them.
+
+    Noise below the model's floor is searched as if it were there: what stands higher up stands at these, too.
+    """
+    found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
+    return _highest(found, _ripples(model, noise, found))
+
+
+def _highest(found: Spectrum, ripples: Floats) -> list[Floats]:
+    """Return the frequencies of the highest ripples, the highest first."""
+    order = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
+    return [found.peaks[k].frequency for k in order if ripples[k] > 0]
+
+
+def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
+    """Return the peaks that noise of no less than a floor may leave, found once for these rows."""
+    known = _found.setdefault(rows, {})
     key = floor.tobytes()
     if key not in known:
         covariances = {name: law.covariance for name, law in model.distributions.items()}

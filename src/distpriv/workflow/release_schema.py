@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+from distpriv.auditing.report import AuditRule
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
 from distpriv.releasing.fixed import Adaptive
@@ -169,6 +170,7 @@ WRITTEN_POLICY = table(
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
+        audit={"enum": list(get_args(AuditRule))},
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from attrs import asdict, evolve, field, frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
@@ -62,6 +63,8 @@ class Policy:
     trust: Trust
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
+    audit: AuditRule
+    """Whether nothing may be released that was not attacked."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -151,6 +154,7 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
+                "audit": self.audit,
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -221,6 +225,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         target=aim,
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
+        audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),

@@ -69,6 +69,7 @@ class PrivacyTable(_Table):
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
     weights: Any = None
+    audit: Annotated[str, Field(examples=['audit = "required"'])] = "optional"
 
 
 class LedgerTable(_Table):

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 from attrs import frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
 from distpriv.framework.notation import parse_statistic
@@ -27,6 +28,7 @@ from distpriv.workflow.strict_json import is_no_character
 __all__ = [
     "Question",
     "adaptive",
+    "audit_rule",
     "dataset",
     "ledger_address",
     "model_options",
@@ -250,6 +252,12 @@ def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weigh
             cure = "an error counts in proportion to the root of its weight"
             real("a weight", weight, InvalidInput, above=0, cure=cure)
     return {name: float(weight) for name, weight in given.items()}
+
+
+def audit_rule(file: PolicyText, given: str) -> AuditRule:
+    """Return whether nothing may be released that was not attacked."""
+    with file.at(("privacy", "audit")):
+        return cast(AuditRule, one_of("audit", given, get_args(AuditRule), InvalidInput))
 
 
 def adaptive(file: PolicyText, given: str) -> Adaptive:
