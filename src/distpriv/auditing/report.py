@@ -68,8 +68,13 @@ class AuditReport:
     A mechanism that claims too much fails:
 
     >>> bare = dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=0.1, delta=0.001))
-    >>> dp.audit(bare, model=model, attacks=["bayes"], releases=20_000).failed
+    >>> failed = dp.audit(bare, model=model, attacks=["bayes"], releases=20_000)
+    >>> failed.failed
     True
+    >>> failed.require_passed()
+    Traceback (most recent call last):
+    distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
+    claims: ε is at least ...
     """
 
     mechanism: str
