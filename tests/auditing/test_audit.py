@@ -19,7 +19,7 @@ from distpriv.noise.laws import GaussianNoise
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
 M = dp.mechanisms
 LINE = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[1.2]]}, pairs=[("a", "b")])
-QUICK = ["naive", "adaptive", "quadratic", "bayes", "lattice"]
+QUICK = ["naive", "adaptive", "quadratic", "bayes", "lattice", "residue", "projection"]
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +54,19 @@ def test_a_sound_mechanism_passes_and_the_report_says_so() -> None:
     report = audit(mechanism, model=TOY, releases=40_000, shadows=1000)
     assert not report.failed
     assert report.epsilon_lower_bound < 1
-    assert len(report.attacks) == 6
+    assert len(report.attacks) == 8
     accuracies = [attack.accuracy for attack in report.attacks]
     assert accuracies == sorted(accuracies, reverse=True)
     assert report.modelled_accuracy is not None
     assert report.attacks[0].accuracy == pytest.approx(report.modelled_accuracy, abs=0.01)
-    assert report.verdict.startswith("passed: no attack exceeded the claim; the best of 6 attacks, ")
+    assert report.verdict.startswith("passed: no attack exceeded the claim; the best of 8 attacks, ")
     assert "allows 73.1% and the Gaussian model at most 57." in report.verdict
     for attack in report.attacks:
         assert attack.defended.interval[0] < attack.accuracy < attack.defended.interval[1]
         assert attack.accuracy_lower_bound < attack.accuracy + 0.01
         assert attack.undefended.accuracy > attack.accuracy + 0.05
     printed = str(report).splitlines()
-    assert [line.split()[0] for line in printed[2:8]] == [attack.name for attack in report.attacks]
+    assert [line.split()[0] for line in printed[2:10]] == [attack.name for attack in report.attacks]
 
 
 def test_beside_laplace_noise_stands_a_bound_that_attacks_keep() -> None:

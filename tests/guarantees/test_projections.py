@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.projections import projected_deltas, worst_projection
+from distpriv.guarantees.projections import projected_deltas, projected_laws, worst_projection
 from distpriv.modelling.given import empirical_model
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -55,6 +55,37 @@ def test_it_is_the_divergence_of_all_datasets(
         for one, other in model.protected_pairs
     ]
     np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@given(positives=rows, negatives=rows, angle=st.floats(0, 3), shift=st.floats(-30, 30))
+@settings(max_examples=25)
+def test_the_ratio_is_that_of_the_densities_of_all_datasets(
+    positives: Floats, negatives: Floats, angle: float, shift: float
+) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
+    model, samples = enumerated(laws)
+    direction = np.array([np.cos(angle), np.sin(angle)])
+    found = projected_laws(model, laws, GaussianNoise.isotropic(2, 1.5), direction)
+    assert found is not None
+    released = samples["a"] + shift / 10
+    densities = [
+        norm((samples[name] @ direction)[:, np.newaxis], 1.5).pdf(released @ direction).mean(axis=0) for name in "ab"
+    ]
+    seen = np.minimum(*densities) > 1e-6
+    expected = np.log(densities[0][seen] / densities[1][seen])
+    np.testing.assert_allclose(found.log_ratio(("a", "b"), released)[seen], expected, rtol=1e-3, atol=5e-3)
+    np.testing.assert_allclose(found.log_ratio(("b", "a"), released), -found.log_ratio(("a", "b"), released))
+
+
+@given(positives=rows, negatives=rows, size=st.integers(1, 3))
+@settings(max_examples=25)
+def test_mean_phases_with_replacement_are_those_of_independent_rows(
+    positives: Floats, negatives: Floats, size: int
+) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: size, 1: 1}}, replacement=True)
+    t = np.array([0.3, -0.2])
+    one, other = (np.exp(1j * (part @ t)).mean() for part in laws.strata)
+    assert laws.phases(t)["a"] == pytest.approx(one**size * other, abs=1e-9)
 
 
 @given(positives=rows, negatives=rows, factor=st.floats(1.1, 4))

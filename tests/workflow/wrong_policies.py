@@ -222,6 +222,11 @@ def _targets() -> Iterator[tuple[str, str, str]]:
             [('trust = "gaussian"', "weights = {agee = 2}")],
             "line 20, privacy.weights.agee: there is no statistic 'agee' to weigh: did you mean 'age'?",
         ),
+        "unknown rule for audits": (
+            [('trust = "gaussian"', 'audit = "always"')],
+            "line 20, privacy.audit: audit must be 'optional' or 'required', got 'always'",
+        ),
+        "audit as a truth": ([('trust = "gaussian"', "audit = true")], "privacy.audit: this must be text in quotes"),
         "weight of 0": ([('trust = "gaussian"', "weights.age = 0")], "privacy.weights.age: a weight must be above 0"),
         "weight as text": ([('trust = "gaussian"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
         "weights by another word": ([('trust = "gaussian"', "weights = 'equal'")], 'weights are "relative" or'),

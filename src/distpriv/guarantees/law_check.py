@@ -23,7 +23,7 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, spectrum
 from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["checked_law", "has_rows", "unknown_covariance"]
+__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks", "unknown_covariance"]
 
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
@@ -50,10 +50,9 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, de
         delta: by how much.
     """
     rows = model.rows().row_laws()
-    found = _spectrum(model, rows)
+    found = _spectrum(model, rows, np.diag(model.floor**2))
     ripples = _ripples(model, noise, found)
-    highest = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
-    frequencies = [found.peaks[k].frequency for k in highest if ripples[k] > 0]
+    frequencies = _highest(found, ripples)
     directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
     told = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
     second_order, gate = None, None
@@ -98,9 +97,29 @@ def _second_order(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float
     return min(1.0, delta * check.delta_with_error / check.gaussian_delta), check.gate
 
 
-def _spectrum(model: QueryModel, rows: RowLaws) -> Spectrum:
-    """Return the peaks that noise of no less than the model's floor may leave, found once for these rows."""
-    known, floor = _found.setdefault(rows, {}), np.diag(model.floor**2)
+def rows_behind(model: QueryModel) -> RowLaws | None:
+    """Return the rows that statistics are sums over; None where there are none, or no sums over them."""
+    return model.rows().row_laws() if has_rows(model) else None
+
+
+def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Floats]:
+    """Return the frequencies whose ripples are highest in statistics with this noise, for whoever looks for them.
+
+    Noise below the model's floor is searched as if it were there: what stands higher up stands at these, too.
+    """
+    found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
+    return _highest(found, _ripples(model, noise, found))
+
+
+def _highest(found: Spectrum, ripples: Floats) -> list[Floats]:
+    """Return the frequencies of the highest ripples, the highest first."""
+    order = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
+    return [found.peaks[k].frequency for k in order if ripples[k] > 0]
+
+
+def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
+    """Return the peaks that noise of no less than a floor may leave, found once for these rows."""
+    known = _found.setdefault(rows, {})
     key = floor.tobytes()
     if key not in known:
         covariances = {name: law.covariance for name, law in model.distributions.items()}

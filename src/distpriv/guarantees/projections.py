@@ -4,7 +4,7 @@ Whoever sees F + Z sees :math:`w^\top (F + Z)` for every w, so H_ε of that numb
 over rows its law is known exactly (`modelling.projected_law`), and so is H_ε: a certificate with a smaller δ is false.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from attrs import frozen
@@ -16,7 +16,7 @@ from distpriv.modelling.projected_law import POINTS, Circle
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import Noise
 
-__all__ = ["Refutation", "projected_deltas", "worst_projection"]
+__all__ = ["ProjectedLaws", "Refutation", "projected_deltas", "projected_laws", "worst_projection"]
 
 REACH = 12.0
 """Standard deviations to each side of the means that a circle has room for."""
@@ -29,6 +29,9 @@ DECAYED = 8.6
 
 FINEST = POINTS // 16
 """The most frequencies that are looked at."""
+
+INVISIBLE = 1e-12
+"""The share of its highest density below which a transform has no digit left."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -53,26 +56,69 @@ def worst_projection(
     return max(found, key=lambda refutation: refutation.delta)
 
 
+@frozen(kw_only=True, eq=False)
+class ProjectedLaws:
+    """The exact law of one combination of the released numbers in every scenario, wrapped around a circle."""
+
+    direction: Floats
+    circle: Circle
+    densities: Mapping[str, Floats]
+    """By scenario, at points all around the circle."""
+
+    def delta(self, pair: Pair, epsilon: float) -> float:
+        """Return H_ε of a pair."""
+        first, second = (self.densities[name] for name in pair)
+        return float(np.maximum(first - np.exp(epsilon) * second, 0.0).mean() * self.circle.circumference)
+
+    def log_ratio(self, pair: Pair, released: Floats) -> Floats:
+        """Return by how much each release speaks for the first of a pair: the logarithm of the two densities' ratio."""
+        size = len(self.densities[pair[0]])
+        place = np.mod(released @ self.direction / self.circle.circumference, 1.0) * size
+        below = np.floor(place).astype(np.int64)
+        above = place - below
+        logs = []
+        for name in pair:
+            density = self.densities[name]
+            between = (1 - above) * density[below % size] + above * density[(below + 1) % size]
+            logs.append(np.log(np.maximum(between, 0.0) + INVISIBLE * density.max()))
+        return np.asarray(logs[0] - logs[1])
+
+
 def projected_deltas(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, direction: Floats) -> Floats:
     r"""Return H_ε of one combination of the released numbers, for every protected pair.
 
     The circle and a little Gaussian noise of its own only hide: the truth is not below.
+    """
+    laws = projected_laws(model, rows, noise, direction)
+    return np.array([0.0 if laws is None else laws.delta(pair, epsilon) for pair in model.protected_pairs])
+
+
+def projected_laws(
+    model: QueryModel, rows: RowLaws, noise: Noise, direction: Floats, *, coarse: float = 0.0
+) -> ProjectedLaws | None:
+    """Return the law of one combination of the released numbers; none where it is the same number always.
+
+    Args:
+        model: the model.
+        rows: the rows behind it.
+        noise: what is added to the statistics.
+        direction: the combination.
+        coarse: the share of the combination's own deviation that may be smoothed away, which takes less time.
     """
     means = np.array([direction @ law.mean for law in model.distributions.values()])
     spread = max(float(direction @ law.covariance @ direction) for law in model.distributions.values())
     added = float(direction @ noise.covariance @ direction)
     reach = float(np.ptp(means)) + 2 * REACH * np.sqrt(spread + added) + 2 * OUTLIERS * _farthest(rows, direction)
     if reach == 0:
-        return np.zeros(len(model.protected_pairs))
+        return None
     gaussian = float(direction @ noise.gaussian.covariance @ direction)
     finest = DECAYED * reach / (2 * np.pi * FINEST)
-    smooth = max(gaussian, finest**2)
+    smooth = max(gaussian, finest**2, coarse**2 * spread)
     circle = Circle(circumference=reach, frequencies=int(np.ceil(DECAYED * reach / (2 * np.pi * np.sqrt(smooth)))))
     hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
     laws = rows.projected(direction, circle)
-    names = list(laws)
-    densities = dict(zip(names, circle.densities([laws[name] * hidden for name in names]), strict=True))
-    return np.array([_hockey_stick(circle, densities, pair, epsilon) for pair in model.protected_pairs])
+    densities = circle.densities([law * hidden for law in laws.values()])
+    return ProjectedLaws(direction=direction, circle=circle, densities=dict(zip(laws, densities, strict=True)))
 
 
 def _farthest(rows: RowLaws, direction: Floats) -> float:
@@ -86,8 +132,3 @@ def _laplace(noise: Noise, direction: Floats, angular: Floats) -> Floats:
     """Return the transform of the Laplace part of the noise along a direction."""
     along = (direction @ noise.laplace_axes) * noise.laplace_scales
     return np.asarray(np.prod(1 / (1 + np.outer(along, angular) ** 2), axis=0))
-
-
-def _hockey_stick(circle: Circle, densities: dict[str, Floats], pair: Sequence[str], epsilon: float) -> float:
-    first, second = (densities[name] for name in pair)
-    return float(np.maximum(first - np.exp(epsilon) * second, 0.0).mean() * circle.circumference)

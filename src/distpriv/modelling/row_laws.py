@@ -1,5 +1,7 @@
 """The rows behind the law of the statistics: what each row of a stratum adds to them, and how many are drawn."""
 
+import cmath
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -47,3 +49,15 @@ class RowLaws:
                     found[stratum, size] = strata[stratum].drawn(size, replacement=self.replacement)
             laws[name] = np.prod([found[part] for part in sizes.items()], axis=0)
         return laws
+
+    def phases(self, frequency: Floats) -> dict[str, complex]:
+        """Return E e^{itᵀF} in every scenario; without replacement to the second order."""
+        means = [complex(np.exp(1j * (rows @ frequency)).mean()) for rows in self.strata]
+        found = {}
+        for name, sizes in self.drawn.items():
+            log = 0j
+            for stratum, size in sizes.items():
+                weight = size if self.replacement else size * (1 - size / self.rows_of(stratum))
+                log += weight * math.log(max(abs(means[stratum]), 1e-300)) + 1j * size * cmath.phase(means[stratum])
+            found[name] = cmath.exp(log)
+        return found

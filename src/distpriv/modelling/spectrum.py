@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["Peak", "Spectrum", "spectrum"]
+__all__ = ["Peak", "Spectrum", "spectrum", "whitening"]
 
 LEAST = 1e-4
 """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
@@ -84,7 +84,7 @@ def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, kn
         missed = max(missed, chance)
     distinct = _distinct(found, np.mean(list(covariances.values()), axis=0))
     return Spectrum(
-        peaks=tuple(Peak(frequency=t, heights=_heights(rows, t, rows.drawn)) for t in distinct),
+        peaks=tuple(Peak(frequency=t, heights=_heights(rows, t)) for t in distinct),
         missed=missed,
     )
 
@@ -113,7 +113,7 @@ class _Search:
 
     @classmethod
     def of(cls, rows: RowLaws, names: Sequence[str], covariance: Floats, floor: Floats) -> "_Search":
-        axes = _whitening(covariance)
+        axes = whitening(covariance)
         rng = np.random.default_rng(SEED)
         strata, weights = [], []
         for stratum in sorted(rows.drawn[names[0]]):
@@ -190,7 +190,7 @@ def _turned(places: Floats, rows: Floats) -> NDArray[np.complex128]:
     return np.asarray(np.exp(1j * (places @ rows.T)))
 
 
-def _whitening(covariance: Floats) -> Floats:
+def whitening(covariance: Floats) -> Floats:
     """Return columns in which the covariance is the identity; directions without variance are left out."""
     units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     units = np.where(units > 0, units, 1.0)
@@ -209,14 +209,6 @@ def _distinct(found: Sequence[Floats], covariance: Floats) -> list[Floats]:
     return kept
 
 
-def _heights(rows: RowLaws, frequency: Floats, drawn: Mapping[str, Mapping[int, int]]) -> dict[str, float]:
-    """Return |φ_F(t)| by scenario, with all rows; without replacement to the second order."""
-    strata = [float(np.abs(np.exp(1j * (values @ frequency)).mean())) for values in rows.strata]
-    found = {}
-    for name, sizes in drawn.items():
-        log = 0.0
-        for stratum, size in sizes.items():
-            weight = size if rows.replacement else size * (1 - size / rows.rows_of(stratum))
-            log += weight * math.log(max(strata[stratum], 1e-300))
-        found[name] = math.exp(log)
-    return found
+def _heights(rows: RowLaws, frequency: Floats) -> dict[str, float]:
+    """Return |φ_F(t)| by scenario, with all rows."""
+    return {name: abs(mean) for name, mean in rows.phases(frequency).items()}

@@ -1,5 +1,6 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
@@ -9,6 +10,7 @@ from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged
 from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
 from distpriv.noise.lattice import on_lattice
@@ -24,7 +26,10 @@ from distpriv.releasing.promised import Promise, newly_promised, promised_alread
 from distpriv.releasing.released import Release
 from distpriv.releasing.written_queries import query_key, require_distinct
 
-__all__ = ["Release", "earlier_releases", "named", "opened", "release"]
+__all__ = ["Approval", "Release", "earlier_releases", "named", "opened", "release"]
+
+Approval = Callable[[AdditiveMechanism, QueryModel], None]
+"""Looks at what is about to answer, and raises what refuses it."""
 
 MOST_TRIES = 1000
 """How often a release is tried again because another one of the same dataset was written first."""
@@ -39,6 +44,7 @@ def release(
     total: PrivacyTarget | None = None,
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
+    approve: Approval | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
@@ -60,6 +66,8 @@ def release(
             answer: ``"refuse"`` it; ``"assumed"``, go on and state that no question depends on an answer; or
             ``"immune"``, only use noise whose cost adds up whatever is asked, from the first release on.
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
+        approve: is given the mechanism that will answer, its noise as wide as all releases need it, and its model,
+            before the private table is looked at; what it raises refuses the release.
 
     Raises:
         NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
@@ -100,6 +108,7 @@ def release(
     require_distinct(query)
     if ledger is None:
         promise = promised_without_ledger(plan)
+        _approve(approve, promise)
         require_source(private_source)
         answer = _drawn(promise, look_at(private_source, plan.model), plan.public.prior)
         return evolve(answer, joint=None, dataset=dataset, earlier=None)
@@ -107,11 +116,15 @@ def release(
     key = query_key(query, records)
     budget = plan.target if total is None else total
     seen: PrivateAnswer | None = None
+    approved: AdditiveMechanism | None = None
     for _ in range(MOST_TRIES):
         history = book.history(name)
         earlier = earlier_of(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
         own = next((fixed for fixed in fixed_questions(history) if fixed.query_key == key), None)
         promise = newly_promised(plan, earlier) if own is None else promised_already(own, plan, earlier, history)
+        if promise.mechanism != approved:
+            _approve(approve, promise)
+            approved = promise.mechanism
         if own is not None and own.entry is not None:
             again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
             return evolve(
@@ -145,6 +158,11 @@ def release(
             ledger={"id": history.ledger, "number": entry.number, "head": entry.digest},
         )
     raise LedgerChanged(f"other releases of dataset {dataset!r} keep being written: try again when they are done.")
+
+
+def _approve(approve: Approval | None, promise: Promise) -> None:
+    if approve is not None:
+        approve(promise.mechanism, promise.model)
 
 
 def earlier_releases(

@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+from distpriv.auditing.report import AuditRule
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
 from distpriv.modelling.drawing import Reference
@@ -202,6 +203,7 @@ WRITTEN_POLICY = table(
         prior=by_name(SHARE),
         objective={"enum": list(OBJECTIVES)},
         max_error=by_name(AT_LEAST_0),
+        audit={"enum": list(get_args(AuditRule))},
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(

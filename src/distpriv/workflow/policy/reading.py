@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from attrs import asdict, evolve, field, frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
@@ -69,6 +70,8 @@ class Policy:
     """What mechanisms are compared by."""
     limits: Mapping[str, float]
     """The largest error of statistics of any question with which a release is of use."""
+    audit: AuditRule
+    """Whether nothing may be released that was not attacked."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -166,6 +169,7 @@ class Policy:
                 **({} if self.prior is None else {"prior": dict(self.prior)}),
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
                 **({"max_error": dict(self.limits)} if self.limits else {}),
+                "audit": self.audit,
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -239,6 +243,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         prior=values.prior(file, shape.privacy.prior, hidden, count),
         objective=values.objective(file, shape.privacy.objective),
         limits=values.max_errors(file, shape.privacy.max_error, asked),
+        audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),

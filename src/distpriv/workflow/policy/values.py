@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 from attrs import frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
 from distpriv.framework.notation import parse_statistic
@@ -29,6 +30,7 @@ from distpriv.workflow.strict_json import is_no_character
 __all__ = [
     "Question",
     "adaptive",
+    "audit_rule",
     "dataset",
     "ledger_address",
     "max_errors",
@@ -284,6 +286,12 @@ def max_errors(file: PolicyText, given: Mapping[str, float] | None, asked: Seque
         with file.at((*path, name)):
             real("the largest error", most, InvalidInput, above=0, cure="it is in the units of the statistic")
     return dict(given or {})
+
+
+def audit_rule(file: PolicyText, given: str) -> AuditRule:
+    """Return whether nothing may be released that was not attacked."""
+    with file.at(("privacy", "audit")):
+        return cast(AuditRule, one_of("audit", given, get_args(AuditRule), InvalidInput))
 
 
 def adaptive(file: PolicyText, given: str) -> Adaptive:
