@@ -164,7 +164,8 @@ def test_noise_is_attacked_where_its_certificate_says_nothing(
     adult: pa.Table, shares: tuple[float, float], records: int
 ) -> None:
     query = dp.Query(age=dp.total("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    model = dp.model(adult, query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    share = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, query, share, records=100, reference="population")
     mechanism = M.certified_gaussian(model, TARGET)
     other = dp.model(adult, query, dp.Share("income = '>50K'", values=shares), records=records)
     assert not audit(mechanism, model=model, releases=10_000, attacks=["bayes"]).failed
