@@ -156,6 +156,22 @@ def test_certified_mechanisms_pass_the_whole_arsenal(income: dp.QueryModel, name
     assert not report.failed
 
 
+@pytest.mark.parametrize(
+    ("shares", "records"),
+    [pytest.param((0.24, 0.55), 100, id="an unprotected share"), pytest.param((0.0, 1.0), 10, id="90 known rows")],
+)
+def test_noise_is_attacked_where_its_certificate_says_nothing(
+    adult: pa.Table, shares: tuple[float, float], records: int
+) -> None:
+    query = dp.Query(age=dp.total("age"), never_married=dp.count("marital_status = 'Never-married'"))
+    share = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, query, share, records=100, reference="population")
+    mechanism = M.certified_gaussian(model, TARGET)
+    other = dp.model(adult, query, dp.Share("income = '>50K'", values=shares), records=records)
+    assert not audit(mechanism, model=model, releases=10_000, attacks=["bayes"]).failed
+    assert audit(mechanism, model=other, releases=10_000, attacks=["bayes"]).failed
+
+
 def small_table(rows: int) -> pl.DataFrame:
     rng = np.random.default_rng(0)
     s = np.arange(rows) % 2 == 0
