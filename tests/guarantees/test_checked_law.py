@@ -113,7 +113,7 @@ def test_moments_alone_would_have_let_them_through(name: str) -> None:
     model, target = BROKEN[name](), dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     blind = M.certified_gaussian(evolve(model, simulator=None), target)
     assert blind.certificate.holds_at("gaussian")
-    seen = checked_law(model, blind.noise, 1.0, model.protected_pairs[0], 1e-3)
+    seen = checked_law(model, blind.noise, target, model.protected_pairs[0], 1e-3)
     assert seen.projected > 1.5e-3
 
 

@@ -157,7 +157,7 @@ def gaussian_certificate(
     unseen = False
     if law is None and believed and has_rows(model):
         unseen = delta > target.delta * (1 + NEAR)
-        law = None if unseen else checked_law(model, noise, target.epsilon, pair, delta)
+        law = None if unseen else checked_law(model, noise, target, pair, delta)
     if law is not None and law.is_smooth:
         smoothed = dict(law.rippled(smoothed))
         pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)

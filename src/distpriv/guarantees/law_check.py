@@ -13,6 +13,7 @@ from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
@@ -28,6 +29,9 @@ __all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks", "unknown_
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
 
+SHARE_OF_TARGET = 0.05
+"""The least δ, as a share of the target's, that is corrected."""
+
 UNKNOWN = 1e3
 """The gate where the second-order law could not be computed."""
 
@@ -39,13 +43,13 @@ def has_rows(model: QueryModel) -> bool:
     return model.simulator is not None and model.provenance.method == "exact moments"
 
 
-def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, delta: float) -> CheckedLaw:
+def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: Pair, delta: float) -> CheckedLaw:
     """Look at the rows behind statistics with this noise.
 
     Args:
         model: the model.
         noise: what is added to the statistics.
-        epsilon: ε.
+        target: what a certificate is to meet.
         worst: the scenarios that moments tell apart best.
         delta: by how much.
     """
@@ -54,11 +58,11 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, de
     ripples = _ripples(model, noise, found)
     frequencies = _highest(found, ripples)
     directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
-    told = worst_projection(model, rows, noise, epsilon, directions or [np.zeros(model.dimension)])
+    told = worst_projection(model, rows, noise, target.epsilon, directions or [np.zeros(model.dimension)])
     second_order, gate = None, None
     if model.dimension > 1:
         try:
-            second_order, gate = _second_order(model, rows, noise, epsilon, delta)
+            second_order, gate = _second_order(model, rows, noise, target, delta)
         except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
             second_order, gate = 1.0, UNKNOWN
     return CheckedLaw(
@@ -73,28 +77,31 @@ def checked_law(model: QueryModel, noise: Noise, epsilon: float, worst: Pair, de
     )
 
 
-def _second_order(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, delta: float) -> tuple[float, float]:
+def _second_order(
+    model: QueryModel, rows: RowLaws, noise: Noise, target: PrivacyTarget, delta: float
+) -> tuple[float, float]:
     """Return δ by the second-order law, and how far that may be off.
 
-    With Laplace noise the bound grows by the factor that it has for Gaussian noise of the same covariance, at the ε at
-    which that has the same δ.
+    A δ far below the target's is not computed: at a smaller ε, where moments have a share of the target's, it is no
+    smaller. With Laplace noise the bound grows by the factor that δ has for Gaussian noise of the same covariance, at
+    the ε at which that has the same δ.
     """
-    pairs = model.protected_pairs
-    gaussian = GaussianNoise.of(noise.covariance)
-    if noise.is_gaussian:
-        check = saddlepoint_check(model, rows, noise, epsilon, pairs)
-        return (check.delta_with_error, check.gate) if check.is_known else (1.0, UNKNOWN)
-    alike = least_passing(
-        lambda other: bool(pair_deltas(model, pairs, gaussian, other).max() <= delta),
-        0.0,
-        epsilon or 1.0,
-        largest=LARGEST_EPSILON,
-        within=1e-3,
-    )
-    check = saddlepoint_check(model, rows, gaussian, min(alike, LARGEST_EPSILON), pairs)
+    pairs, gaussian = model.protected_pairs, GaussianNoise.of(noise.covariance)
+    level = max(delta, SHARE_OF_TARGET * target.delta)
+
+    def low(epsilon: float) -> bool:
+        return bool(pair_deltas(model, pairs, gaussian, epsilon).max() <= level)
+
+    epsilon = target.epsilon
+    if level > delta or not noise.is_gaussian:
+        epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), LARGEST_EPSILON)
+        epsilon = min(epsilon, target.epsilon) if noise.is_gaussian else epsilon
+    check = saddlepoint_check(model, rows, gaussian, epsilon, pairs)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
-    return min(1.0, delta * check.delta_with_error / check.gaussian_delta), check.gate
+    if noise.is_gaussian:
+        return check.delta_with_error, check.gate
+    return min(1.0, level * check.delta_with_error / check.gaussian_delta), check.gate
 
 
 def rows_behind(model: QueryModel) -> RowLaws | None:

@@ -68,7 +68,8 @@ class ProjectedLaws:
     def delta(self, pair: Pair, epsilon: float) -> float:
         """Return H_ε of a pair."""
         first, second = (self.densities[name] for name in pair)
-        return float(np.maximum(first - np.exp(epsilon) * second, 0.0).mean() * self.circle.circumference)
+        likely = np.exp(epsilon) * np.maximum(second, 0.0)  # what is negative by rounding is no evidence
+        return float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
 
     def log_ratio(self, pair: Pair, released: Floats) -> Floats:
         """Return by how much each release speaks for the first of a pair: the logarithm of the two densities' ratio."""
