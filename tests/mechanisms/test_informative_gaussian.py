@@ -285,7 +285,7 @@ ADULT = [
 def test_on_adult_the_estimate_is_much_better_than_what_is_public(
     adult: pa.Table, paper_query: dp.Query, secret: str, values: tuple[float, float], epsilon: float, most: float
 ) -> None:
-    model = dp.model(adult, paper_query, dp.Share(secret, values=values), records=100)
+    model = dp.model(adult, paper_query, dp.Share(secret, values=values), records=100, reference="population")
     found = error(model, made(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)))
     assert found <= most < 0.65 * np.sqrt(np.trace(public(model)))
 
@@ -293,8 +293,9 @@ def test_on_adult_the_estimate_is_much_better_than_what_is_public(
 @pytest.mark.slow
 def test_many_shares_and_two_secrets_at_once_cost_little_more(adult: pa.Table, paper_query: dp.Query) -> None:
     income, work = "income = '>50K'", "workclass = 'Private'"
-    many = dp.model(adult, paper_query, dp.Share(income, between=(0.3, 0.7), within=0.1), records=100)
+    close = dp.Share(income, between=(0.3, 0.7), within=0.1)
+    many = dp.model(adult, paper_query, close, records=100, reference="population")
     assert error(many, made(many, TARGET)) <= 4.7
     secrets = [dp.Share(income, values=(0.25, 0.35)), dp.Share(work, values=(0.6, 0.7))]
-    both = dp.model(adult, paper_query, secrets, records=100)
+    both = dp.model(adult, paper_query, secrets, records=100, reference="population")
     assert error(both, made(both, TARGET)) <= 3.1

@@ -57,5 +57,5 @@ def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = T
 
 def gaussian(table: pa.Table, statistics: Mapping[str, Statistic]) -> tuple[dp.QueryModel, AdditiveMechanism]:
     """Return a model with the least Gaussian noise for it."""
-    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS, reference="population")
     return model, dp.mechanisms.certified_gaussian(model, TARGET)

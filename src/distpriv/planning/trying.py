@@ -22,6 +22,9 @@ from distpriv.progress import Progress
 
 __all__ = ["Prospects", "try_what_can_win"]
 
+MOST_TELLING = "informative_gaussian"
+"""Of Gaussian noise, what leaves estimates the least error."""
+
 APART = 1.1
 """A mechanism is ruled out if noise so many times narrower than a pilot's would still have a larger error."""
 
@@ -62,6 +65,11 @@ class Prospects:
             return None
         whose = f"{best.name} leaves estimates with" if self.merit.objective == "estimate" else f"{best.name} has"
         return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
+
+    def is_told_best(self, candidate: Candidate, telling: Option | Refusal | None) -> bool:
+        """Tell whether other Gaussian noise than the most telling need not be tried: that holds, and errors least."""
+        held = isinstance(telling, Option) and telling.mechanism.certificate.holds_at(self.trust)
+        return self.merit.objective == "estimate" and candidate.exact and held
 
     def _exact(self, best: Option) -> str | None:
         if self.merit.objective != "noise":
@@ -126,6 +134,8 @@ def try_what_can_win(
     for candidate in prospects.in_order(able):
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
-        run(candidate, None if best is None else prospects.too_much_error(candidate, best))
+        told = settlement.earlier is None and prospects.is_told_best(candidate, found.get(MOST_TELLING))
+        reason = f"{MOST_TELLING} is the Gaussian noise that is made for estimates." if told else None
+        run(candidate, reason if told or best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]
     return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]
