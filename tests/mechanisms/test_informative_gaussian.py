@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,7 @@ from tests.mechanisms.test_certified_gaussian import pairs, seeds, sizes, spread
 
 import distpriv as dp
 from distpriv.distances import analytic_radius
-from distpriv.errors import InvalidInput, InvalidTarget
+from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -56,8 +58,9 @@ def others(model: dp.QueryModel, target: dp.PrivacyTarget) -> list[AdditiveMecha
         M.expected_value_gaussian(model, target),
         M.eigenvector_gaussian(model, target, covariance="pooled"),
         M.directional_gaussian(model, target, directions="several"),
-        M.directional_uncertainty(model, target, covariance="pooled"),
     ]
+    with suppress(AssumptionViolated):  # shifts that are not parallel
+        found.append(M.directional_uncertainty(model, target, covariance="pooled"))
     return [other for other in found if other.certificate.holds and other.certificate.trust == "gaussian"]
 
 
@@ -69,7 +72,8 @@ def assert_never_loses(model: dp.QueryModel, target: dp.PrivacyTarget) -> None:
         assert found <= 1.005 * error(model, other)
 
 
-@settings(max_examples=2)
+@pytest.mark.slow
+@settings(max_examples=10)
 @given(seeds, st.integers(1, 3), pairs, spreads, st.booleans(), targets)
 def test_no_other_gaussian_noise_leaves_the_estimate_a_smaller_error(
     seed: int, size: int, count: int, spread: float, lattice: bool, target: dp.PrivacyTarget
@@ -78,7 +82,7 @@ def test_no_other_gaussian_noise_leaves_the_estimate_a_smaller_error(
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(seeds, sizes, pairs, st.sampled_from([0.0, 0.02, 0.2, 0.7]), st.booleans(), targets)
 def test_nor_on_hundreds_of_models(
     seed: int, size: int, count: int, spread: float, lattice: bool, target: dp.PrivacyTarget

@@ -30,8 +30,10 @@ def assert_the_same_choice(model: dp.QueryModel, target: dp.PrivacyTarget, trust
     quick = dp.plan(model, target, trust, seed=1, **given)  # type: ignore[arg-type]
     assert (quick.chosen is None) == (everything.chosen is None)
     if quick.chosen is not None and everything.chosen is not None:
-        assert quick.mechanism == everything.mechanism
-        assert quick.chosen == everything.chosen
+        if quick.objective == "noise":
+            assert quick.mechanism == everything.mechanism
+            assert quick.chosen == everything.chosen
+        assert quick.chosen.cost <= 1.005 * everything.chosen.cost
     assert everything.skipped == ()
     shown = [option.name for option in quick.options] + [refusal.name for refusal in quick.refusals]
     assert sorted(shown + [each.name for each in quick.skipped]) == sorted(dp.mechanisms.__all__)
