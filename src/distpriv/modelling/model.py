@@ -135,8 +135,8 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
-    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor
-    (array([-0.73,  1.17]), array([0.02, 1.  ]))
+    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
+    (array([-0.73,  1.17]), array([0.17, 1.  ]))
     """
 
     names: tuple[str, ...]
