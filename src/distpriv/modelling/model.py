@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -16,6 +17,9 @@ from distpriv.modelling.drawing import Drawing, Missing, Reference
 from distpriv.modelling.row_lattice import floor_of
 from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.modelling.simulator import RowSimulator
+
+if TYPE_CHECKING:
+    from distpriv.modelling.law_check import LawCheck
 
 __all__ = [
     "Provenance",
@@ -170,6 +174,16 @@ class QueryModel:
         """The least standard deviation h of noise along each statistic against which its lattice is fine."""
         share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
+
+    @property
+    def law_check(self) -> "LawCheck | None":
+        """What the rows say of the law beyond its moments, as numbers; none where there are no rows, or no sums.
+
+        Certificates hold more: what was found for their own noise.
+        """
+        from distpriv.modelling.law_check import law_check
+
+        return law_check(self)
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j.
