@@ -18,6 +18,9 @@ from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["ProjectionAttack", "most_telling"]
 
+NOTHING = 1e-9
+"""An H_ε below this is rounding."""
+
 COARSE = 0.02
 """The share of a combination's own deviation that an attack does not look below."""
 
@@ -36,7 +39,10 @@ class ProjectionAttack:
 
 
 def most_telling(model: QueryModel, noise: NoiseLaw, pair: Pair, epsilon: float) -> ProjectedLaws | None:
-    """Return the combination whose exact H_ε of a pair is the largest, in either order; none where no law is known."""
+    """Return the combination whose exact H_ε of a pair is the largest, in either order; none where no law is known.
+
+    Where H_ε is next to nothing along all of them, as with Laplace noise, the total variation decides.
+    """
     rows = rows_behind(model)
     if rows is None:
         return None
@@ -44,7 +50,12 @@ def most_telling(model: QueryModel, noise: NoiseLaw, pair: Pair, epsilon: float)
     both = evolve(rows, drawn={name: rows.drawn[name] for name in pair})
     laws = [projected_laws(model, both, noise, direction, coarse=COARSE) for direction in directions]
     known = [law for law in laws if law is not None]
-    return max(known, key=lambda law: max(law.delta(pair, epsilon), law.delta(pair[::-1], epsilon)), default=None)
+    level = epsilon if any(_told(law, pair, epsilon) > NOTHING for law in known) else 0.0
+    return max(known, key=lambda law: _told(law, pair, level), default=None)
+
+
+def _told(law: ProjectedLaws, pair: Pair, epsilon: float) -> float:
+    return max(law.delta(pair, epsilon), law.delta(pair[::-1], epsilon))
 
 
 @frozen(kw_only=True, eq=False)

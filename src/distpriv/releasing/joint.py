@@ -271,7 +271,8 @@ class EarlierReleases:
         if widest is None or (widest.trust == "sampling" and widest.delta == 1):
             return (
                 f"the noise of {earlier} is too narrow to be certified together with {named}, for which there is no "
-                "Gaussian model: plan all statistics of a dataset at trust 'sampling', or at once."
+                "Gaussian model that the rows bear out: plan all statistics of a dataset at trust 'sampling', at once, "
+                "or with more records."
             )
         return (
             f"{earlier} leave{'' if many else 's'} no room for {named}: with {WIDEST:g} times the noise all releases "
