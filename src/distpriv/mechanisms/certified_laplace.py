@@ -5,6 +5,7 @@ from attrs import evolve
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import first_passing
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import moments_delta, smoothed_target
@@ -81,9 +82,9 @@ def _certified(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) 
     noise, proven = _searched(evolve(search.model, strata=()), target, search)
     if proven and (not model.strata or _moments_delta(model, target, noise) <= target.delta):
         return _with_certificate(model, target, noise)
-    wider = (noise.widened(factor) for factor in UNTIL_PROVEN)
-    enough = (law for law in wider if _moments_delta(model, target, law) <= target.delta)
-    return _with_certificate(model, target, next(enough, noise.widened(UNTIL_PROVEN[-1])))
+    wider = [noise.widened(factor) for factor in UNTIL_PROVEN]
+    enough = first_passing(wider, lambda law: _moments_delta(model, target, law) <= target.delta)
+    return _with_certificate(model, target, enough or wider[-1])
 
 
 def _searched(model: QueryModel, target: PrivacyTarget, search: LaplaceSearch) -> tuple[SumNoise, bool]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from distpriv.framework.arrays import Floats, completed
-from distpriv.framework.bisection import least_passing
+from distpriv.framework.bisection import first_passing, least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, moments_delta
 from distpriv.guarantees.lattice_floor import counted, covers_floor
@@ -93,5 +93,5 @@ def widened_until_checked(
     hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
     noise = next((law for law in hairs if covers_floor(model, law)), noise)
     wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in UNTIL_CHECKED]
-    passes = (law for law in wider if moments_delta(model, target, law) <= target.delta)
-    return certified_against_rows(model, target, next(passes, noise), name=name, theorem=theorem)
+    enough = first_passing(wider, lambda law: moments_delta(model, target, law) <= target.delta)
+    return certified_against_rows(model, target, enough or noise, name=name, theorem=theorem)
