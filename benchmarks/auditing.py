@@ -53,7 +53,7 @@ def main() -> None:
     """Compare both, with the same datasets, mechanisms and classifier."""
     adult = dp.datasets.adult()
     frame = adult.to_pandas()
-    model = dp.model(adult, QUERY, INCOME, records=100)
+    model = dp.model(adult, QUERY, INCOME, records=100, reference="population")
     targets = [dp.PrivacyTarget(epsilon=epsilon, delta=1e-3) for epsilon in EPSILONS]
     laws = {f"{t.epsilon:g}": dp.mechanisms.expected_value_gaussian(model, t, radius="classic").noise for t in targets}
     deviations = [law.expected_rms / 5**0.5 for law in laws.values()]

@@ -17,6 +17,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Trust
 from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.merit import Merit
 from distpriv.planning.running import attempt
 
 TARGET = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
@@ -67,7 +68,7 @@ def optimal() -> None:
 def certified() -> None:
     """Print the time of the certified mechanism on the Adult data, one pair and all pairs of close shares."""
     for title, share in SECRETS.items():
-        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100)
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, reference="population")
         taken, mechanism = timed(lambda m=model: dp.mechanisms.certified_gaussian(m, TARGET))  # type: ignore[misc]
         print(
             f"certified, {title} ({len(model.protected_pairs)} ordered): {taken:.1f} s, "
@@ -78,13 +79,15 @@ def certified() -> None:
 def plan() -> None:
     """Print the time of a plan on the Adult data that tries what can win, against one that tries every mechanism."""
     for title, share in SECRETS.items():
-        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1)
+        model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population")
         print(f"plan, {title} ({len(model.protected_pairs)} ordered), processor time in one process:")
         print(f"  {_shares(model)}")
         for trust in TRUSTS:
             plans, seconds = [], []
             for every in (False, True):
-                fresh = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1)
+                fresh = dp.model(
+                    dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population"
+                )
                 before = time.process_time()
                 plans.append(dp.plan(fresh, TARGET, trust, all=every, seed=0, processes=1))
                 seconds.append(time.process_time() - before)
@@ -101,7 +104,7 @@ def _shares(model: dp.QueryModel) -> str:
     taken: dict[str, float] = {}
     for candidate in CANDIDATES:
         before = time.process_time()
-        attempt(candidate, model, TARGET, np.ones(model.dimension), 0)
+        attempt(candidate, model, TARGET, Merit.of(model), 0)
         taken[candidate.name] = time.process_time() - before
     total = sum(taken.values())
     largest = sorted(taken, key=lambda name: -taken[name])

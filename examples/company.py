@@ -96,10 +96,10 @@ def main() -> Company:
     print(f"  {'to hide':22} {'  '.join(f'{name:>12}' for name in QUERY.names)}")
     alone = {}
     for name, secret in SECRETS.items():
-        model = dp.model(market, QUERY, secret, records=RECORDS)
+        model = dp.model(market, QUERY, secret, records=RECORDS, reference="population")
         alone[name] = costs(dp.plan(model, TARGET, mechanisms=mechanisms))
         show(name, alone[name])
-    model = dp.model(market, QUERY, list(SECRETS.values()), records=RECORDS)
+    model = dp.model(market, QUERY, list(SECRETS.values()), records=RECORDS, reference="population")
     together = costs(dp.plan(model, TARGET, mechanisms=mechanisms))
     show("all three", together)
     plan = dp.plan(model, TARGET, mechanisms=mechanisms, weights=WEIGHTS)

@@ -5,11 +5,14 @@ import tomllib
 from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Trust
+from distpriv.planning.merit import OBJECTIVES
 from distpriv.workflow.policy.shape import PolicyShape
 from distpriv.workflow.release_schema import (
     AT_LEAST_0,
     AUDIT,
     COUNT,
+    ESTIMATE_INTERVALS,
+    ESTIMATES,
     INTERVALS,
     NAMED_VALUES,
     PRINTED_RELEASE,
@@ -39,6 +42,10 @@ OPTION = table(
     mechanism=TEXT,
     error=AT_LEAST_0,
     errors=by_name(AT_LEAST_0),
+    estimate_error=said("Of the estimates made from the noisy values and from what is public.", AT_LEAST_0),
+    estimate_errors=by_name(AT_LEAST_0),
+    information=said("The share of the public uncertainty that the release removes.", SHARE),
+    too_large=said("The statistics whose error is larger than allowed.", some(TEXT)),
     half_widths=by_name(AT_LEAST_0),
     expected_l2=AT_LEAST_0,
     expected_rms=AT_LEAST_0,
@@ -54,6 +61,10 @@ PLAN = table(
     trust={"enum": list(get_args(Trust))},
     statistics=STATISTICS,
     weights=some(AT_LEAST_0),
+    objective={"enum": list(OBJECTIVES)},
+    max_error=said("The largest errors that are allowed, by statistic.", by_name(AT_LEAST_0)),
+    public_error=said("The error of printing the public mean, without a release.", AT_LEAST_0),
+    public_errors=by_name(AT_LEAST_0),
     scenarios=some(TEXT),
     protected_pairs=some(ends(TEXT)),
     model=table(method=TEXT, records=maybe(COUNT), draws=maybe(COUNT)),
@@ -96,6 +107,8 @@ LEDGER = table(
                     statistics=by_name(TEXT),
                     values=NAMED_VALUES,
                     intervals=INTERVALS,
+                    estimates=said("As they were then; null where an earlier version wrote none.", maybe(ESTIMATES)),
+                    estimate_intervals=maybe(ESTIMATE_INTERVALS),
                     mechanism=TEXT,
                     certificate=shared("certificate"),
                     joint_certificate=shared("certificate"),

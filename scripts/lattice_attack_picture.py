@@ -60,7 +60,7 @@ def draw() -> None:
     plt.switch_backend("svg")
     plt.rcParams["svg.hashsalt"] = "distpriv"
     share = dp.Share("income = '>50K'", values=(0.45, 0.55))
-    model = dp.model(dp.datasets.adult(), paper_query(), share, records=100)
+    model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, reference="population")
     m = dp.mechanisms
     figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.6), sharey=True, layout="constrained")
     panel(

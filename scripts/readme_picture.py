@@ -17,7 +17,8 @@ COLOURS = ("#0072b2", "#d55e00")  # told apart by colour-blind readers
 
 def draw() -> None:
     """Project 20,000 sampled datasets of each scenario on the direction that separates them best."""
-    model = dp.model(dp.datasets.adult(), paper_query(), dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(dp.datasets.adult(), paper_query(), secret, records=100, reference="population")
     first, second = model.distributions.values()
     pooled = (first.covariance + second.covariance) / 2
     shift = second.mean - first.mean

@@ -2,13 +2,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from scripts.noise_numbers import DELTA, SEED, SHARES, measured, measured_column, measured_plan, model_of
 from scripts.noise_picture import NUMBERS, PAGE, PANELS, STYLES, curves, draw, filled
 
 import distpriv as dp
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option
 from distpriv.planning.running import attempt
 
@@ -60,7 +60,7 @@ def test_a_picture_is_the_same_every_time(tmp_path: Path) -> None:
 def test_a_number_of_the_picture_comes_out_again(name: str) -> None:
     candidate = next(candidate for candidate in CANDIDATES if candidate.name == name)
     model, target = model_of("income", SHARES["income"][0]), dp.PrivacyTarget(epsilon=1, delta=DELTA)
-    found = attempt(candidate, model, target, np.ones(5), SEED)
+    found = attempt(candidate, model, target, Merit.of(model, objective="noise"), SEED)
     assert isinstance(found, Option)
     recorded = next(o for o in recorded_plan("income", 1.0)["options"] if o["mechanism"] == name)
     assert_alike(measured(found), recorded)

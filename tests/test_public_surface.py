@@ -25,6 +25,7 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.modelling.model import Provenance, QueryDistribution
+from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise
 from distpriv.planning.option import Option, Refusal
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
@@ -55,7 +56,7 @@ RETURNED = (
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
     *(AdditiveMechanism, Certificate, Assumption),
     *(Noise, GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
-    *(Option, Refusal, Entry, History, EarlierRelease, EarlierReleases),
+    *(Fit, Option, Refusal, Entry, History, EarlierRelease, EarlierReleases),
     *(AuditReport, AttackResult, Measures),
 )
 """What functions of the public surface take or return, and a user comes to hold."""
@@ -85,6 +86,7 @@ NAMED_FIELDS = [
     *((Assumption, name) for name in ("statement", "status", "evidence")),
     *((dp.Plan, name) for name in ("options", "refusals", "undefended_attack_accuracy")),
     *((dp.Release, name) for name in ("values", "intervals")),
+    *((Fit, name) for name in ("p_value", "distance")),
     *((AuditReport, name) for name in ("attacks", "epsilon", "delta")),
     *((AttackResult, name) for name in ("name", "defended", "undefended")),
 ]

@@ -5,6 +5,7 @@
     DistprivError
     ├── AssumptionViolated                  a theorem's hypothesis, without which its formula means nothing
     ├── NotCertified                        no mechanism's certificate holds as was asked
+    │   ├── AuditFailed                     attacks on simulated releases rule out what the certificate promises
     │   ├── BudgetSpent                     all releases of a dataset together would be more than was allowed
     │   ├── LawsChanged                     the reference is not the one that earlier releases were certified on
     │   └── QuestionNotDeclared             a question that may depend on earlier answers, which nothing covers
@@ -36,6 +37,7 @@ from typing import Literal
 
 __all__ = [
     "AssumptionViolated",
+    "AuditFailed",
     "BudgetSpent",
     "BundleNotWritten",
     "DistprivError",
@@ -134,6 +136,24 @@ class NotCertified(DistprivError):
     Traceback (most recent call last):
     distpriv.errors.NotCertified: no mechanism meets epsilon = 1, delta = 0.001 at trust 'sampling' on this model:
     print the plan to see why, and ask for a larger epsilon or delta, or for less trust.
+    """
+
+
+class AuditFailed(NotCertified):
+    """Attacks on simulated releases do better than the certificate allows, so that nothing is released.
+
+    Cure: see with `distpriv audit` which attack did it; leave out the statistic whose values repeat, or round them, or
+    ask for trust "sampling".
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"boom": [0], "bust": [1]}, covariances=[[1]], pairs=[("boom", "bust")])
+    >>> bare = dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=0.1, delta=0.001))
+    >>> dp.audit(bare, model=model, attacks=["bayes"], releases=20_000).require_passed()
+    Traceback (most recent call last):
+    distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
+    claims: ε is at least ..., and the attack, bayes, was right 69...% ± 0.6 of the time, where (0.1, 0.001), the
+    target, allows 52.5% and the Gaussian model at most 69.1%: run distpriv audit on the policy to see every attack, and
+    leave out the statistic that tells, or ask for trust 'sampling'.
     """
 
 

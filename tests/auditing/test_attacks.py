@@ -88,7 +88,7 @@ def test_attacks_that_are_none_are_refused(attacks: object, message: str) -> Non
         arsenal(attacks)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["naive", "adaptive", "boosting", "quadratic", "lattice"])
+@pytest.mark.parametrize("name", ["naive", "adaptive", "boosting", "quadratic", "lattice", "residue"])
 def test_shadows_of_one_scenario_only_are_refused(name: str) -> None:
     seen = view(TOY, NOISE, 100)
     first = seen.shadows.clean[0]

@@ -19,7 +19,7 @@ from distpriv.noise.laws import GaussianNoise
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
 M = dp.mechanisms
 LINE = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[1.2]]}, pairs=[("a", "b")])
-QUICK = ["naive", "adaptive", "quadratic", "bayes", "lattice"]
+QUICK = ["naive", "adaptive", "quadratic", "bayes", "lattice", "residue", "projection"]
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +54,19 @@ def test_a_sound_mechanism_passes_and_the_report_says_so() -> None:
     report = audit(mechanism, model=TOY, releases=40_000, shadows=1000)
     assert not report.failed
     assert report.epsilon_lower_bound < 1
-    assert len(report.attacks) == 6
+    assert len(report.attacks) == 8
     accuracies = [attack.accuracy for attack in report.attacks]
     assert accuracies == sorted(accuracies, reverse=True)
     assert report.modelled_accuracy is not None
     assert report.attacks[0].accuracy == pytest.approx(report.modelled_accuracy, abs=0.01)
-    assert report.verdict.startswith("passed: no attack exceeded the claim; the best of 6 attacks, ")
+    assert report.verdict.startswith("passed: no attack exceeded the claim; the best of 8 attacks, ")
     assert "allows 73.1% and the Gaussian model at most 57." in report.verdict
     for attack in report.attacks:
         assert attack.defended.interval[0] < attack.accuracy < attack.defended.interval[1]
         assert attack.accuracy_lower_bound < attack.accuracy + 0.01
         assert attack.undefended.accuracy > attack.accuracy + 0.05
     printed = str(report).splitlines()
-    assert [line.split()[0] for line in printed[2:8]] == [attack.name for attack in report.attacks]
+    assert [line.split()[0] for line in printed[2:10]] == [attack.name for attack in report.attacks]
 
 
 def test_beside_laplace_noise_stands_a_bound_that_attacks_keep() -> None:
@@ -154,6 +154,22 @@ def test_certified_mechanisms_pass_the_whole_arsenal(income: dp.QueryModel, name
     report = audit(getattr(M, name)(income, TARGET), model=income, releases=40_000)
     assert report.certificate_holds
     assert not report.failed
+
+
+@pytest.mark.parametrize(
+    ("shares", "records"),
+    [pytest.param((0.24, 0.55), 100, id="an unprotected share"), pytest.param((0.0, 1.0), 10, id="90 known rows")],
+)
+def test_noise_is_attacked_where_its_certificate_says_nothing(
+    adult: pa.Table, shares: tuple[float, float], records: int
+) -> None:
+    query = dp.Query(age=dp.total("age"), never_married=dp.count("marital_status = 'Never-married'"))
+    share = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, query, share, records=100, reference="population")
+    mechanism = M.certified_gaussian(model, TARGET)
+    other = dp.model(adult, query, dp.Share("income = '>50K'", values=shares), records=records)
+    assert not audit(mechanism, model=model, releases=10_000, attacks=["bayes"]).failed
+    assert audit(mechanism, model=other, releases=10_000, attacks=["bayes"]).failed
 
 
 def small_table(rows: int) -> pl.DataFrame:

@@ -41,8 +41,8 @@ QUOTED = {
         "of about {means[recommending]:.0f}.",
         "is right in at most {weighted[accuracy]:.1%} of cases either way",
         "falls from {audits[businesses][attacks][bayes][0]:.1%} to {audits[businesses][attacks][bayes][1]:.1%}",
-        "the reseller from {audits[reseller][attacks][bayes][0]:.1%} to {audits[reseller][attacks][bayes][1]:.1%}",
-        "those abroad from {audits[abroad][attacks][bayes][0]:.1%} to {audits[abroad][attacks][bayes][1]:.1%}",
+        "the reseller from {audits[reseller][before]:.1%} to {audits[reseller][after]:.1%}",
+        "those abroad from {audits[abroad][before]:.1%} to {audits[abroad][after]:.1%}",
         "The target allows {audits[abroad][ceiling]:.1%}",
     ],
     "hospital": [

@@ -23,7 +23,7 @@ def transformed(model: dp.QueryModel, matrix: np.ndarray) -> dp.QueryModel:
 
 def income(adult: pa.Table, query: dp.Query, difference: float) -> dp.QueryModel:
     share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
-    return dp.model(adult, query, share, records=100)
+    return dp.model(adult, query, share, records=100, reference="population")
 
 
 def decode(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:

@@ -141,7 +141,8 @@ def test_the_attacker_is_right_less_often_than_without_noise_and_no_more_often_t
 def test_adult_income_is_hidden_with_less_noise_than_gaussian_noise_needs(
     adult: pa.Table, paper_query: dp.Query, values: tuple[float, float], epsilon: float, most: float
 ) -> None:
-    model = dp.model(adult, paper_query, dp.Share("income = '>50K'", values=values), records=100)
+    secret = dp.Share("income = '>50K'", values=values)
+    model = dp.model(adult, paper_query, secret, records=100, reference="population")
     made = certified_laplace(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3))
     assert made.certificate.holds
     assert made.certificate.trust == "gaussian"

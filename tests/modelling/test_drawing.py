@@ -29,6 +29,7 @@ def test_the_law_depends_on_options_that_there_are() -> None:
         ("method", "guess", "method must be 'auto' or 'exact' or 'sampling', got 'guess'"),
         ("replacement", "no", "replacement must be True or False, got 'no'"),
         ("missing", "ignore", "missing must be 'refuse' or 'drop', got 'ignore'"),
+        ("reference", "all", "reference must be 'sample' or 'population', got 'all'"),
         ("draws", 1, "draws must be a whole number, at least 2, got 1"),
         ("seed", -1, "seed must be a whole number, at least 0, got -1"),
         ("pool", 0, "pool must be a whole number, at least 1, got 0"),

@@ -14,6 +14,7 @@ from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertif
 from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.noise.laws import GaussianNoise, noise_from_dict
 from distpriv.planning.candidates import CANDIDATES, Choice
+from distpriv.planning.merit import OBJECTIVES
 
 TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
 
@@ -24,7 +25,7 @@ SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
 @pytest.fixture(scope="module")
 def adult_plan(adult: pa.Table) -> dp.Plan:
     query = dp.Query(age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    return dp.plan(dp.model(adult, query, SECRET, records=100), TARGET, all=True, seed=1)
+    return dp.plan(dp.model(adult, query, SECRET, records=100, reference="population"), TARGET, all=True, seed=1)
 
 
 def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> None:
@@ -42,29 +43,115 @@ def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
     held = [each for each in found.options if each.mechanism.certificate.holds]
     strong = [each for each in held if each.mechanism.certificate.trust != "assumed"]
     assert found.chosen is not None
-    assert found.chosen.error == min(each.error for each in strong)
+    assert found.chosen.estimate_error == min(each.estimate_error for each in strong)
     assert found.mechanism.certificate.delta <= target.delta
     if isinstance(found.mechanism.noise, GaussianNoise):
         assert dp.exact_delta(found.model, found.mechanism, epsilon=target.epsilon) <= target.delta
 
 
-def test_believing_less_costs_more_noise(adult_plan: dp.Plan) -> None:
+def test_believing_less_costs_more_error(adult_plan: dp.Plan) -> None:
     errors = [
-        min(each.error for each in adult_plan.options if each.mechanism.certificate.holds_at(trust)) for trust in TRUSTS
+        min(each.cost for each in adult_plan.options if each.mechanism.certificate.holds_at(trust)) for trust in TRUSTS
     ]
     assert errors == sorted(errors)
     assert errors[1] < errors[2]
-    cheaper = [each for each in adult_plan.options if each.error < errors[1]]
+    cheaper = [each for each in adult_plan.options if each.cost < errors[1]]
     assert cheaper
     assert not any(each.mechanism.certificate.holds for each in cheaper)
     assert adult_plan.chosen is not None
-    assert adult_plan.chosen.error == errors[1]
+    assert adult_plan.chosen.cost == errors[1]
+
+
+def test_estimates_have_no_more_error_than_the_noise_or_than_the_public_mean(adult_plan: dp.Plan) -> None:
+    for option in adult_plan.options:
+        assert option.estimate_error <= min(option.error, adult_plan.public_error) * (1 + 1e-9)
+        for name, error in option.estimate_errors.items():
+            assert error <= min(option.errors[name], adult_plan.public_errors[name]) * (1 + 1e-9) + 1e-9
+        share = 1 - (option.estimate_error / adult_plan.public_error) ** 2
+        assert option.information == pytest.approx(share, abs=1e-9)
+        assert option.cost == option.estimate_error
+    every = math.sqrt(sum(error**2 for error in adult_plan.public_errors.values()))
+    assert adult_plan.public_error == pytest.approx(every)
+
+
+def test_the_first_line_of_the_table_is_what_can_be_printed_without_a_release(adult_plan: dp.Plan) -> None:
+    lines = str(adult_plan).splitlines()
+    head = next(k for k, line in enumerate(lines) if line.split()[:1] == ["mechanism"])
+    assert lines[head].split()[1:4] == ["noise", "estimate", "information"]
+    assert lines[head + 1].split() == ["public", "mean", f"{adult_plan.public_error:.4g}", "0.0%", "0", "50.0%"]
+
+
+FARTHER = dp.gaussian_model(
+    means={"a": [100, 101], "b": [95, 106]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
+)
+UNEVEN = dp.gaussian_model(
+    means={"a": [40, 50], "b": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("a", "b")], steps=[0.01, 1]
+)
+FEW = ["certified_gaussian", "certified_laplace", "expected_value_gaussian"]
+
+
+def test_each_objective_has_the_least_of_what_it_asks_for() -> None:
+    estimate, noise = (dp.plan(UNEVEN, TARGET, objective=objective, mechanisms=FEW) for objective in OBJECTIVES)
+    assert estimate.chosen is not None
+    assert noise.chosen is not None
+    assert estimate.chosen.name != noise.chosen.name
+    assert estimate.chosen.estimate_error < noise.chosen.estimate_error
+    assert noise.chosen.error < estimate.chosen.error
+    assert [each.error for each in noise.options] == sorted(each.error for each in noise.options)
+    assert (estimate.to_dict()["objective"], noise.to_dict()["objective"]) == OBJECTIVES
+
+
+def test_a_plan_says_so_if_its_estimates_are_hardly_better_than_the_public_mean() -> None:
+    close, far = (
+        dp.plan(FARTHER, dp.PrivacyTarget(epsilon=epsilon, delta=1e-4), mechanisms=["expected_value_gaussian"])
+        for epsilon in (0.05, 8)
+    )
+    told = " ".join(str(close).split())
+    assert close.chosen is not None
+    assert close.chosen.information < 0.1
+    assert "hardly better than the public mean" in told
+    assert "a larger ε or δ" in told
+    assert "hardly better" not in str(far)
+
+
+def test_a_prior_moves_the_public_mean() -> None:
+    found = dp.plan(FARTHER, TARGET, mechanisms=FEW[:1], prior={"a": 1, "b": 0})
+    assert found.public.mean.tolist() == [100, 101]
+    assert found.public_error == pytest.approx(math.sqrt(35))
+
+
+def test_what_has_too_large_an_error_is_not_chosen() -> None:
+    free = dp.plan(UNEVEN, TARGET, mechanisms=FEW)
+    best, second = (each for each in free.options if each.may_be_used(free.trust) and each.name != FEW[2])
+    name = next(name for name in UNEVEN.names if second.estimate_errors[name] < best.estimate_errors[name])
+    most = (second.estimate_errors[name] + best.estimate_errors[name]) / 2
+    limited = dp.plan(UNEVEN, TARGET, mechanisms=FEW, max_error={name: most})
+    assert limited.chosen is not None
+    assert limited.chosen.name == second.name
+    assert next(each for each in limited.options if each.name == best.name).too_large == (name,)
+    assert limited.to_dict()["max_error"] == {name: most}
+
+
+def test_where_every_error_is_too_large_the_plan_says_which() -> None:
+    limited = dp.plan(FARTHER, TARGET, mechanisms=FEW, max_error={"statistic_2": 0.01})
+    assert limited.chosen is None
+    assert limited.nearest is not None
+    assert "no mechanism that holds has errors as small as asked for" in str(limited)
+    assert "where 0.01 is allowed" in " ".join(str(limited).split())
+    with pytest.raises(NotCertified, match=r"in 'statistic_2' where at most 0\.01 is allowed"):
+        _ = limited.mechanism
+
+
+def test_the_same_choice_is_made_with_limits_by_a_plan_that_skips() -> None:
+    limits = {"statistic_1": 4.0}
+    quick, everything = (dp.plan(WORKED, TARGET, max_error=limits, all=every, processes=1) for every in (False, True))
+    assert quick.chosen == everything.chosen
 
 
 def test_alternatives_are_all_the_others_least_error_first(adult_plan: dp.Plan) -> None:
     assert adult_plan.chosen not in adult_plan.alternatives
     assert len(adult_plan.alternatives) == len(adult_plan.options) - 1
-    errors = [found.error for found in adult_plan.options]
+    errors = [found.cost for found in adult_plan.options]
     assert errors == sorted(errors)
 
 
@@ -79,12 +166,25 @@ def test_the_attacker_is_less_often_right_after_than_before(adult_plan: dp.Plan)
 def test_the_papers_statistics_are_hidden_with_less_error_than_its_gaussian_noise(
     adult: pa.Table, paper_query: dp.Query
 ) -> None:
-    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100), TARGET, all=True, seed=1)
+    found = dp.plan(dp.model(adult, paper_query, SECRET, records=100, reference="population"), TARGET, all=True, seed=1)
     assert found.undefended_attack_accuracy == pytest.approx(0.7615, abs=5e-4)
     assert found.chosen is not None
     assert found.chosen.attack_accuracy < 0.65
     papers = next(each.error for each in found.options if each.name == "directional_gaussian")
     assert found.chosen.error < 0.8 * papers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "laplace", "gaussian"), [(0.2, 6.09, 5.93), (1, 4.17, 4.01), (5, 1.38, 1.38)])
+def test_estimates_of_the_papers_statistics_have_the_errors_that_were_predicted(
+    adult: pa.Table, paper_query: dp.Query, epsilon: float, laplace: float, gaussian: float
+) -> None:
+    model = dp.model(adult, paper_query, SECRET, records=100, reference="population")
+    target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
+    found = dp.plan(model, target, mechanisms=["certified_laplace", "certified_gaussian"])
+    errors = {option.name: option.estimate_error for option in found.options}
+    assert found.public_error == pytest.approx(6.36, abs=0.005)
+    assert errors == pytest.approx({"certified_laplace": laplace, "certified_gaussian": gaussian}, rel=0.02)
 
 
 def test_a_plan_survives_json(adult_plan: dp.Plan) -> None:
@@ -130,11 +230,8 @@ def test_progress_ends_at_the_number_of_mechanisms() -> None:
 
 
 def test_weights_move_the_error_where_it_matters_less() -> None:
-    farther = dp.gaussian_model(
-        means={"a": [100, 101], "b": [95, 106]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
-    )
-    plain = dp.plan(farther, TARGET, all=True)
-    heavy = dp.plan(farther, TARGET, all=True, weights={"statistic_1": 100})
+    plain = dp.plan(FARTHER, TARGET, all=True)
+    heavy = dp.plan(FARTHER, TARGET, all=True, weights={"statistic_1": 100})
     assert heavy.weights.tolist() == [100, 1]
     before, after = (
         next(each for each in found.options if each.name == "certified_gaussian") for found in (plain, heavy)
@@ -175,7 +272,7 @@ def test_a_plan_chooses_from_the_mechanisms_it_is_given(adult: pa.Table) -> None
 
 
 def test_it_is_the_same_choice_as_among_all_if_the_best_is_given() -> None:
-    few = dp.plan(WORKED, TARGET, mechanisms=["certified_gaussian", "certified_laplace"])
+    few = dp.plan(WORKED, TARGET, mechanisms=["informative_gaussian", "certified_laplace"])
     assert few.mechanism == dp.plan(WORKED, TARGET).mechanism
     assert len(few.options) == 2
 
@@ -202,6 +299,11 @@ def test_mechanisms_that_are_not_there_are_refused(mechanisms: Choice, message: 
     [
         ({"trust": "blind"}, InvalidInput),
         ({"weights": (1,)}, InvalidInput),
+        ({"objective": "privacy"}, InvalidInput),
+        ({"prior": {"a": 1.0}}, InvalidInput),
+        ({"max_error": 0.5}, InvalidInput),
+        ({"max_error": {"age": 0.5}}, InvalidInput),
+        ({"max_error": {"statistic_1": 0}}, InvalidInput),
         ({"processes": 0}, InvalidInput),
         ({"target": (1, 0.001)}, InvalidTarget),
         ({"model": "adult.csv"}, InvalidModel),

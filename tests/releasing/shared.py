@@ -9,6 +9,7 @@ import distpriv as dp
 from distpriv.framework.queries import Statistic
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal
 from distpriv.planning.running import attempt
 
@@ -41,13 +42,13 @@ def planned(table: pa.Table, statistics: Mapping[str, Statistic], mechanism: str
 
 def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = TARGET) -> dp.Plan:
     (candidate,) = (each for each in CANDIDATES if each.name == mechanism)
-    weights = np.ones(model.dimension)
-    found = attempt(candidate, model, target, weights, 1)
+    merit = Merit.of(model)
+    found = attempt(candidate, model, target, merit, 1)
     return dp.Plan(
         model=model,
         target=target,
         trust="gaussian",
-        weights=weights,
+        merit=merit,
         undefended_attack_accuracy=1.0,
         options=(found,) if isinstance(found, Option) else (),
         refusals=(found,) if isinstance(found, Refusal) else (),
@@ -56,5 +57,5 @@ def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = T
 
 def gaussian(table: pa.Table, statistics: Mapping[str, Statistic]) -> tuple[dp.QueryModel, AdditiveMechanism]:
     """Return a model with the least Gaussian noise for it."""
-    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS)
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS, reference="population")
     return model, dp.mechanisms.certified_gaussian(model, TARGET)

@@ -6,6 +6,7 @@ from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, gaussian, pop
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent
+from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.from_rows import remodelled
@@ -39,7 +40,8 @@ def test_the_same_statistic_with_other_noise_is_certified_by_its_exact_joint_del
     noise = stacked([mechanism.noise, made.noise])
     assert isinstance(noise, GaussianNoise)
     exact = dp.exact_delta(both, noise, epsilon=TOTAL.epsilon)
-    assert joint.delta == pytest.approx(exact, rel=1e-3)
+    assert joint.law is not None
+    assert joint.delta == pytest.approx(max(exact, joint.law.delta), rel=1e-3)
     assert joint.holds
     # Two looks at one number are one look with half the variance.
     half = 1 / sum(1 / law.covariance[0, 0] for law in (mechanism.noise, made.noise))
@@ -51,7 +53,7 @@ def test_adding_epsilons_up_is_wrong_where_two_harmless_releases_say_everything_
     blur, second = gaussian(table, {"blur": dp.mean("blur")})
     for model, mechanism in ((mixed, first), (blur, second)):  # each alone is nearly free
         assert dp.exact_epsilon(model, mechanism, delta=1e-3) < 0.1
-        assert mechanism.noise.expected_rms < 0.1 * model.distributions["rich @ 0.4"].covariance[0, 0] ** 0.5
+        assert mechanism.noise.expected_rms < 0.11 * model.distributions["rich @ 0.4"].covariance[0, 0] ** 0.5
     both = remodelled(mixed, dp.Query(mixed=dp.mean("mixed"), blur=dp.mean("blur")))
     narrow = [GaussianNoise.isotropic(1, 0.1), GaussianNoise.isotropic(1, 0.1)]
     assert dp.exact_epsilon(mixed, narrow[0], delta=1e-3) < 0.1
@@ -75,7 +77,8 @@ def test_noise_is_widened_no_more_than_it_must(table: pa.Table) -> None:
     both = remodelled(model, dp.Query([(f"{k}{n}", s) for k in "ab" for n, s in model.query.statistics]))  # type: ignore[union-attr]
     assert isinstance(made.noise, GaussianNoise)
     less = GaussianNoise(axes=made.noise.axes, variances=made.noise.variances / 1.02**2)
-    assert dp.exact_delta(both, stacked([mechanism.noise, less]), epsilon=tight.epsilon) > tight.delta
+    known = gaussian_certificate(both, tight, stacked([mechanism.noise, less]), "the exact check")
+    assert not known.holds_at("gaussian")
 
 
 def test_where_no_noise_helps_it_is_refused(table: pa.Table) -> None:

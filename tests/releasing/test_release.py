@@ -9,7 +9,16 @@ import pytest
 from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, population, private
 
 import distpriv as dp
-from distpriv.errors import BudgetSpent, InvalidInput, InvalidModel, InvalidSource, LedgerUnavailable, NotCertified
+from distpriv.errors import (
+    AuditFailed,
+    BudgetSpent,
+    InvalidInput,
+    InvalidModel,
+    InvalidSource,
+    LedgerUnavailable,
+    NotCertified,
+)
+from distpriv.guarantees.mechanism import AdditiveMechanism
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +98,28 @@ def test_a_second_release_is_calibrated_and_a_larger_total_refused(table: pa.Tab
 
 
 @pytest.mark.slow
+def test_what_is_about_to_answer_is_approved_before_anything_is_looked_at(table: pa.Table, url: str) -> None:
+    first, second = (planned(table, {name: dp.mean(name)}) for name in ("age", "mixed"))
+    options: dict[str, Any] = {"ledger": url, "dataset": "clinic", "total": TOTAL, "adaptive": "assumed"}
+    shown: list[AdditiveMechanism] = []
+
+    def refuse(mechanism: AdditiveMechanism, model: dp.QueryModel) -> None:
+        assert mechanism.statistics == model.names
+        shown.append(mechanism)
+        raise AuditFailed("no.")
+
+    answer = dp.release(first, private(table), **options)
+    for plan in (first, second):  # also what was answered is not shown again
+        with pytest.raises(AuditFailed):
+            dp.release(plan, private(table), **options, approve=refuse)
+    assert dp.Ledger.open(url).history("clinic").looks == 1
+    with pytest.raises(AuditFailed):
+        dp.release(first, private(table), ledger=None, approve=refuse)
+    later = dp.release(second, private(table), **options, approve=lambda *_: None)
+    assert [mechanism.noise for mechanism in shown[:2]] == [answer.mechanism.noise, later.mechanism.noise]
+    assert shown[1].noise.expected_rms > second.mechanism.noise.expected_rms
+
+
 def test_a_plan_after_earlier_releases_shows_what_the_next_one_will_cost(table: pa.Table, url: str) -> None:
     tight = dp.PrivacyTarget(epsilon=1.1, delta=1.1e-3)
     dp.release(planned(table, {"age": dp.mean("age")}), private(table), ledger=url, dataset="d", total=tight)

@@ -10,7 +10,9 @@ import distpriv as dp
 from distpriv.auditing.report import AuditReport
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise
+from distpriv.releasing.estimating import Estimates
 from distpriv.report import Page
 from distpriv.report.board import BoardFacts, ShownStatistic, board_page
 from distpriv.report.protection import Protection
@@ -33,7 +35,7 @@ def law(releases: int) -> dp.QueryModel:
     return dp.gaussian_model(means=means, covariances=np.eye(releases), pairs=[("few", "many")])
 
 
-def released(position: int) -> dp.Release:
+def released(position: int, p_value: float = 0.2) -> dp.Release:
     """Return a release as a ledger would have it."""
     own, all_of_them = (
         gaussian_certificate(law(size), target, GaussianNoise.isotropic(size, STANDARD_DEVIATION), theorem, ())
@@ -56,6 +58,20 @@ def released(position: int) -> dp.Release:
         repeated=False,
         questions="first" if position == 1 else "declared",
         ledger={"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
+        estimated=estimated(p_value),
+    )
+
+
+def estimated(p_value: float) -> Estimates:
+    """Return estimates that a reference which fits as well as told makes of the answer."""
+    return Estimates(
+        values={"statistic_1": 39.0},
+        intervals={"statistic_1": (37.4, 40.6)},
+        fit=Fit(distance=2.0, dimension=1, p_value=p_value),
+        public_means={"statistic_1": 38.5},
+        public_errors={"statistic_1": 1.1},
+        prior={"few": 0.5, "many": 0.5},
+        releases=1,
     )
 
 
@@ -78,21 +94,35 @@ def document(position: int, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def board(position: int, *, audited: bool = False, **changes: Any) -> Page:
+def board(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> Page:
     """Return the page."""
-    return board_page(facts(position, audited=audited, **changes))
+    return board_page(facts(position, audited=audited, p_value=p_value, **changes))
 
 
-def facts(position: int, *, audited: bool = False, **changes: Any) -> BoardFacts:
+def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> BoardFacts:
     """Return what the page says."""
-    release, model = released(position), law(1)
+    release, model = released(position, p_value), law(1)
     plan = dp.plan(model, EACH, mechanisms=["certified_gaussian"], processes=1)
     return BoardFacts(
         dataset="ward",
         records=100,
         release=release,
         plan=plan,
-        statistics=[ShownStatistic(name="age", what="mean(age)", shown="40", low="36.6", high="43.4")],
+        statistics=[
+            ShownStatistic(
+                name="age",
+                what="mean(age)",
+                shown="40",
+                low="36.6",
+                high="43.4",
+                estimate="39.0",
+                estimate_low="37.4",
+                estimate_high="40.6",
+                public="38.5",
+            )
+        ],
+        public_error=1.12,
+        estimate_error=0.82,
         hidden=["Whether there are few or many."],
         protection=Protection.of(document(position, **changes)),
         epsilons=np.array([0.0, 1.0, 2.0]),

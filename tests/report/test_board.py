@@ -6,6 +6,7 @@ import pytest
 from tests.report.boards import board, document, joint_accuracy
 from tests.report.pages import Reader
 
+from distpriv.modelling.public_knowledge import ASSUMES
 from distpriv.releasing.joint import Questions
 from distpriv.report import Notice, render
 from distpriv.report.protection import QUESTIONS, Protection, Reading, percent_at_most
@@ -82,3 +83,21 @@ def test_an_old_answer_that_is_shown_again_has_the_figure_of_all_that_came_since
     assert (found.position, found.releases, found.several) == (1, 3, True)
     assert "from all 3 releases of this dataset together" in found.sentences[0]
     assert "no. 1" in text(1, attacker=attacker, evidence=evidence, questions="assumed")
+
+
+def test_estimates_stand_beside_noisy_values_and_what_was_public_and_it_is_said_what_they_rest_on() -> None:
+    shown = text(1)
+    assert shown.index("37.4 to 40.6") < shown.index("36.6 to 43.4") < shown.index("38.5")
+    assert shown.index("1.12 → 0.82") < shown.index("37.4 to 40.6")
+    assert ASSUMES in shown
+    assert "no reason to doubt the reference (p = 0.2)" in shown
+    assert "does not fit" not in shown
+
+
+def test_where_the_reference_does_not_fit_the_page_warns_and_shows_the_noisy_values_first() -> None:
+    shown = text(1, p_value=1e-5)
+    assert shown.index("The estimates lean on a reference that does not fit.") < shown.index("36.6 to 43.4")
+    assert shown.index("36.6 to 43.4") < shown.index("37.4 to 40.6")
+    assert "(p = 1e-05)" in shown
+    titles = [block.verdict for block in board(1, p_value=1e-5).blocks if isinstance(block, Notice)]
+    assert titles == ["good", "bad"]

@@ -44,8 +44,8 @@ def _release(kind: str, place: Path) -> Path:
             release_policy(str(write_policy(place, total, (AGE, ""))), place / "first")
             return release_policy(str(write_policy(place, total, (NEVER, ""))), place / "out").folder
         edits = (SAMPLING,) if kind == "coupled" else ()
-        audit = 1000 if kind == "audited" else None
-        return release_policy(str(write_policy(place, *edits)), place / "out", audit=audit).folder
+        audited = kind == "audited"
+        return release_policy(str(write_policy(place, *edits)), place / "out", audit=audited, releases=1000).folder
 
 
 def read(bundle: Path) -> Document:

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.workflow.new_ledger import new_ledger
-from tests.workflow.shared import policy_from
+from tests.workflow.shared import document_of, policy_from
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
@@ -266,10 +266,6 @@ NASTY = [
 ]  # fmt: skip
 
 
-def document_of(name: str) -> dict[str, dict[str, object]]:
-    return {"values": {name: -2.5}, "intervals": {name: [-3.0, -2.0]}, "display": {name: -2.5}}
-
-
 def is_formula(cell: str) -> bool:
     """Tell whether some spreadsheet would compute a cell: it begins with a sign, after all that is not seen."""
     seen = cell.lstrip('"“” \t\r\n\x0b\x0c').lstrip("".join([*BLANKS, *CONTROLS]) + '"')
@@ -294,7 +290,7 @@ def expect_text(name: str) -> None:
     text = csv_text(document_of(name))
     assert not [cell for cell in cells_of(text) if is_formula(cell)], text
     rows = list(csv.reader(io.StringIO(text, newline="")))
-    assert rows[1][1:] == ["-2.5", "-3.0", "-2.0", "-2.5"]
+    assert rows[1][1:] == ["-2.25", "-3.0", "-1.5", "-2.5", "0.5"]
     assert rows[1][0].replace("'", "") == name.replace("'", "")
 
 

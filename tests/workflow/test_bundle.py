@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.workflow.shared import document_of
 from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
@@ -53,8 +54,11 @@ def test_a_bundle_holds_what_was_released_and_nothing_of_where_private_things_ar
     assert tomllib.loads((folder / "out" / "policy.toml").read_text(encoding="utf-8"))["release"]["records"] == 100
     rows = list(csv.DictReader(io.StringIO((folder / "out" / "release.csv").read_text(encoding="utf-8"))))
     assert [row["statistic"] for row in rows] == ["age", "never_married"]
-    assert float(rows[1]["low"]) < float(rows[1]["value"]) < float(rows[1]["high"])
-    assert rows[1]["display"] == str(document["display"]["never_married"])
+    assert list(rows[0]) == ["statistic", "estimate", "low", "high", "noisy_value", "noise"]
+    assert float(rows[1]["low"]) < float(rows[1]["estimate"]) < float(rows[1]["high"])
+    assert float(rows[1]["estimate"]) == document["estimates"]["never_married"]
+    assert float(rows[1]["noisy_value"]) == document["values"]["never_married"]
+    assert float(rows[1]["noise"]) == pytest.approx(bundle.release.noise_deviations["never_married"])
 
 
 def test_the_same_question_gets_the_same_bytes_even_when_a_row_was_edited(folder: Path, adult: pa.Table) -> None:
@@ -182,8 +186,7 @@ def test_the_ledger_lists_what_was_asked_and_what_it_costs_together(folder: Path
 
 
 def test_a_formula_in_a_name_is_text_to_a_spreadsheet() -> None:
-    document = {"values": {"=1+1": 2.0}, "intervals": {"=1+1": [1.0, 3.0]}, "display": {"=1+1": 2.0}}
-    assert csv_text(document).splitlines()[1] == "'=1+1,2.0,1.0,3.0,2.0"
+    assert csv_text(document_of("=1+1")).splitlines()[1] == "'=1+1,-2.25,-3.0,-1.5,-2.5,0.5"
 
 
 @pytest.mark.parametrize(("value", "count", "share"), [(-7.4, 0, 0.0), (0.51, 1, 0.51), (250.0, 100, 1.0)])

@@ -77,6 +77,12 @@ def test_weights_count_where_their_statistics_are() -> None:
     assert policy.only("families").weights == {}
 
 
+def test_errors_are_limited_where_their_statistics_are() -> None:
+    policy = policy_from(POLICY.replace(ONE, TWO).replace("delta = 0.01\n", "delta = 0.01\nmax_error = {age = 2}\n"))
+    assert policy.only("ages").max_error == {"age": 2}
+    assert policy.only("families").max_error == {}
+
+
 def test_all_questions_are_declared_before_the_first_is_answered_and_none_is_left_to_choose(
     tmp_path: Path, adult: pa.Table
 ) -> None:

@@ -39,7 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
     first = f"{json.dumps(NAMES[0])} = '''mean(\"{COLUMN}\", resolution = 1)'''"
     policy = write_policy(folder, ('age = "mean(age, resolution = 1)"', "\n".join([first, *lines])))
     with only("certified_gaussian", "expected_value_gaussian", "directional_uncertainty", page=True):
-        return release_policy(str(policy), folder / "out", audit=2000).folder / "report.html"
+        return release_policy(str(policy), folder / "out", audit=True, releases=2000).folder / "report.html"
 
 
 @pytest.mark.parametrize("width", [360, 1280])

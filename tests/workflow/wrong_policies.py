@@ -89,6 +89,11 @@ def _shape() -> Iterator[tuple[str, str, str]]:
     yield "statistics as a list", changed(("[release.statistics]", "[[release.statistics]]")), "must be a table"
     yield "values as text", changed(("[0.45, 0.55]", '"0.45"')), "protect.values: this must be a list"
     yield "a value as text", changed(("0.55]", '"0.55"]')), "line 15, protect.values[2]: this must be a number"
+    yield (
+        "a reference of its own kind",
+        RIGHT + '[model]\nreference = "all"\n',
+        "'sample' or 'population', got 'all'",
+    )
     yield "replacement as text", RIGHT + "[model]\nreplacement = 'yes'\n", "must be true or false, got 'yes'"
 
 
@@ -217,10 +222,31 @@ def _targets() -> Iterator[tuple[str, str, str]]:
             [('trust = "gaussian"', "weights = {agee = 2}")],
             "line 20, privacy.weights.agee: there is no statistic 'agee' to weigh: did you mean 'age'?",
         ),
+        "unknown rule for audits": (
+            [('trust = "gaussian"', 'audit = "always"')],
+            "line 20, privacy.audit: audit must be 'optional' or 'required', got 'always'",
+        ),
+        "audit as a truth": ([('trust = "gaussian"', "audit = true")], "privacy.audit: this must be text in quotes"),
         "weight of 0": ([('trust = "gaussian"', "weights.age = 0")], "privacy.weights.age: a weight must be above 0"),
         "weight as text": ([('trust = "gaussian"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
         "weights by another word": ([('trust = "gaussian"', "weights = 'equal'")], 'weights are "relative" or'),
         "weights as a list": ([('trust = "gaussian"', "weights = [1, 2]")], "write {age = 2}"),
+        "prior of an unknown scenario": (
+            [('trust = "gaussian"', "prior = {boom = 1}")],
+            "line 20, privacy.prior: the prior names an unknown scenario 'boom'",
+        ),
+        "prior as text": ([('trust = "gaussian"', "prior = 'even'")], "this must be a table, got 'even'"),
+        "unknown objective": (
+            [('trust = "gaussian"', 'objective = "error"')],
+            "line 20, privacy.objective: objective must be 'estimate' or 'noise', got 'error'",
+        ),
+        "error of an unknown statistic": (
+            [('trust = "gaussian"', "max_error = {agee = 2}")],
+            "line 20, privacy.max_error.agee: there is no statistic 'agee' to limit the error of: did you mean 'age'?",
+        ),
+        "error of 0": ([('trust = "gaussian"', "max_error.age = 0")], "the largest error must be above 0, got 0"),
+        "one error for all": ([('trust = "gaussian"', "max_error = 2")], "this must be a table, got 2: write it as in"),
+        "error as text": ([('trust = "gaussian"', "max_error.age = '2'")], "this must be a number, got '2'"),
         "total epsilon too small": ([("epsilon = 2.0", "epsilon = 0.5")], "line 24, ledger.epsilon: all releases"),
         "total delta too small": ([("delta = 2e-3", "delta = 1e-4")], "line 25, ledger.delta: all releases"),
         "total delta forgotten": ([("delta = 2e-3", "")], "may have delta = 0.0, less than"),

@@ -13,6 +13,8 @@ from distpriv.auditing.attacks import (
     naive_attack,
 )
 from distpriv.auditing.lattice_attack import LatticeAttack
+from distpriv.auditing.projection_attack import ProjectionAttack
+from distpriv.auditing.residue_attack import ResidueAttack
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, items
 
@@ -25,8 +27,10 @@ ARSENAL: Mapping[str, Callable[[], Attack]] = {
     "quadratic": QuadraticAttack,
     "bayes": BayesAttack,
     "lattice": LatticeAttack,
+    "residue": ResidueAttack,
+    "projection": ProjectionAttack,
 }
-"""The paper's attack first, the strongest last."""
+"""The paper's attack first, those that know the rows' own law last."""
 
 
 def arsenal(attacks: Iterable[Any] | None = None) -> tuple[Attack, ...]:

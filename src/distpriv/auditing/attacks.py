@@ -8,7 +8,7 @@ fitted on clean statistics, which makes a defence look better than it is.
 from typing import Any, Protocol
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv.auditing.densities import log_density
 from distpriv.auditing.releases import Releases
@@ -39,12 +39,14 @@ class AttackerView:
     pair: Pair
     noise: NoiseLaw
     shadows: Releases
+    epsilon: float = 0.0
+    """What is claimed: an attack may look for what exceeds it, and by itself looks for what tells most."""
 
     @property
     def undefended(self) -> "AttackerView":
         """What the same attacker learns about statistics released as they are."""
         none = NoNoise(dimension=self.model.dimension)
-        return AttackerView(model=self.model, pair=self.pair, noise=none, shadows=self.shadows.undefended)
+        return evolve(self, noise=none, shadows=self.shadows.undefended, epsilon=0.0)
 
 
 class FittedAttack(Protocol):

@@ -13,6 +13,7 @@ from distpriv.auditing.measures import Scores, bounds, measures
 from distpriv.auditing.populations import Populations, populations
 from distpriv.auditing.releases import Releases, simulate_releases
 from distpriv.auditing.report import AttackResult, AuditReport
+from distpriv.auditing.residue_attack import residue_accuracy
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, real, whole
@@ -49,7 +50,8 @@ def audit(
         model: the model that the mechanism was made for.
         source: rows to draw shadow and test datasets from, a table as `distpriv.model` takes, or tables by scenario;
             the model's own rows when not given. A random half is for shadows and the other for tests.
-        pair: the protected pair to tell apart; the one that is easiest to tell apart with this noise when not given.
+        pair: the protected pair to tell apart; the one that is easiest to tell apart with this noise when not given, by
+            moments or by what is left of a combination that repeats.
         attacks: names of the arsenal, attacks, or scikit-learn classifiers, which are trained on shadow releases.
         shadows: how many shadow datasets the attacks learn from, half of each scenario.
         releases: how many releases they are tried on, half of each scenario; fewer where the query is slow.
@@ -78,10 +80,10 @@ def audit(
     releases = require_releases(releases)
     confidence = real("confidence", confidence, InvalidInput, above=0, below=1, cure="0.95 is usual")
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="any whole number will do")
-    chosen = easiest_pair(model, mechanism.noise) if pair is None else _protected(model, pair)
+    chosen = _most_exposed(model, mechanism.noise) if pair is None else _protected(model, pair)
     places = populations(model, chosen, source, seed, progress)
     claim = claim_of(mechanism.certificate)
-    trial = _Trial.draw(model, chosen, mechanism.noise, places, shadows, releases, seed)
+    trial = _Trial.draw(model, chosen, mechanism.noise, places, shadows, releases, seed, claim.epsilon)
     results = []
     for number, attack in enumerate(tried):
         results.append(trial.result(attack, claim.delta, confidence, (1 - confidence) / len(tried)))
@@ -120,6 +122,17 @@ def easiest_pair(model: QueryModel, noise: NoiseLaw) -> Pair:
     return max(model.protected_pairs, key=lambda pair: _divergence(model, pair, noise.covariance))
 
 
+def _most_exposed(model: QueryModel, noise: NoiseLaw) -> Pair:
+    """Return the pair that is easiest to tell apart, or one that residues tell apart more often than moments any."""
+    easiest = easiest_pair(model, noise)
+    if all(set(pair) == set(easiest) for pair in model.protected_pairs):
+        return easiest
+    told = residue_accuracy(model, noise)
+    leaking = max(told, key=lambda pair: told[pair], default=easiest)
+    exposed = modelled_accuracy(model, easiest, noise)
+    return leaking if told and told[leaking] > (exposed or 0.5) else easiest
+
+
 def _divergence(model: QueryModel, pair: Pair, noise: Floats) -> float:
     one, other = (regular(model.distributions[name].covariance + noise) for name in pair)
     shift = model.mean_shift(pair)
@@ -149,6 +162,7 @@ class _Trial:
         shadows: int,
         releases: int,
         seed: int,
+        epsilon: float,
     ) -> Self:
         seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(4)]
         learnt = simulate_releases(places.shadow, pair, noise, shadows, seed=seeds[0])
@@ -156,7 +170,7 @@ class _Trial:
             simulate_releases(place, pair, noise, releases, seed=s)
             for place, s in zip((places.shadow, places.reference, places.test), seeds[1:], strict=True)
         )
-        view = AttackerView(model=model, pair=pair, noise=noise, shadows=learnt)
+        view = AttackerView(model=model, pair=pair, noise=noise, shadows=learnt, epsilon=epsilon)
         return cls(view=view, calibration=calibration, held_out=held_out, unseen=unseen)
 
     def result(self, attack: Attack, delta: float, confidence: float, failure: float) -> AttackResult:

@@ -1,14 +1,18 @@
 """What an audit found, as a frozen value that prints as a table and a sentence."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from attrs import asdict, frozen
 
 from distpriv.auditing.measures import Measures
+from distpriv.errors import AuditFailed
 from distpriv.framework.secrets import Pair
 
-__all__ = ["AttackResult", "AuditReport"]
+__all__ = ["AttackResult", "AuditReport", "AuditRule"]
+
+AuditRule = Literal["optional", "required"]
+"""Whether a release is attacked before it is made only when that is asked for, or always."""
 
 
 @frozen(kw_only=True)
@@ -64,8 +68,13 @@ class AuditReport:
     A mechanism that claims too much fails:
 
     >>> bare = dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=0.1, delta=0.001))
-    >>> dp.audit(bare, model=model, attacks=["bayes"], releases=20_000).failed
+    >>> failed = dp.audit(bare, model=model, attacks=["bayes"], releases=20_000)
+    >>> failed.failed
     True
+    >>> failed.require_passed()
+    Traceback (most recent call last):
+    distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
+    claims: ε is at least ...
     """
 
     mechanism: str
@@ -132,6 +141,18 @@ class AuditReport:
                 f"{self.epsilon_lower_bound:.3g}, and {measured}."
             )
         return f"no attack exceeded the claim; {measured}; ε is at least {self.epsilon_lower_bound:.3g}."
+
+    def require_passed(self) -> None:
+        """Refuse a release that attacks tell apart better than is claimed.
+
+        Raises:
+            AuditFailed: the claim is ruled out.
+        """
+        if self.failed:
+            raise AuditFailed(
+                f"the audit fails, so nothing is released: {self.finding.rstrip('.')}: run distpriv audit on the "
+                "policy to see every attack, and leave out the statistic that tells, or ask for trust 'sampling'."
+            )
 
     def _modelled(self) -> str:
         if self.modelled_accuracy is None:

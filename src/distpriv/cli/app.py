@@ -105,7 +105,7 @@ def release(
     policy: PolicyFile,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The bundle's folder; it must be new or empty.")],
     only: Only = None,
-    audit: Annotated[bool, typer.Option("--audit", help="Attack the release, and put that into the report.")] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Attack simulated releases first; refuse what fails.")] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
     json: Json = False,
 ) -> None:
@@ -113,8 +113,7 @@ def release(
     from distpriv.cli.commands import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
-    attacked = releases if audit else None
-    made = reported(lambda progress: release_policy(policy, out, only=only, audit=attacked, progress=progress))
+    made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
     show_bundle(made, json=json)
 
 

@@ -85,7 +85,7 @@ def show_demo(console: Console, folder: str = FOLDER) -> None:
         "both questions go to the ledger, then the private table is looked at once",
     )
     show_bundle(
-        reported(lambda p: release_policy(str(policy), bundle, only=PERSONS, audit=20_000, progress=p)), json=False
+        reported(lambda p: release_policy(str(policy), bundle, only=PERSONS, audit=True, progress=p)), json=False
     )
     _step(console, f"distpriv verify {bundle}", "the certificate, recomputed from the bundle alone")
     show_verdict(verify_bundle(str(bundle)), json=False)

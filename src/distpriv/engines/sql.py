@@ -102,6 +102,11 @@ class RowSelect:
         """Return every usable row: v0, v1, … as doubles, p0, p1, … as booleans, c0, c1, … as they are."""
         return f"SELECT {', '.join(self._listed())} FROM {SOURCE}{self._where()}"
 
+    def whole_rows(self) -> str:
+        """Return every usable row as `rows` does, and all columns of the table, t0, t1, …, as they are."""
+        every = [f"{_quoted(name, self.dialect)} AS t{k}" for k, name in enumerate(self.table)]
+        return f"SELECT {', '.join([*every, *self._listed()])} FROM {SOURCE}{self._where()}"
+
     def ordered_rows(self) -> str:
         """Return every usable row in the order of the key, where there is one."""
         return self.rows() + ("" if self.key is None else f" ORDER BY {_quoted(self.key, self.dialect)}")

@@ -70,7 +70,7 @@ def property_model(secret: Property, gap: float) -> QueryModel:
     ("income = '>50K' @ 0.45", "income = '>50K' @ 0.55")
     """
     share = Share(secret.predicate, values=secret.shares(gap))
-    return model(adult(), paper_query(), share, records=RECORDS, processes=1)
+    return model(adult(), paper_query(), share, records=RECORDS, processes=1, reference="population")
 
 
 atexit.register(property_model.cache_clear)  # while the engines behind the models can still be closed in good order

@@ -1,9 +1,28 @@
 """The least number that passes a test, where whatever is larger passes too."""
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-__all__ = ["least_passing"]
+__all__ = ["first_passing", "least_passing"]
+
+
+T = TypeVar("T")
+
+
+def first_passing(ascending: Sequence[T], passes: Callable[[T], bool]) -> T | None:
+    """Return the first of several that passes, where all after it pass too; None if none does.
+
+    The very first is tried before anything else, as that is what passes as a rule.
+
+    >>> first_passing([1, 2, 3, 5, 8, 13], lambda x: x * x >= 9), first_passing([1, 2], lambda x: x > 2)
+    (3, None)
+    """
+    if not ascending or passes(ascending[0]):
+        return ascending[0] if ascending else None
+    place = 1 + bisect_left(ascending[1:], True, key=passes)
+    return ascending[place] if place < len(ascending) else None
 
 
 def least_passing(passes: Callable[[float], bool], low: float, high: float, *, largest: float, within: float) -> float:

@@ -29,6 +29,8 @@ class Scenario:
     ({'share': "sex = 'Female'", 'positives': 45}, True)
     >>> women.rows_in_words(False)
     "rows where sex = 'Female' is not satisfied"
+    >>> women.kind_of_rows(True), boom.kind_of_rows(True)
+    ("rows where sex = 'Female' is satisfied", 'rows of boom')
 
     Datasets of two shares of one predicate can have all but some rows in common:
 
@@ -85,6 +87,10 @@ class Scenario:
     def rows_in_words(self, satisfied: bool) -> str:
         """Return what the rows of a stratum are."""
         return f"rows where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else "rows"
+
+    def kind_of_rows(self, satisfied: bool) -> str:
+        """Return what the rows of a stratum are, by the name of the scenario where it has a table of its own."""
+        return self.rows_in_words(satisfied) if self.predicate else f"rows of {self.name}"
 
     def couples_with(self, other: "Scenario") -> bool:
         """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows."""

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 from attrs import asdict, field, frozen
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Drawn
 
 __all__ = ["TRUST", "Assumption", "Certificate", "Status", "Trust"]
@@ -84,7 +85,9 @@ class Certificate:
     assumptions: tuple[Assumption, ...]
     """Everything it rests on."""
     contradicted: bool = False
-    """Whether something checked on the model rules the guarantee out, whatever δ says."""
+    """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
+    law: CheckedLaw | None = None
+    """What the rows say of the statistics' law beyond its moments; none where they were not looked at."""
     drawn: Drawn | None = field(default=None, repr=False, eq=False)
     """The draws that showed δ, where it rests on draws; too long for `to_dict`, and written down beside it."""
 
@@ -112,14 +115,20 @@ class Certificate:
             "theorem": self.theorem,
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "contradicted": self.contradicted,
+            "law": None if self.law is None else self.law.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
         as_written = {name: values[name] for name in ("epsilon", "delta", "trust", "theorem", "contradicted")}
-        assumptions = tuple(Assumption(**assumption) for assumption in values["assumptions"])
-        return cls(target=PrivacyTarget(**values["target"]), assumptions=assumptions, **as_written)
+        law = values.get("law")
+        return cls(
+            target=PrivacyTarget(**values["target"]),
+            assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
+            law=None if law is None else CheckedLaw.from_dict(law),
+            **as_written,
+        )
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

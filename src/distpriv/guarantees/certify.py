@@ -1,16 +1,20 @@
 """From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.checked_law import LARGEST_GATE, CheckedLaw, combination_in_words
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
+from distpriv.guarantees.law_check import checked_law, has_rows
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
@@ -22,7 +26,9 @@ __all__ = [
     "certified_unimodal",
     "gaussian_certificate",
     "lattice_factors",
+    "moments_delta",
     "smoothed_target",
+    "with_names_of",
 ]
 
 LARGEST_SMOOTHING = 1e-3
@@ -33,6 +39,9 @@ NEAR = 1e-3
 
 ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
 """By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
+
+LEAST_SHARE = 1e-3
+"""A δ below this share of the target's is no measure of how much a correction to it matters."""
 
 EXACT_MOMENTS = ("exact moments", "given moments")
 
@@ -57,7 +66,7 @@ def certified(
         certificate = _translation_certificate(model, target, noise, theorem, assumptions)
     else:
         certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-        near = not certificate.holds and certificate.delta <= target.delta * (1 + NEAR)
+        near = target.delta < certificate.delta <= target.delta * (1 + NEAR)
         if near and noise.parts and noise.is_gaussian:
             noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
@@ -111,42 +120,85 @@ def by_coupling(
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
+def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> float:
+    """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows."""
+    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    if lattice.status != "checked":
+        return 1.0
+    return allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
+
+
 def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
     noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
+    law: CheckedLaw | None = None,
 ) -> Certificate:
     """Return what noise is worth if the statistics are Gaussian with the covariances as they are.
 
     By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
-    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed.
+    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed. Where
+    that is enough the rows are looked at: δ is no smaller than they allow, and trust falls to `assumed` where they show
+    that a bell curve says nothing. Where δ is too large anyway they are not looked at, and no target is met.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        noise: what is added.
+        theorem: what the certificate follows from.
+        assumptions: what it rests on besides.
+        law: what the rows say, where that is known already.
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    (first, second), delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    believed = lattice.status == "checked" and not _estimated(model)
+    unseen = False
+    if law is None and believed and has_rows(model):
+        unseen = delta > target.delta * (1 + NEAR)
+        law = None if unseen else checked_law(model, noise, target, pair, delta)
+    if law is not None and law.is_smooth:
+        smoothed = dict(law.rippled(smoothed))
+        pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    allowed = (
+        delta
+        if unseen
+        else allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
+    )
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=delta,
-        trust="gaussian" if lattice.status == "checked" and not _estimated(model) else "assumed",
+        delta=allowed if law is None else min(1.0, allowed + _more(law, delta, allowed, target)),
+        trust="gaussian" if believed and (law is None or law.is_bell) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
-            _gaussian_assumption(model),
+            _gaussian_assumption(model, law),
             Assumption(
                 statement=f"δ is {delta_is} for the covariances as they are",
                 status="checked",
                 evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-                f"ε = {target.epsilon:g}, worst for {first} against {second}",
+                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
             ),
             lattice,
+            *reference_assumptions(model, noise, allowed),
         ),
+        contradicted=unseen,
+        law=law,
     )
 
 
-def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[Pair, float]:
+def _more(law: CheckedLaw, delta: float, allowed: float, target: PrivacyTarget) -> float:
+    """Return by how much the rows say δ is larger than moments do: by the same factor in all populations."""
+    factor = allowed / delta if delta > LEAST_SHARE * target.delta else 1.0
+    return max(0.0, law.delta - delta) * factor
+
+
+def _worst_pair(
+    model: QueryModel, noise: Noise, epsilon: float, smoothed: Mapping[str, Smoothing]
+) -> tuple[Pair, float]:
     """Return the ordered pair with the largest δ, and that δ, with what the lattice costs where it is smoothed."""
     pairs = model.protected_pairs
     unchanged = np.full(len(pairs), epsilon), np.ones(len(pairs))
@@ -293,8 +345,10 @@ def _estimated(model: QueryModel) -> bool:
     return model.provenance.method not in EXACT_MOMENTS
 
 
-def _gaussian_assumption(model: QueryModel) -> Assumption:
+def _gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumption:
     method = model.provenance.method
+    if law is not None:
+        return _checked_assumption(model, law)
     pools = f" drawn from pools of {'; '.join(model.provenance.pools)}" if model.provenance.pools else ""
     return Assumption(
         statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
@@ -303,6 +357,44 @@ def _gaussian_assumption(model: QueryModel) -> Assumption:
         if _estimated(model)
         else method,
     )
+
+
+def with_names_of(certificate: Certificate, model: QueryModel) -> Certificate:
+    """Return the certificate with what was found in the rows told by the names that statistics have in a model."""
+    if certificate.law is None:
+        return certificate
+    again = _checked_assumption(model, certificate.law)
+    told = (again if said.statement == again.statement else said for said in certificate.assumptions)
+    return evolve(certificate, assumptions=tuple(told))
+
+
+def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
+    """Return what was found in the rows."""
+    statement = "the statistics are as good as Gaussian with the modelled means and covariances, on their lattice"
+    if law.is_complete:
+        evidence = f"held against the rows: the exact law of {model.names[0]} has a δ of {law.projected:.3g}"
+        return Assumption(statement=statement, status="checked", evidence=evidence)
+    deviations = np.sqrt(np.max([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
+    along = combination_in_words(model.names, law.combination, deviations)
+    ripple = "the noise leaves no ripple" if law.peak is None else f"the noise leaves a ripple of {law.ripple:.1e}"
+    if law.peak is not None:
+        said = combination_in_words(model.names, law.peak, deviations)
+        leading = int(np.argmax(np.abs(np.array(law.peak)) * deviations))
+        ripple += f" where {said} repeats every {2 * np.pi / abs(law.peak[leading]):.3g}"
+    return Assumption(
+        statement=statement,
+        status="checked" if law.is_bell else "assumed",
+        evidence=f"held against the rows: {_second_order(law)}; the exact law of {law.combinations} combinations has a "
+        f"δ of at most {law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
+    )
+
+
+def _second_order(law: CheckedLaw) -> str:
+    if law.gate is None or law.second_order is None:
+        return "no second order was looked at"
+    if law.gate > LARGEST_GATE:
+        return "they are too far from a bell curve for a correction to be relied on"
+    return f"by the second-order law δ is {law.second_order:.3g}, an error of {law.gate:.1g} of itself included"
 
 
 def _largest_ratio(model: QueryModel) -> float:

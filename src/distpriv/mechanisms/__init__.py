@@ -27,6 +27,7 @@ from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
 from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
 from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
+from distpriv.mechanisms.informative_gaussian import informative_gaussian
 from distpriv.mechanisms.no_noise import no_noise
 from distpriv.mechanisms.optimal_gaussian import optimal_gaussian
 from distpriv.mechanisms.optimal_unimodal import optimal_unimodal
@@ -47,6 +48,7 @@ __all__ = [
     "expected_value_laplace",
     "group_privacy_gaussian",
     "group_privacy_laplace",
+    "informative_gaussian",
     "no_noise",
     "optimal_gaussian",
     "optimal_unimodal",

@@ -2,26 +2,24 @@
 
 import numpy as np
 
-from distpriv.framework.arrays import Floats, completed
-from distpriv.framework.bisection import least_passing
+from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
-from distpriv.guarantees.lattice_floor import counted, covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import cautious
 from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.smooth_floor import (
-    SmoothFloor,
-    measured,
-    natural_units,
-    plain_floor,
-    smooth_floor,
-    uncounted,
+from distpriv.mechanisms.search.counted_lattice import (
+    floors_to_search,
+    private_search,
+    settled,
+    widened_until_checked,
 )
+from distpriv.mechanisms.search.gaussian_search import Search
+from distpriv.mechanisms.search.smooth_floor import natural_units, plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoNoise
@@ -31,14 +29,8 @@ __all__ = ["certified_gaussian"]
 
 NAME, THEOREM = "certified_gaussian", "the exact check"
 
-SLACK = 2e-7
-"""The share of δ left for the errors of computing it."""
-TINY = 1e-300
-LARGEST_SCALE = 2.0**29
 STARTS, MANY_STATISTICS = 2, 10
 """How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
-UNTIL_CHECKED = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
-"""By which share variances are widened, in turn, until the exact check passes: the search works with estimates."""
 
 
 def certified_gaussian(
@@ -76,43 +68,16 @@ def certified_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    plain = plain_floor(model)
-    if plain.error <= LARGEST_SMOOTHING and _search(model, target, costs, plain).satisfied:
-        return _widened(model, target, noise_of(plain.covariance))
+    plain, made_for = plain_floor(model), cautious(model)
+    if plain.error <= LARGEST_SMOOTHING and private_search(made_for, target, costs, plain).satisfied:
+        return widened_until_checked(model, target, noise_of(plain.covariance), name=NAME, theorem=THEOREM)
     shapes = _shapes(model, radius, costs)
-    searches = [_search(model, target, costs, floor) for floor in _floors(model, target, costs)]
+    searches = [private_search(made_for, target, costs, floor) for floor in floors_to_search(model, target, costs)]
     found = [_least(search, model, shapes, progress) for search in searches]
     felt = [plain.covariance + shape for shape in shapes] if len(searches) > 1 else []
-    settled = [law for law in (_settled(model, target, costs, law) for law in found + felt) if law is not None]
-    best = min(settled or found, key=lambda covariance: float(costs @ np.diag(covariance)))
-    return _widened(model, target, noise_of(best))
-
-
-def _floors(model: QueryModel, target: PrivacyTarget, costs: Floats) -> list[SmoothFloor]:
-    """Return the lowest noise to search above: the model's floor, and a higher one where the lattice matters there.
-
-    `docs/proofs/certified_gaussian.md`, "The search", 2.
-
-    A smoothing error of η lowers the ε that is left by up to 2η, or δ where ε is 0. The higher floor has an η that is
-    too small to matter. At the model's own floor η may be larger, and is left out of the search: it falls as noise is
-    added, so it is measured, by `_settled`, at the noise that the search ends with.
-    """
-    plain = plain_floor(model)
-    smooth = smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
-    if np.array_equal(plain.covariance, smooth.covariance):
-        return [smooth]
-    return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
-
-
-def _settled(model: QueryModel, target: PrivacyTarget, costs: Floats, covariance: Floats) -> Floats | None:
-    """Return a covariance scaled until it is private with what the lattice costs; None if it never is."""
-
-    def settles(scale: float) -> bool:
-        floor = measured(model, scale * covariance)
-        return floor.error <= LARGEST_SMOOTHING and _search(model, target, costs, floor).satisfied
-
-    scale = least_passing(settles, 1.0, 1.0, largest=LARGEST_SCALE, within=1e-5)
-    return None if scale == np.inf else scale * covariance
+    private = [law for law in (settled(made_for, target, costs, law) for law in found + felt) if law is not None]
+    best = min(private or found, key=lambda covariance: float(costs @ np.diag(covariance)))
+    return widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)
 
 
 def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Progress) -> Floats:
@@ -128,24 +93,6 @@ def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Pr
     progress("descending", starts, starts)
     last = search.lowest + shapes[-1] / units  # where nothing is feasible the certificate will say so
     return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
-
-
-def _search(model: QueryModel, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
-    """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it."""
-    pairs, units = model.protected_pairs, natural_units(model)
-    reduced, most = counted(pairs, floor.smoothed, target.epsilon)
-    left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
-    scale = np.outer(units, units)
-    covariances = {name: law.covariance / scale for name, law in model.distributions.items()}
-    return Search(
-        costs=costs * units**2 / (costs * units**2).max(),
-        lowest=floor.covariance / scale,
-        epsilons=np.maximum(0.0, reduced),
-        deltas=np.maximum(left, TINY) * (1 - SLACK),
-        shifts=np.array([model.mean_shift(pair) / units for pair in pairs]),
-        firsts=np.array([covariances[first] for first, _ in pairs]),
-        seconds=np.array([covariances[second] for _, second in pairs]),
-    )
 
 
 def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:
@@ -167,19 +114,3 @@ def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
     for shape in (shape for shape in others if np.trace(shape) > 0):
         found += [search.scaled(search.lowest, shape), search.scaled(search.lowest + shape, search.lowest + shape)]
     return found
-
-
-def _widened(model: QueryModel, target: PrivacyTarget, noise: GaussianNoise) -> AdditiveMechanism:
-    """Return the mechanism, with noise wider by as little as the exact check on the model as it is asks for."""
-    # Very strong noise along some axes may cost the floor its digits along the others: these get them back, and a hair.
-    axes = completed(noise.axes)
-    least = model.floor**2 @ axes**2
-    variances = np.append(noise.variances, least[len(noise.variances) :])
-    hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
-    noise = next((law for law in hairs if covers_floor(model, law)), noise)
-    for more in UNTIL_CHECKED:
-        wider = GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more))
-        mechanism = certified(model, target, wider, name=NAME, theorem=THEOREM)
-        if mechanism.certificate.holds:
-            return mechanism
-    return certified(model, target, noise, name=NAME, theorem=THEOREM)

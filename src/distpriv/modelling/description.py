@@ -12,6 +12,7 @@ from distpriv.framework.scenarios import Scenario
 from distpriv.modelling.drawing import LAW, Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
+from distpriv.modelling.sampled_strata import SampledStratum
 
 __all__ = ["model_from_dict", "model_to_dict"]
 
@@ -30,6 +31,7 @@ def model_to_dict(model: QueryModel) -> dict[str, Any]:
         "record_sensitivities": [None if np.isinf(s) else s for s in model.record_sensitivities.tolist()],
         "scenarios": {name: _scenario(model, name, law) for name, law in model.distributions.items()},
         "protected_pairs": [list(pair) for pair in model.protected_pairs],
+        "strata": [stratum.to_dict() for stratum in model.strata],
     }
 
 
@@ -52,6 +54,10 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
         sensitivities = [np.inf if s is None else float(s) for s in written["record_sensitivities"]]
         if len(sensitivities) != model.dimension:
             raise InvalidModel(f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics.")
+        strata = tuple(SampledStratum.from_dict(stratum) for stratum in written["strata"])
+        sizes = {size for stratum in strata for size in (*stratum.covariance.shape, *stratum.kurtoses.shape)}
+        if sizes - {model.dimension}:
+            raise InvalidModel(f"a stratum of this model is not described for {model.dimension} statistics.")
         return evolve(
             model,
             distributions={
@@ -60,6 +66,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             },
             record_sensitivities=np.array(sensitivities),
             scenarios={} if records is None else {n: Scenario.from_dict(n, law, records) for n, law in laws.items()},
+            strata=strata,
             provenance=Provenance(
                 method=written["method"],
                 records=records,

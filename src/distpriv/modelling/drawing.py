@@ -8,7 +8,7 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of, whole, yes_or_no
 from distpriv.modelling.pools.holding import Holding
 
-__all__ = ["LAW", "Drawing", "Method", "Missing"]
+__all__ = ["LAW", "Drawing", "Method", "Missing", "Reference"]
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -19,7 +19,14 @@ Missing = Literal["refuse", "drop"]
 Which rows are dropped does not depend on what is asked. The private table keeps all its rows.
 """
 
-LAW = ("replacement", "missing")
+Reference = Literal["sample", "population"]
+"""What the reference is: a random sample of the population that records come from, or all of that population.
+
+Moments of a sample are off by what its number of rows allows for, and noise is made for that; a population is exactly
+as it is.
+"""
+
+LAW = ("replacement", "missing", "reference")
 """The options that the law of datasets depends on; the others say how it is found."""
 
 
@@ -43,6 +50,7 @@ class Drawing:
     method: Method = "auto"
     replacement: bool = False
     missing: Missing = "refuse"
+    reference: Reference = "sample"
     draws: int = field(default=5000, converter=_draws)
     seed: int = field(default=0, converter=_seed)
     pool: int | None = field(default=None, converter=_pool)
@@ -52,6 +60,7 @@ class Drawing:
         one_of("method", self.method, get_args(Method), InvalidModel)
         yes_or_no("replacement", self.replacement, InvalidModel)
         one_of("missing", self.missing, get_args(Missing), InvalidInput)
+        one_of("reference", self.reference, get_args(Reference), InvalidModel)
         if self.key is not None and not isinstance(self.key, str):
             raise InvalidModel(f"key must be the name of a column, got {self.key!r}: write key='id', or leave it out.")
 
@@ -60,7 +69,7 @@ class Drawing:
         """The options that the law of datasets depends on, by name: what releases of one dataset must agree in.
 
         >>> Drawing(draws=200, missing="drop").law
-        {'replacement': False, 'missing': 'drop'}
+        {'replacement': False, 'missing': 'drop', 'reference': 'sample'}
         """
         return {name: getattr(self, name) for name in LAW}
 

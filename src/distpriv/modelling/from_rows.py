@@ -12,13 +12,14 @@ from distpriv.framework.domains import whole
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import ProtectedScenarios
 from distpriv.framework.secrets import Secret, protect
-from distpriv.modelling.drawing import Drawing, Method, Missing
+from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
 from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
 from distpriv.modelling.exact_moments import dataset_moments
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.row_lattice import joint_lattice, resolution
+from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.progress import Progress, silent
 
@@ -34,6 +35,7 @@ def model(
     method: Method = "auto",
     replacement: bool = False,
     missing: Missing = "refuse",
+    reference: Reference = "sample",
     draws: int = 5000,
     seed: int = 0,
     pool: int | None = None,
@@ -55,6 +57,8 @@ def model(
         missing: "refuse" nulls and NaN in used columns of the reference, or "drop" every row of it that has a null or
             NaN in any of its columns, used or not, so that no statistic chooses the rows that noise is made from. Rows
             of the private table are never dropped, and one without a value is read as the median of the reference's.
+        reference: what the reference rows are: a random "sample" of the population that records come from, so that
+            noise allows for what so many rows leave open, or the "population" itself, exactly as it is.
         draws: how many datasets to sample per scenario, where sampling is used.
         seed: the same seed gives the same sampled numbers, on any number of processes.
         pool: how many rows of each stratum to hold in memory, chosen at random, where datasets have to be drawn; by
@@ -79,7 +83,14 @@ def model(
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
     drawing = Drawing(
-        method=method, replacement=replacement, missing=missing, draws=draws, seed=seed, pool=pool, key=key
+        method=method,
+        replacement=replacement,
+        missing=missing,
+        reference=reference,
+        draws=draws,
+        seed=seed,
+        pool=pool,
+        key=key,
     )
     if method == "exact" and not query.has_exact_moments:
         odd = next(name for name, statistic in query.statistics if not statistic.is_mean)
@@ -165,6 +176,7 @@ def _modelled(
         ),
         query=query,
         scenarios=protected.scenarios,
+        strata=sampled_strata(simulator, {name: of.covariance for name, of in distributions.items()}, exact=exact),
         simulator=simulator,
     )
 

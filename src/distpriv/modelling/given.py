@@ -9,6 +9,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, frozen_array
 from distpriv.framework.domains import did_you_mean, items
 from distpriv.framework.scenarios import Pair, checked_pairs
+from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
 __all__ = ["empirical_distribution", "empirical_model", "gaussian_model"]
@@ -153,7 +154,7 @@ def _given_model(
         distributions=dict(distributions),
         protected_pairs=checked_pairs(pairs, distributions),
         steps=spacings,
-        provenance=Provenance(method=method),
+        provenance=Provenance(method=method, drawing=Drawing(reference="population")),
         record_sensitivities=np.full(size, np.inf),
     )
 

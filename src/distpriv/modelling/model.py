@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -12,9 +13,13 @@ from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.drawing import Drawing, Missing
+from distpriv.modelling.drawing import Drawing, Missing, Reference
 from distpriv.modelling.row_lattice import floor_of
+from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.modelling.simulator import RowSimulator
+
+if TYPE_CHECKING:
+    from distpriv.modelling.law_check import LawCheck
 
 __all__ = [
     "Provenance",
@@ -22,6 +27,13 @@ __all__ = [
     "QueryModel",
     "require_model",
 ]
+
+
+LEAST_FLOOR_SHARE = 0.01
+"""The least noise on every statistic, as a share of its own deviation: steps that are finer are not looked for."""
+
+FLOOR_SHARE = {"exact moments": 0.1}
+"""The same where the rows are known: what they show below that, no search for ripples could find in time."""
 
 
 @frozen(kw_only=True)
@@ -71,8 +83,8 @@ class Provenance:
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> model.provenance.method, model.provenance.records, model.provenance.draws, model.provenance.seed
     ('given moments', None, None, None)
-    >>> model.provenance.replacement, model.provenance.missing
-    (False, 'refuse')
+    >>> model.provenance.replacement, model.provenance.missing, model.provenance.reference
+    (False, 'refuse', 'population')
     """
 
     method: str
@@ -99,6 +111,11 @@ class Provenance:
         return self.drawing.missing
 
     @property
+    def reference(self) -> Reference:
+        """Whether the reference rows are a sample of the population, or all of it; laws that are given are exact."""
+        return self.drawing.reference
+
+    @property
     def seed(self) -> int | None:
         """Of the sampled datasets; none for exact moments."""
         return None if self.draws is None else self.drawing.seed
@@ -122,8 +139,8 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
-    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor
-    (array([-0.73,  1.17]), array([0.02, 1.  ]))
+    >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
+    (array([-0.73,  1.17]), array([0.17, 1.  ]))
     """
 
     names: tuple[str, ...]
@@ -142,6 +159,8 @@ class QueryModel:
     """The statistics, where the model was made from rows."""
     scenarios: Mapping[str, Scenario] = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
+    strata: tuple[SampledStratum, ...] = ()
+    """What the reference is a sample of; empty where it is the population, and for laws that are given."""
     simulator: RowSimulator | None = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
 
@@ -153,7 +172,18 @@ class QueryModel:
     @property
     def floor(self) -> Floats:
         """The least standard deviation h of noise along each statistic against which its lattice is fine."""
-        return floor_of(self.steps, [d.covariance for d in self.distributions.values()])
+        share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
+        return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
+
+    @property
+    def law_check(self) -> "LawCheck | None":
+        """What the rows say of the law beyond its moments, as numbers; none where there are no rows, or no sums.
+
+        Certificates hold more: what was found for their own noise.
+        """
+        from distpriv.modelling.law_check import law_check
+
+        return law_check(self)
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j.

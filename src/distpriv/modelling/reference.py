@@ -22,7 +22,7 @@ from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.pools.holding import Holding, hash_below
+from distpriv.modelling.pools.holding import POOL_ROWS, Holding, hash_below
 from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions, refuse_wrong_key
 
@@ -167,6 +167,16 @@ class ReferenceTable:
         pool = self._pool(table.take(np.concatenate([place[:held] for place in places])))
         self._refuse.infinite_columns(pool)
         return evolve(pool, populations=dict(counts))
+
+    def whole_rows(self) -> pa.Table:
+        """Return usable rows with all their columns, t0, t1, …, and what is read of them; a sample of a large table."""
+        query = self.select.whole_rows()
+        rows = sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values())
+        return self.engine.select(query) if rows <= POOL_ROWS else self.engine.sample(query, POOL_ROWS, PROBE_SEED)
+
+    def pooled(self, rows: pa.Table) -> RowPool:
+        """Return what is read of rows that `whole_rows` returned."""
+        return self._pool(rows)
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         """Return the moments of every number, by stratum of a predicate (of the whole table, under True, without)."""

@@ -107,17 +107,17 @@ def _largest_coset(values: Floats, unit: float) -> float:
     )
 
 
-def floor_of(steps: Floats, covariances: Sequence[Floats]) -> Floats:
-    """Return the least standard deviation h of noise on each statistic: its step, and 1 % of its own deviation.
+def floor_of(steps: Floats, covariances: Sequence[Floats], share: float) -> Floats:
+    """Return the least standard deviation h of noise on each statistic: its step, and a share of its own deviation.
 
     The deviation is that of the scenario in which it is largest: steps too fine to be looked for are fine against that,
     in every scenario, also where another one hardly varies.
 
-    >>> floor_of(np.array([1.0, 0.0]), [np.diag([4.0, 9.0]), np.diag([4.0, 25.0])])
+    >>> floor_of(np.array([1.0, 0.0]), [np.diag([4.0, 9.0]), np.diag([4.0, 25.0])], 0.01)
     array([1.  , 0.05])
     """
     deviations = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in covariances]
-    return np.asarray(np.maximum(steps, 0.01 * np.max(deviations, axis=0)))
+    return np.asarray(np.maximum(steps, share * np.max(deviations, axis=0)))
 
 
 def joint_lattice(strata: Sequence[Rows], sizes: Sequence[Sequence[int]], width: int) -> Floats:

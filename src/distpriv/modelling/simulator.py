@@ -21,6 +21,7 @@ from distpriv.modelling.differences import Measure, measure_differences, widest
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.pools.row_pool import RowPool, Split
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.streams import Stream
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -46,6 +47,7 @@ class RowSimulator:
     """The pairs that noise is calibrated for; all pairs of scenarios where none are named."""
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
+    _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
         """Return simulators that draw from shares of the rows, no row in two of them.
@@ -219,6 +221,36 @@ class RowSimulator:
             place = held if self.part is None else "a part of the table"
             refuse_too_few_rows(scenario, [len(stratum.rows) for stratum in strata], place)
         return strata
+
+    def row_laws(self) -> RowLaws:
+        """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory.
+
+        >>> import distpriv as dp
+        >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.4, 0.5))
+        >>> laws = dp.model(dp.datasets.adult(), query, secret, records=10).rows().row_laws()
+        >>> [rows.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
+        ([(11208, 1), (34014, 1)], {0: 4, 1: 6})
+        """
+        if not self._laws:
+            self._laws.append(self._row_laws())
+        return self._laws[0]
+
+    def _row_laws(self) -> RowLaws:
+        places: dict[tuple[int, str | None, bool], int] = {}
+        strata: list[Floats] = []
+        populations: list[int] = []
+        drawn: dict[str, dict[int, int]] = {name: {} for name in self.scenarios}
+        for name, scenario in self.scenarios.items():
+            for (satisfied, size), stratum in zip(scenario.strata, self.strata(name), strict=True):
+                key = (id(self.tables[name]), scenario.predicate, satisfied)
+                if key not in places:
+                    places[key] = len(strata)
+                    features = row_features(self.query, self.pool(name), scenario.records)
+                    strata.append(features[stratum.rows])
+                    populations.append(self.tables[name].stratum_rows(scenario.predicate, satisfied))
+                if size:
+                    drawn[name][places[key]] = size
+        return RowLaws(strata=tuple(strata), drawn=drawn, replacement=self.replacement, populations=tuple(populations))
 
     def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only."""

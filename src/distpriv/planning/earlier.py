@@ -7,10 +7,10 @@ from typing import Protocol
 from attrs import field, frozen
 
 from distpriv.errors import DistprivError
-from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal, option
 
 __all__ = ["Earlier", "Settlement"]
@@ -32,7 +32,7 @@ class Settlement:
     earlier: Earlier | None
     model: QueryModel
     trust: Trust
-    weights: Floats
+    merit: Merit
     _known: dict[str, Option | Refusal] = field(factory=dict, init=False)
 
     def of(self, results: Iterable[Option | Refusal]) -> list[Option | Refusal]:
@@ -44,9 +44,9 @@ class Settlement:
             return list(results)
         least = math.inf
         found: list[Option | Refusal] = []
-        for result in sorted(results, key=lambda r: r.error if isinstance(r, Option) else 0.0):
+        for result in sorted(results, key=lambda r: r.cost if isinstance(r, Option) else 0.0):
             if isinstance(result, Option) and result.mechanism.certificate.holds_at(self.trust):
-                if result.error >= least:
+                if result.cost >= least:
                     reason = (
                         f"after the earlier releases another mechanism has an error of {least:.4g}, less than this "
                         "alone."
@@ -54,20 +54,21 @@ class Settlement:
                     found.append(Refusal(name=result.name, reason=reason))
                     continue
                 result = self._after_them(self.earlier, result)  # noqa: PLW2901 - the same option, later
-                least = min(least, result.error) if isinstance(result, Option) else least
+                if isinstance(result, Option) and not result.too_large:
+                    least = min(least, result.cost)
             found.append(result)
         return found
 
     def best(self, results: Iterable[Option | Refusal]) -> Option | None:
-        """Return the least error of what holds at the trust asked for, after the earlier releases."""
-        held = (r for r in self.of(results) if isinstance(r, Option) and r.mechanism.certificate.holds_at(self.trust))
-        return min(held, key=lambda r: r.error, default=None)
+        """Return the least error of what may be used at the trust asked for, after the earlier releases."""
+        held = (r for r in self.of(results) if isinstance(r, Option) and r.may_be_used(self.trust))
+        return min(held, key=lambda r: r.cost, default=None)
 
     def _after_them(self, earlier: Earlier, found: Option) -> Option | Refusal:
         if found.name not in self._known:
             try:
                 later = earlier.calibrated(self.model, found.mechanism, self.trust)[0]
-                self._known[found.name] = option(self.model, later, self.weights)
+                self._known[found.name] = option(self.model, later, self.merit)
             except DistprivError as refusal:
                 self._known[found.name] = Refusal(name=found.name, reason=str(refusal), kind=type(refusal))
         return self._known[found.name]

@@ -8,8 +8,9 @@ from distpriv.framework.domains import one_of, real
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.modelling.utility import Weights
 from distpriv.planning.candidates import CANDIDATES
+from distpriv.planning.merit import Merit, Objective
 from distpriv.planning.option import Option
 from distpriv.planning.prospects import best_trust
 from distpriv.planning.running import attempt
@@ -19,6 +20,8 @@ __all__ = ["least_epsilon"]
 
 SMALLEST, LARGEST = 1e-3, 30.0
 """Where ε is looked for."""
+STARTS = (LARGEST, 10.0, 3.0, 1.0)
+"""Where the search begins: at the first that holds, since so little noise as a large ε asks for may not."""
 CLOSE = 1.001
 """The answer is at most so many times the least."""
 
@@ -30,10 +33,13 @@ def least_epsilon(
     delta: float = 1e-3,
     trust: Trust = "gaussian",
     weights: Weights = None,
+    objective: Objective = "estimate",
     seed: int | None = None,
     progress: Progress = silent,
 ) -> float:
     """Return the least ε at which some mechanism's overall error is at most `error`, rounded up by less than 0.1 %.
+
+    The error is that of the estimates, made from a noisy answer and from what is public, or that of the noise alone.
 
     Args:
         model: the model of the statistics.
@@ -41,20 +47,23 @@ def least_epsilon(
         delta: the δ of the target.
         trust: what may have to be believed.
         weights: which statistics' errors matter more.
+        objective: ``"estimate"`` where it is the error of the estimates, ``"noise"`` where it is that of the noise.
         seed: of the mechanisms that draw datasets; with a fresh one their error differs a little from plan to plan.
         progress: is told how far the work is.
 
     Raises:
+        InvalidInput: the public mean alone has no larger error, so that nothing need be released.
         NotCertified: no ε up to 30 has so small an error.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(dp.least_epsilon(model, error=2.0), 2)
-    0.71
+    >>> round(dp.least_epsilon(model, error=0.9), 2), round(dp.least_epsilon(model, error=2.0, objective="noise"), 2)
+    (0.93, 0.71)
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
     one_of("trust", trust, tuple(TRUST), InvalidInput)
-    costs = utility_weights(model, weights)
+    merit = Merit.of(model, weights=weights, objective=objective)
+    _require_a_need(merit, wanted)
     best, nearest = math.inf, math.inf
     able = [candidate for candidate in CANDIDATES if TRUST[best_trust(candidate, model)] >= TRUST[trust]]
     for done, candidate in enumerate(able):
@@ -62,16 +71,13 @@ def least_epsilon(
 
         def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
             target = PrivacyTarget(epsilon=epsilon, delta=delta)
-            found = attempt(candidate, model, target, costs, seed)
-            return (
-                found.error if isinstance(found, Option) and found.mechanism.certificate.holds_at(trust) else math.inf
-            )
+            found = attempt(candidate, model, target, merit, seed)
+            return found.cost if isinstance(found, Option) and found.mechanism.certificate.holds_at(trust) else math.inf
 
-        start = min(LARGEST, best / CLOSE)
-        reached = error_at(start)
+        start, reached = _start(error_at, min(LARGEST, best / CLOSE))
         nearest = min(nearest, reached)
         if reached <= wanted:
-            best = _least(error_at, wanted, start)
+            best = _least(lambda epsilon: merit.as_noise(error_at(epsilon)), merit.as_noise(wanted), start)
     progress("searching for epsilon", len(able), len(able))
     if math.isinf(best):
         least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
@@ -80,6 +86,24 @@ def least_epsilon(
             f"{trust!r}, as {least}: accept a larger error."
         )
     return best
+
+
+def _require_a_need(merit: Merit, wanted: float) -> None:
+    public = merit.public.error(merit.weights)
+    if merit.objective == "estimate" and public <= wanted:
+        raise InvalidInput(
+            f"an error of {wanted:g} needs no release, as the public mean alone has {public:.4g}: ask for a smaller "
+            "error, or print that mean."
+        )
+
+
+def _start(error_at: Callable[[float], float], most: float) -> tuple[float, float]:
+    """Return the largest ε to begin with at which the mechanism holds, and its error there; an infinite one if none."""
+    for start in (most, *(epsilon for epsilon in STARTS if epsilon < most)):
+        reached = error_at(start)
+        if math.isfinite(reached):
+            return start, reached
+    return most, math.inf
 
 
 def _least(error_at: Callable[[float], float], wanted: float, high: float) -> float:

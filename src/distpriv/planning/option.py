@@ -1,16 +1,18 @@
 """One line of a plan: a mechanism with its error and what an attacker can do, or why there is none."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
 from attrs import frozen
 
 from distpriv.errors import DistprivError
-from distpriv.framework.arrays import Floats
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
+from distpriv.guarantees.certificate import Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import weighted_rms
+from distpriv.planning.merit import Merit
 
 __all__ = ["Option", "Refusal", "Skipped", "option"]
 
@@ -24,17 +26,29 @@ class Option:
     >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).chosen
     >>> found.name, round(found.error, 3), round(found.attack_accuracy, 3), found.delta_is
     ('certified_laplace', 1.414, 0.628, 'bound')
-    >>> found.errors.keys(), found.mechanism.certificate.holds
-    (dict_keys(['statistic_1']), True)
+    >>> round(found.estimate_error, 3), round(found.information, 3), found.cost == found.estimate_error
+    (0.877, 0.385, True)
+    >>> found.errors.keys(), found.mechanism.certificate.holds, found.may_be_used("gaussian")
+    (dict_keys(['statistic_1']), True, True)
     >>> sorted(found.to_dict())
-    ['attack_accuracy', 'certificate', 'delta_is', 'error', 'errors', 'expected_l2', 'expected_rms', 'half_widths',
-    'mechanism', 'noise']
+    ['attack_accuracy', 'certificate', 'delta_is', 'error', 'errors', 'estimate_error', 'estimate_errors',
+    'expected_l2', 'expected_rms', 'half_widths', 'information', 'mechanism', 'noise', 'too_large']
     """
 
     mechanism: AdditiveMechanism
     """The noise and its certificate."""
     error: float
-    """√tr(QS), the weighted root mean square error of all statistics together: what options are chosen by."""
+    """√tr(QN), the weighted root mean square error of the noisy statistics, all together."""
+    estimate_error: float
+    """The same of the estimates that are made from them and from what is public."""
+    estimate_errors: Mapping[str, float]
+    """The root mean square error of each statistic's estimate."""
+    information: float
+    """The share of the public uncertainty that the release removes, weights counted, between 0 and 1."""
+    cost: float
+    """What options are compared by: the error of the estimates, or that of the noise where a plan is asked to."""
+    too_large: tuple[str, ...] = ()
+    """The statistics whose error is larger than the plan allows."""
     attack_accuracy: float
     """How often the best attacker is right at most."""
 
@@ -45,15 +59,18 @@ class Option:
 
     @property
     def errors(self) -> dict[str, float]:
-        """The root mean square error of each statistic."""
-        spread = np.sqrt(np.maximum(np.diag(self.mechanism.noise.covariance), 0.0))
-        return dict(zip(self.mechanism.statistics, spread.tolist(), strict=True))
+        """The root mean square error of each noisy statistic."""
+        return deviations(self.mechanism.statistics, self.mechanism.noise.covariance)
 
     @property
     def delta_is(self) -> Literal["exact", "bound"]:
         """Whether the certificate's δ is that of the Gaussian model to the last digits, or a proven bound."""
         gaussian = self.mechanism.noise.is_gaussian
         return "exact" if gaussian and self.mechanism.certificate.trust != "sampling" else "bound"
+
+    def may_be_used(self, trust: Trust) -> bool:
+        """Tell whether the certificate holds at this trust, with no larger error than is allowed."""
+        return self.mechanism.certificate.holds_at(trust) and not self.too_large
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -62,6 +79,10 @@ class Option:
             "mechanism": self.name,
             "error": self.error,
             "errors": self.errors,
+            "estimate_error": self.estimate_error,
+            "estimate_errors": dict(self.estimate_errors),
+            "information": self.information,
+            "too_large": list(self.too_large),
             "half_widths": dict(zip(self.mechanism.statistics, noise.half_widths.tolist(), strict=True)),
             "expected_l2": noise.expected_l2,
             "expected_rms": noise.expected_rms,
@@ -108,10 +129,17 @@ class Skipped:
     """Why it would not have been chosen, in one sentence: what is proved of it, or what a pilot says."""
 
 
-def option(model: QueryModel, mechanism: AdditiveMechanism, weights: Floats) -> Option:
-    """Return a mechanism with its error and the attacker's success."""
+def option(model: QueryModel, mechanism: AdditiveMechanism, merit: Merit) -> Option:
+    """Return a mechanism with its errors and the attacker's success."""
+    noise, public = mechanism.noise.covariance, merit.public
+    missed = public.error_covariance(noise)
     return Option(
         mechanism=mechanism,
-        error=weighted_rms(mechanism.noise.covariance, weights),
+        error=weighted_rms(noise, merit.weights),
+        estimate_error=weighted_rms(missed, merit.weights),
+        estimate_errors=deviations(mechanism.statistics, missed),
+        information=public.information(noise, merit.weights),
+        cost=merit.cost(noise),
+        too_large=merit.too_large(noise),
         attack_accuracy=attack_accuracy_upper_bound(model, mechanism),
     )

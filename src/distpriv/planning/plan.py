@@ -1,12 +1,13 @@
 """A plan: mechanisms on one model, and the one with the least error whose certificate holds."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput, NotCertified
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
@@ -14,9 +15,11 @@ from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.utility import Weights
 from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
 from distpriv.planning.earlier import Earlier, Settlement
+from distpriv.planning.merit import MaxError, Merit, Objective
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.running import run_all
 from distpriv.planning.table import plan_table
@@ -36,19 +39,32 @@ class Plan:
     ... )
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.trust)
-    ('certified_laplace', True)
+    ('informative_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
-    (0.792, 0.656)
+    (0.792, 0.577)
+    >>> round(plan.public_error, 3), round(plan.chosen.estimate_error, 3), round(plan.chosen.information, 3)
+    (5.657, 2.434, 0.815)
+    >>> {name: round(error, 3) for name, error in plan.public_errors.items()}
+    {'statistic_1': 1.732, 'statistic_2': 5.385}
+    >>> plan.public.mean, plan.weights, plan.objective
+    (array([41., 48.]), array([1., 1.]), 'estimate')
+    >>> limited = dp.plan(model, plan.target, max_error={"statistic_1": 0.5}, mechanisms=["certified_laplace"])
+    >>> limited.max_errors, limited.chosen, limited.nearest.name
+    ({'statistic_1': 0.5}, None, 'certified_laplace')
+    >>> print(limited.refusal())
+    no mechanism meets epsilon = 1, delta = 0.001 at trust 'gaussian' with errors as small as asked for, as the best of
+    them, certified_laplace, has 1.38 in 'statistic_1' where at most 0.5 is allowed: allow more, or ask for a larger
+    epsilon or delta.
     >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
-    ('wasserstein', True, False)
+    ('expected_value_gaussian', True, False)
     >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
     no_noise was not tried: it is at trust 'assumed' at best on this model.
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
-    ε = 1, δ = 0.001, trust 'gaussian': certified_laplace
+    ε = 1, δ = 0.001, trust 'gaussian': informative_gaussian
     >>> plan.to_dict()["chosen"], plan.to_dict()["target"]
-    ('certified_laplace', {'epsilon': 1.0, 'delta': 0.001})
+    ('informative_gaussian', {'epsilon': 1.0, 'delta': 0.001})
     """
 
     model: QueryModel = field(repr=False)
@@ -57,20 +73,55 @@ class Plan:
     """The (ε, δ) that was asked for."""
     trust: Trust
     """What may have to be believed."""
-    weights: Floats = array_field()
-    """What an error in each statistic costs: the diagonal of Q."""
+    merit: Merit = field(repr=False)
+    """What options are compared by, and which errors are allowed."""
     undefended_attack_accuracy: float
     """How often the best attacker is right without noise."""
     options: tuple[Option, ...] = field(repr=False)
-    """Every mechanism that was tried and applies, least error first; among equals the better trust."""
+    """Every mechanism that was tried and applies, least cost first; among equals the better trust."""
     refusals: tuple[Refusal, ...] = field(repr=False)
     """Every mechanism that was tried and does not apply, and why."""
     skipped: tuple[Skipped, ...] = field(repr=False, default=())
     """Every mechanism that was not tried, and why it would not have been chosen."""
 
     @property
+    def public(self) -> PublicKnowledge:
+        """What is known of the statistics without a release."""
+        return self.merit.public
+
+    @property
+    def weights(self) -> Floats:
+        """What an error in each statistic costs: the diagonal of Q."""
+        return self.merit.weights
+
+    @property
+    def objective(self) -> Objective:
+        """What options are compared by: the error of their estimates or that of their noise."""
+        return self.merit.objective
+
+    @property
+    def max_errors(self) -> Mapping[str, float]:
+        """The largest errors that are allowed, by statistic; none for those not named."""
+        return self.merit.max_errors
+
+    @property
+    def public_error(self) -> float:
+        """The weighted root mean square error of printing the public mean, which tells an attacker nothing."""
+        return self.public.error(self.weights)
+
+    @property
+    def public_errors(self) -> dict[str, float]:
+        """The root mean square error of printing the public mean, by statistic."""
+        return self.public.errors
+
+    @property
     def chosen(self) -> Option | None:
-        """The least error among the certificates that hold at the trust asked for; None if none does."""
+        """The least cost of what holds at the trust asked for, with no error too large; None if nothing does."""
+        return next((found for found in self.options if found.may_be_used(self.trust)), None)
+
+    @property
+    def nearest(self) -> Option | None:
+        """The least cost of what holds at the trust asked for, however large its errors; None if nothing does."""
         return next((found for found in self.options if found.mechanism.certificate.holds_at(self.trust)), None)
 
     @property
@@ -87,12 +138,24 @@ class Plan:
             NotCertified: there is none.
         """
         if self.chosen is None:
-            raise NotCertified(
-                f"no mechanism meets epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at trust "
-                f"{self.trust!r} on this model: print the plan to see why, and ask for a larger epsilon or delta, or "
-                "for less trust."
-            )
+            raise self.refusal()
         return self.chosen.mechanism
+
+    def refusal(self) -> NotCertified:
+        """Return why there is no mechanism to use."""
+        asked = f"epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at trust {self.trust!r}"
+        nearest = self.nearest
+        if nearest is None or not nearest.too_large:
+            return NotCertified(
+                f"no mechanism meets {asked} on this model: print the plan to see why, and ask for a larger epsilon or "
+                "delta, or for less trust."
+            )
+        name = nearest.too_large[0]
+        return NotCertified(
+            f"no mechanism meets {asked} with errors as small as asked for, as the best of them, {nearest.name}, has "
+            f"{self.merit.errors(nearest.mechanism.noise.covariance)[name]:.3g} in {name!r} where at most "
+            f"{self.max_errors[name]:g} is allowed: allow more, or ask for a larger epsilon or delta."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text; keys stay the same from version to version."""
@@ -103,6 +166,10 @@ class Plan:
             "trust": self.trust,
             "statistics": list(self.model.names),
             "weights": self.weights.tolist(),
+            "objective": self.objective,
+            "max_error": dict(self.max_errors),
+            "public_error": self.public_error,
+            "public_errors": self.public_errors,
             "scenarios": list(self.model.distributions),
             "protected_pairs": [list(pair) for pair in self.model.protected_pairs],
             "model": {"method": provenance.method, "records": provenance.records, "draws": provenance.draws},
@@ -123,6 +190,9 @@ def plan(
     trust: Trust = "gaussian",
     weights: Weights = None,
     *,
+    objective: Objective = "estimate",
+    max_error: MaxError = None,
+    prior: Prior = None,
     after: Earlier | None = None,
     mechanisms: Choice = None,
     all: bool = False,  # noqa: A002 - the word for it
@@ -132,15 +202,22 @@ def plan(
 ) -> Plan:
     r"""Choose the mechanism of least error among those whose certificate holds at the trust asked for.
 
-    The error is :math:`\sqrt{\operatorname{tr}(QS)}`, S the covariance of the noise and Q the diagonal of the weights.
-    What would not be chosen is not tried, and the plan says why: by what is proved of it or, of mechanisms that draw
-    datasets, by what few draws say. The choice is that among all.
+    A noisy answer is worth what it adds to public knowledge: the mean of the scenarios can be printed without it. So
+    the error is that of the estimates, :math:`\sqrt{\operatorname{tr}(QE)}`, Q the diagonal of the weights and E the
+    covariance of what the best linear guess from the noisy answer and the scenarios misses. What would not be chosen is
+    not tried, and the plan says why: by what is proved of it or, of mechanisms that draw datasets, by what few draws
+    say. The choice is that among all.
 
     Args:
         model: the model of the statistics.
         target: the (ε, δ) to meet.
         trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``: what may have to be believed.
         weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
+        objective: ``"estimate"`` to compare mechanisms by the error of the estimates, ``"noise"`` by that of the noise,
+            :math:`\sqrt{\operatorname{tr}(QN)}`, N its covariance.
+        max_error: the largest error of statistics, by name, with which a release is of use; what has a larger one is
+            not chosen.
+        prior: the probability of each scenario, by name, that estimates start from; the same for all when not given.
         after: earlier releases of the dataset, as `distpriv.earlier_releases` returns them: noise is then widened
             until all releases hold together.
         mechanisms: names of those to choose from, or their options by name, as in
@@ -154,7 +231,7 @@ def plan(
         A plan, which prints as a table. Where no mechanism holds, it says so and why; only `Plan.mechanism` raises.
 
     Raises:
-        InvalidInput: the model, the target, the trust or the weights cannot be used.
+        InvalidInput: the model, the target, or what mechanisms are chosen by, cannot be used.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
@@ -165,20 +242,22 @@ def plan(
     ... )
     >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> found.chosen.name, found.mechanism.certificate.holds
-    ('certified_laplace', True)
+    ('informative_gaussian', True)
+    >>> round(found.public_error, 2), round(found.chosen.estimate_error, 2), round(found.chosen.error, 2)
+    (5.66, 2.59, 55.29)
     """
     require_target(target)
     one_of("trust", trust, tuple(TRUST), InvalidInput)
-    costs = utility_weights(model, weights)
+    merit = Merit.of(model, weights=weights, objective=objective, prior=prior, max_error=max_error)
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
     candidates = chosen_from(CANDIDATES, mechanisms)
-    settlement = Settlement(earlier=after, model=model, trust=trust, weights=costs)
+    settlement = Settlement(earlier=after, model=model, trust=trust, merit=merit)
     skipped: list[Skipped] = []
     if all or mechanisms is not None:
-        results = run_all(candidates, model, target, costs, seed=seed, processes=processes, progress=progress)
+        results = run_all(candidates, model, target, merit, seed=seed, processes=processes, progress=progress)
     else:
-        prospects = Prospects(model=model, target=target, trust=trust, weights=costs, seed=seed)
+        prospects = Prospects(model=model, target=target, trust=trust, merit=merit, seed=seed)
         results, skipped = try_what_can_win(candidates, prospects, settlement, progress)
     results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
@@ -186,9 +265,9 @@ def plan(
         model=model,
         target=target,
         trust=trust,
-        weights=costs,
+        merit=merit,
         undefended_attack_accuracy=undefended_attack_accuracy(model),
-        options=tuple(sorted(options, key=lambda o: (o.error, -TRUST[o.mechanism.certificate.trust]))),
+        options=tuple(sorted(options, key=lambda o: (o.cost, -TRUST[o.mechanism.certificate.trust]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
         skipped=tuple(skipped),
     )

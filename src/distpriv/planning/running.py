@@ -7,11 +7,11 @@ from attrs import evolve
 from joblib.externals.loky import ProcessPoolExecutor, as_completed
 
 from distpriv.errors import DistprivError
-from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target, discretised
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal, option
 from distpriv.processes import end_with_caller
 from distpriv.progress import Progress
@@ -29,15 +29,17 @@ FEW_CANDIDATES = 2
 
 
 def attempt(
-    candidate: Candidate, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int | None
+    candidate: Candidate, model: QueryModel, target: PrivacyTarget, merit: Merit, seed: int | None
 ) -> Option | Refusal:
     """Run one mechanism; what it refuses is the reason why it does not apply.
 
     Noise is made for a target that is a millionth smaller, and the certificate is that of noise drawn on its lattice.
     """
     try:
-        made = candidate.make(model, calibration_target(target), weights=weights.tolist(), seed=seed)
-        return option(model, discretised(made, target), weights)
+        made = candidate.make(
+            model, calibration_target(target), weights=merit.weights.tolist(), prior=merit.public.prior, seed=seed
+        )
+        return option(model, discretised(made, target), merit)
     except DistprivError as refusal:
         return Refusal(name=candidate.name, reason=str(refusal), kind=type(refusal))
     except NUMERICAL as failure:
@@ -49,7 +51,7 @@ def run_all(
     candidates: Sequence[Candidate],
     model: QueryModel,
     target: PrivacyTarget,
-    weights: Floats,
+    merit: Merit,
     *,
     seed: int | None,
     processes: int | None,
@@ -66,19 +68,19 @@ def run_all(
 
     if workers < 1:
         for candidate in candidates:
-            note(candidate.name, attempt(candidate, model, target, weights, seed))
+            note(candidate.name, attempt(candidate, model, target, merit, seed))
         return [found[candidate.name] for candidate in candidates]
     without_rows = evolve(model, simulator=None, query=None)
     executor = ProcessPoolExecutor(max_workers=workers, initializer=end_with_caller, initargs=(os.getpid(),))
     try:
         running = {
-            executor.submit(attempt, candidate, without_rows, target, weights, seed): candidate.name
+            executor.submit(attempt, candidate, without_rows, target, merit, seed): candidate.name
             for candidate in candidates
             if not candidate.needs_rows
         }
         for candidate in candidates:
             if candidate.needs_rows:
-                note(candidate.name, attempt(candidate, model, target, weights, seed))
+                note(candidate.name, attempt(candidate, model, target, merit, seed))
         for done in as_completed(running):
             note(running[done], done.result())
     finally:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from distpriv.guarantees.withheld import published, withheld
+from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.planning.option import Option
 
 if TYPE_CHECKING:
     from distpriv.planning.plan import Plan
 
-__all__ = ["plan_table"]
+__all__ = ["HARDLY", "hardly_worth", "plan_table"]
 
 WIDTH = 100
+
+HARDLY = 0.1
+"""A release that removes less than this share of the public uncertainty is hardly worth making."""
 
 
 def plan_table(plan: Plan) -> str:
@@ -23,35 +29,61 @@ def plan_table(plan: Plan) -> str:
     return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *refusals, *_skipped(plan)])
 
 
+def hardly_worth(plan: Plan) -> str | None:
+    """Return what to say, and what would help, where the best estimates are hardly better than the public mean."""
+    chosen = plan.chosen
+    if chosen is None or chosen.information >= HARDLY or plan.public_error == 0:
+        return None
+    return (
+        f"With noise this wide the estimates are hardly better than the public mean ({chosen.estimate_error:.4g} "
+        f"against {plan.public_error:.4g}), which can be printed without a release: a larger ε or δ, statistics "
+        "that say less of the secret, or protected values that are closer to each other would help."
+    )
+
+
 def _summary(plan: Plan) -> str:
     wanted = f"ε = {plan.target.epsilon:g}, δ = {plan.target.delta:g}, trust {plan.trust!r}"
     before = f"{plan.undefended_attack_accuracy:.1%}"
     chosen = plan.chosen
     if chosen is None:
-        return f"{wanted}: no mechanism holds.\nWithout noise the best attacker is right {before} of the time."
+        held = plan.nearest
+        why = "no mechanism holds." if held is None else "no mechanism that holds has errors as small as asked for."
+        limits = [] if held is None else [fill(_limits(plan, held), WIDTH)]
+        return "\n".join(
+            [f"{wanted}: {why}", *limits, f"Without noise the best attacker is right {before} of the time."]
+        )
     after = f"{chosen.attack_accuracy:.1%}"
-    return (
-        f"{wanted}: {chosen.name}\n"
-        f"The best attacker is right {before} of the time without noise, and at most {after} with it."
-    )
+    lines = [
+        f"{wanted}: {chosen.name}",
+        f"The best attacker is right {before} of the time without noise, and at most {after} with it.",
+    ]
+    if withheld(plan.model, chosen.mechanism.noise.covariance):
+        told = published(plan.model, chosen.mechanism.noise.covariance)
+        lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
+    warning = hardly_worth(plan)
+    return "\n".join(lines if warning is None else [*lines, fill(warning, WIDTH)])
+
+
+def _limits(plan: Plan, held: Option) -> str:
+    """Say which errors of the best mechanism are larger than allowed."""
+    errors = plan.merit.errors(held.mechanism.noise.covariance)
+    over = [f"{name} {errors[name]:.3g} where {plan.max_errors[name]:g} is allowed" for name in held.too_large]
+    return f"The errors of {held.name} are too large: {', '.join(over)}."
 
 
 def _options(plan: Plan) -> str:
-    head = ("  mechanism", "error", "δ at this ε", "holds", "trust", "attacker")
-    rows = [head, *(_row(plan, found) for found in plan.options)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    left = (0, 3, 4)
-    lines = [
-        "  ".join(
-            cell.ljust(w) if k in left else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+    head = ("  mechanism", "noise", "estimate", "information", "δ at this ε", "holds", "trust", "attacker")
+    public = ("  public mean", "", f"{plan.public_error:.4g}", "0.0%", "0", "", "", "50.0% ")
+    lines = _aligned([head, public, *(_row(plan, found) for found in plan.options)], left=(0, 5, 6))
     weighted = "" if np.ptp(plan.weights) == 0 and plan.weights[0] == 1 else ", weighted"
-    notes = [f"error: root mean square over all statistics{weighted}. attacker: how often the best is right."]
+    notes = [
+        f"noise, estimate: root mean square error over all statistics{weighted}, of the noisy values and of the "
+        "estimates made from them and the public mean. information: the share of the public uncertainty that is "
+        "removed. attacker: how often the best is right."
+    ]
     if any(found.mechanism.certificate.trust == "assumed" for found in plan.options):
         notes.append("* only if what is assumed were true; noise that leaves directions bare can be taken off.")
-    return "\n".join([*(line.rstrip() for line in lines), *notes])
+    return "\n".join([*lines, *(fill(note, WIDTH) for note in notes)])
 
 
 def _row(plan: Plan, found: Option) -> tuple[str, ...]:
@@ -60,6 +92,8 @@ def _row(plan: Plan, found: Option) -> tuple[str, ...]:
     return (
         ("> " if found is plan.chosen else "  ") + found.name,
         f"{found.error:.4g}",
+        f"{found.estimate_error:.4g}",
+        f"{found.information:.1%}",
         f"{bound}{certificate.delta:.2g}",
         "yes" if certificate.holds else "NO",
         certificate.trust,
@@ -70,12 +104,22 @@ def _row(plan: Plan, found: Option) -> tuple[str, ...]:
 def _statistics(plan: Plan) -> list[str]:
     if plan.chosen is None:
         return []
-    noise = plan.chosen.mechanism.noise
-    width = max(map(len, plan.model.names))
-    lines = [
-        f"  {name.ljust(width)}  ± {half:.3g}" for name, half in zip(plan.model.names, noise.half_widths, strict=True)
+    noise = plan.chosen.mechanism.noise.half_widths
+    rows = [("  in 95 % of releases within", "noise", "estimate", "public mean")]
+    for name, half in zip(plan.model.names, noise, strict=True):
+        estimate, public = plan.chosen.estimate_errors[name], plan.public_errors[name]
+        rows.append((f"  {name}", f"± {half:.3g}", f"± {HALF_WIDTH * estimate:.3g}", f"± {HALF_WIDTH * public:.3g}"))
+    return ["\n".join(_aligned(rows, left=(0,)))]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], left: tuple[int, ...]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(w) if k in left else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
     ]
-    return ["\n".join(["the noise stays within these limits in 95 % of releases:", *lines])]
 
 
 def _skipped(plan: Plan) -> list[str]:

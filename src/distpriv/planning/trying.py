@@ -9,11 +9,12 @@ from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
-from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_error_estimate, error_estimates
+from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import DRAWN, Candidate
 from distpriv.planning.earlier import Settlement
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
 from distpriv.planning.running import NUMERICAL, attempt
@@ -21,14 +22,17 @@ from distpriv.progress import Progress
 
 __all__ = ["Prospects", "try_what_can_win"]
 
+MOST_TELLING = "informative_gaussian"
+"""Of Gaussian noise, what leaves estimates the least error."""
+
 APART = 1.1
-"""A pilot's error that is so many times the least found rules a mechanism out."""
+"""A mechanism is ruled out if noise so many times narrower than a pilot's would still have a larger error."""
 
 CLOSELY_APART = 1.04
 """The same after a closer look, which is right to about a percent."""
 
 NEAR = 0.6
-"""A closer look is worth its time where the pilot's error is beyond this share of the least found."""
+"""A closer look is not worth its time where the pilot's noise, divided by this, would still have less error."""
 
 
 @frozen(kw_only=True)
@@ -38,12 +42,12 @@ class Prospects:
     model: QueryModel
     target: PrivacyTarget
     trust: Trust
-    weights: Floats
+    merit: Merit
     seed: int | None
 
     def in_order(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return them in the order in which to try them; of those that draw, the one first that a pilot prefers."""
-        return sorted(candidates, key=lambda c: (c.turn, self.pilot.get(c.name, 0.0) if c.turn == DRAWN else 0.0))
+        return sorted(candidates, key=lambda c: (c.turn, self._about(c) if c.turn == DRAWN else 0.0))
 
     def too_little_trust(self, candidate: Candidate) -> str | None:
         """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
@@ -59,28 +63,44 @@ class Prospects:
             found = self._exact(best) if candidate.exact else self._drawn(candidate, best)
         except (DistprivError, *NUMERICAL):  # what cannot be computed rules nothing out
             return None
-        return None if found is None else f"{best.name} has an error of {best.error:.4g}, and {found}"
+        whose = f"{best.name} leaves estimates with" if self.merit.objective == "estimate" else f"{best.name} has"
+        return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
+
+    def is_told_best(self, candidate: Candidate, telling: Option | Refusal | None) -> bool:
+        """Tell whether other Gaussian noise than the most telling need not be tried: that holds, and errors least."""
+        held = isinstance(telling, Option) and telling.mechanism.certificate.holds_at(self.trust)
+        return self.merit.objective == "estimate" and candidate.exact and held
 
     def _exact(self, best: Option) -> str | None:
-        delta = gaussian_noise_delta_lower_bound(self.model, self.target, self.weights, best.error)
+        if self.merit.objective != "noise":
+            return None
+        delta = gaussian_noise_delta_lower_bound(self.model, self.target, self.merit.weights, best.error)
         over = delta > self.target.delta * (1 + 1e-6) > 0
         return f"all Gaussian noise of that error or less has a δ of {delta:.2g} or more." if over else None
 
     def _drawn(self, candidate: Candidate, best: Option) -> str | None:
-        about = self.pilot.get(candidate.name, 0.0)
-        if about > APART * best.error:
-            return f"a pilot of {DRAWS:,} draws puts this one's above about {about:.3g}."
-        if about < NEAR * best.error or candidate.turn != DRAWN:
+        about = self.pilot.get(candidate.name)
+        if about is None:
             return None
-        about = close_error_estimate(candidate.name, self.model, self.target, self.weights, self.seed or 0)
-        over = about > CLOSELY_APART * best.error
-        return f"{SHAPE_DRAWS:,} draws, or fewer, put this one's at about {about:.4g}." if over else None
+        cost = self.merit.cost
+        if cost(about / APART**2) > best.cost:
+            return f"a pilot of {DRAWS:,} draws puts this one's above about {cost(about):.3g}."
+        if cost(about / NEAR**2) < best.cost or candidate.turn != DRAWN:
+            return None
+        about = close_covariance_estimate(candidate.name, self.model, self.target, self.merit.weights, self.seed or 0)
+        over = cost(about / CLOSELY_APART**2) > best.cost
+        return f"{SHAPE_DRAWS:,} draws, or fewer, put this one's at about {cost(about):.4g}." if over else None
+
+    def _about(self, candidate: Candidate) -> float:
+        """Return about the error of a mechanism that draws; 0 where nothing is known of it."""
+        about = self.pilot.get(candidate.name)
+        return 0.0 if about is None else self.merit.cost(about)
 
     @cached_property
-    def pilot(self) -> dict[str, float]:
-        """The errors of a pilot, by mechanism; none where there can be no pilot."""
+    def pilot(self) -> dict[str, Floats]:
+        """The covariances of a pilot's noise, by mechanism; none where there can be no pilot."""
         try:
-            return error_estimates(self.model, self.target, self.weights, self.seed or 0)
+            return covariance_estimates(self.model, self.target, self.merit.weights, self.seed or 0)
         except (DistprivError, *NUMERICAL):
             return {}
 
@@ -99,7 +119,7 @@ def try_what_can_win(
     def run(candidate: Candidate, reason: str | None) -> None:
         if reason is None:
             p = prospects
-            found[candidate.name] = attempt(candidate, p.model, p.target, p.weights, p.seed)
+            found[candidate.name] = attempt(candidate, p.model, p.target, p.merit, p.seed)
         else:
             skipped[candidate.name] = Skipped(name=candidate.name, reason=reason)
         progress("planning", len(found) + len(skipped), len(candidates))
@@ -114,6 +134,8 @@ def try_what_can_win(
     for candidate in prospects.in_order(able):
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
-        run(candidate, None if best is None else prospects.too_much_error(candidate, best))
+        told = settlement.earlier is None and prospects.is_told_best(candidate, found.get(MOST_TELLING))
+        reason = f"{MOST_TELLING} is the Gaussian noise that is made for estimates." if told else None
+        run(candidate, reason if told or best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]
     return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]

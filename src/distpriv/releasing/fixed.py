@@ -98,10 +98,12 @@ class Fixed:
 
     def as_earlier(self, asked: Query | None) -> EarlierRelease:
         """Return it as something that another question is certified together with."""
+        query = _query_of(self.content, asked)
         return EarlierRelease(
-            query=_query_of(self.content, asked),
+            query=query,
             noise=self.noise,
             position=self.position,
+            values=None if self.entry is None else _answer(self.entry.content, query, asked),
             laws=self.laws,
         )
 
@@ -243,6 +245,13 @@ def drawn_to_dict(drawn: Drawn | None) -> dict[str, Any] | None:
 def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
     written = content.get("drawn", {}).get(drawn)
     return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else Drawn.from_dict(written))
+
+
+def _answer(content: Mapping[str, Any], query: Query, asked: Query | None) -> tuple[float, ...]:
+    """Return what was answered, in the order of a query that asks the same, perhaps by other names."""
+    stored = _query_of(content, asked)
+    known = dict(zip(definitions(stored), (content["values"][name] for name in stored.names), strict=True))
+    return tuple(known[what] for what in definitions(query))
 
 
 def _query_of(content: Mapping[str, Any], asked: Query | None) -> Query:

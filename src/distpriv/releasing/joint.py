@@ -86,6 +86,8 @@ class EarlierRelease:
     """The law of the noise that the answer has."""
     position: int | None = None
     """Its number among the releases of the dataset; none for a question that was declared and not asked yet."""
+    values: tuple[float, ...] | None = None
+    """What was answered, in the order of the query; none for a question that was declared and not asked yet."""
     laws: Mapping[str, Any] | None = field(default=None, repr=False, eq=False)
     """What it was certified on, as `laws_to_dict` wrote it; none where an earlier version did not."""
 
@@ -269,7 +271,8 @@ class EarlierReleases:
         if widest is None or (widest.trust == "sampling" and widest.delta == 1):
             return (
                 f"the noise of {earlier} is too narrow to be certified together with {named}, for which there is no "
-                "Gaussian model: plan all statistics of a dataset at trust 'sampling', or at once."
+                "Gaussian model that the rows bear out: plan all statistics of a dataset at trust 'sampling', at once, "
+                "or with more records."
             )
         return (
             f"{earlier} leave{'' if many else 's'} no room for {named}: with {WIDEST:g} times the noise all releases "

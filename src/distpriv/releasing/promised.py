@@ -13,6 +13,7 @@ from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.certify import with_names_of
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
@@ -76,6 +77,7 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
         joint = evolve(certificate, assumptions=_of_mechanism(certificate))
     elif covered and same and _within(joint, earlier.total, plan.trust):
         earlier = evolve(earlier, place=own.place)
+        joint = with_names_of(joint, earlier.stack(model))
     else:
         joint = earlier.certified(model, mechanism, plan.trust)
     certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=earlier.total)
@@ -91,10 +93,10 @@ def _promised_alone(
     certificate = own.certificate()
     promised = covered and _within(certificate, plan.target, plan.trust)
     if promised and certificate.target == plan.target:
-        return certificate
+        return with_names_of(certificate, model)
     nothing = EarlierReleases(releases=(), total=plan.target, seed=seed, questions="first")
     anew = nothing.certified(model, mechanism, plan.trust)
-    return anew if anew.holds_at(plan.trust) or not promised else certificate
+    return anew if anew.holds_at(plan.trust) or not promised else with_names_of(certificate, model)
 
 
 def _require_held(own: Fixed, trust: Trust, certificates: Mapping[str, Certificate]) -> None:

@@ -1,19 +1,27 @@
 """What a release is: numbers with noise, where the true ones are, and what is promised about them."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import pyarrow as pa
 from attrs import field, frozen
 
 from distpriv._version import __version__
+from distpriv.errors import InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.public_knowledge import ASSUMES, Fit
+from distpriv.modelling.synthetic import synthetic_rows
+from distpriv.noise.laws import NoiseLaw
+from distpriv.releasing.estimating import SHOWN, Estimates
 from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
 
-__all__ = ["Release"]
+__all__ = ["Release", "noise_deviations"]
 
 
 @frozen(kw_only=True)
@@ -27,13 +35,22 @@ class Release:
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> shown = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
-    >>> low < shown.values["hours"] < high, round(high - low, 3)
-    (True, 0.196)
+    >>> low < shown.values["hours"] < high, round((high - low) / shown.noise_deviations["hours"], 2)
+    (True, 3.92)
     >>> shown.certificate.holds, shown.joint.holds, shown.position, shown.repeated
     (True, True, 1, False)
     >>> sorted(shown.to_dict())
-    ['certificate', 'dataset', 'distpriv', 'intervals', 'joint_certificate', 'ledger', 'mechanism', 'noise', 'position',
-    'questions', 'time', 'values']
+    ['certificate', 'dataset', 'distpriv', 'estimate_intervals', 'estimates', 'fit', 'intervals', 'joint_certificate',
+    'ledger', 'mechanism', 'noise', 'position', 'public_errors', 'public_means', 'questions', 'time', 'values']
+    >>> low, high = shown.estimate_intervals["hours"]
+    >>> low < shown.estimates["hours"] < high, shown.estimate_errors["hours"] < shown.public_errors["hours"]
+    (True, True)
+    >>> shown.fit.fits, round(shown.public_means["hours"], 1)
+    (True, 42.4)
+    >>> list(shown.to_rows()[0])
+    ['statistic', 'estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'public_error']
+    >>> shown.to_frame().loc["hours", "noisy_value"] == shown.values["hours"] == shown.answer[0]
+    True
     >>> shown.questions, sorted(shown.ledger)
     ('first', ['head', 'id', 'number'])
     >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
@@ -66,6 +83,10 @@ class Release:
     """Why it is no danger if a question depends on an earlier answer."""
     ledger: Mapping[str, Any] | None
     """Where the ledger has it: the ledger's id, the entry's number, and its digest, in which all earlier ones are."""
+    estimated: Estimates | None = field(repr=False)
+    """What it tells together with public knowledge; none where an earlier version wrote it to the ledger."""
+    model: QueryModel | None = field(default=None, repr=False, eq=False)
+    """The law of its statistics; none where it was only read from a ledger."""
     earlier: EarlierReleases | None = field(default=None, repr=False, eq=False)
     """What it was certified together with; none without a ledger, or where it was only read from one."""
 
@@ -73,6 +94,127 @@ class Release:
     def certificate(self) -> Certificate:
         """What is promised about this release alone."""
         return self.mechanism.certificate
+
+    @property
+    def estimates(self) -> Mapping[str, float]:
+        """The best guess at every statistic, from all answers of the dataset and what is public.
+
+        They are right on average if the private data are like one of the scenarios; `values` are whatever these are
+        worth. Both are covered by the same certificate.
+        """
+        return self._estimated().values
+
+    @property
+    def estimate_intervals(self) -> Mapping[str, tuple[float, float]]:
+        """For each statistic, where it is with a probability of 95 %, on average over the scenarios."""
+        return self._estimated().intervals
+
+    @property
+    def estimate_errors(self) -> Mapping[str, float]:
+        """The root mean square error of each estimate, on average over the scenarios."""
+        return self._estimated().errors
+
+    @property
+    def fit(self) -> Fit:
+        """How plausible all answers of the dataset are if the private data are like the reference."""
+        return self._estimated().fit
+
+    @property
+    def public_means(self) -> Mapping[str, float]:
+        """What was known of every statistic without any release."""
+        return self._estimated().public_means
+
+    @property
+    def public_errors(self) -> Mapping[str, float]:
+        """The root mean square error of `public_means`: what a release has to be better than."""
+        return self._estimated().public_errors
+
+    def _estimated(self) -> Estimates:
+        if self.estimated is None:
+            raise InvalidInput(
+                "the ledger holds no estimates of this release, which an earlier version wrote: ask the same question "
+                "again, which shows the same answer with its estimates."
+            )
+        return self.estimated
+
+    def synthetic(self, rows: int | None = None, *, seed: int = 0) -> pa.Table:
+        """Draw rows of the public reference, weighed so that its statistics are the estimates.
+
+        No row is of the private data. The rows agree with the private data in the released statistics, as far as the
+        estimates do, and in nothing else: whatever else is found in them is in the reference. They are made of
+        estimates and public rows, so the certificate of the release covers them (post-processing).
+
+        Args:
+            rows: how many, as many as there are records when not given; the same row may be drawn several times.
+            seed: the same seed gives the same rows.
+
+        Returns:
+            A pyarrow table with the reference's columns, which says what it is in its metadata.
+
+        Raises:
+            InvalidInput: a statistic is no mean or count of rows, no weights of the reference's rows give the
+                estimates, or the release was only read from a ledger.
+
+        >>> import distpriv as dp
+        >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+        >>> model = dp.model(rows, dp.Query(hours=dp.mean("hours_per_week")), secret, records=100)
+        >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), mechanisms=["certified_gaussian"])
+        >>> shown = dp.release(plan, rows.slice(1000, 100), ledger=None)
+        >>> table = shown.synthetic(rows=50_000, seed=1)
+        >>> bool(abs(table["hours_per_week"].to_numpy().mean() - shown.estimates["hours"]) < 0.3)
+        True
+        """
+        if self.model is None:
+            raise InvalidInput(
+                "this release was read from a ledger, which does not hold the reference: ask the same question again "
+                "with distpriv.release(…) to draw synthetic rows."
+            )
+        records = self.model.provenance.records if rows is None else rows
+        return synthetic_rows(self.model, self.estimates, self._estimated().prior, records or 0, seed)
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row for each statistic: estimate, interval, noisy value, noise, public mean.
+
+        Raises:
+            InvalidInput: pandas is not installed.
+        """
+        try:
+            return pa.Table.from_pylist(self.to_rows()).to_pandas().set_index("statistic")
+        except ImportError as failure:
+            raise InvalidInput(
+                "a frame needs pandas, which is not installed here: install it, or use release.to_rows()."
+            ) from failure
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.
+
+        `noise` is the standard deviation of the noise, and `public_error` the root mean square error of the public
+        mean.
+        """
+        noise = self.noise_deviations
+        return [
+            {
+                "statistic": name,
+                "estimate": self.estimates[name],
+                "low": self.estimate_intervals[name][0],
+                "high": self.estimate_intervals[name][1],
+                "noisy_value": value,
+                "noise": noise[name],
+                "public_mean": self.public_means[name],
+                "public_error": self.public_errors[name],
+            }
+            for name, value in self.values.items()
+        ]
+
+    @property
+    def noise_deviations(self) -> dict[str, float]:
+        """The standard deviation of the noise of each statistic."""
+        return noise_deviations(self.mechanism.noise, self.mechanism.statistics)
+
+    @property
+    def answer(self) -> tuple[float, ...]:
+        """The values in the order of the noise."""
+        return tuple(self.values[name] for name in self.mechanism.statistics)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -83,6 +225,7 @@ class Release:
             "time": self.time,
             "values": dict(self.values),
             "intervals": {name: list(ends) for name, ends in self.intervals.items()},
+            **(dict.fromkeys(SHOWN) if self.estimated is None else self.estimated.shown()),
             "mechanism": self.mechanism.name,
             "noise": self.mechanism.noise.to_dict(),
             "certificate": self.certificate.to_dict(),
@@ -110,11 +253,12 @@ class Release:
             ledger: the id of the ledger.
         """
         question, content = Fixed.answered(entry), entry.content
-        names = {new: old for old, new in named_by(content, query).items()}
+        stored = {new: old for old, new in named_by(content, query).items()}
+        names = {name: stored[name] for name in query.names}
         assert entry.position is not None
         return cls(
-            values={name: content["values"][names[name]] for name in query.names},
-            intervals={name: tuple(content["intervals"][names[name]]) for name in query.names},
+            values={new: content["values"][old] for new, old in names.items()},
+            intervals={new: tuple(content["intervals"][old]) for new, old in names.items()},
             mechanism=question.mechanism(query),
             joint=question.joint_certificate(),
             dataset=entry.dataset,
@@ -123,16 +267,53 @@ class Release:
             repeated=repeated,
             questions=content.get("questions", "first" if entry.position == 1 else "assumed"),
             ledger={"id": ledger, "number": entry.number, "head": entry.digest},
+            estimated=Estimates.from_dict(content).renamed(names) if "estimates" in content else None,
         )
 
     def __str__(self) -> str:
-        width = max(map(len, self.values))
-        lines = [
-            f"  {name.ljust(width)}  {value:12.6g}   {low:.6g} to {high:.6g} (95 %)"
-            for (name, value), (low, high) in zip(self.values.items(), self.intervals.values(), strict=True)
-        ]
         own, joint = self.certificate, self.joint
+        lines = self._table()
         if joint is None or (joint.epsilon, joint.delta) == (own.epsilon, own.delta):
             return "\n".join([*lines, str(own)])
         together = f"all releases of the dataset together: {joint}"
         return "\n".join([*lines, together, f"this release alone: {own}"])
+
+    def _table(self) -> list[str]:
+        """Return the numbers for people: estimates first, or noisy values where the reference does not fit."""
+        noisy = {name: (value, self.intervals[name]) for name, value in self.values.items()}
+        if self.estimated is None:
+            return _columns({"noisy value": noisy})
+        shown = {"estimate": {name: (value, self.estimate_intervals[name]) for name, value in self.estimates.items()}}
+        shown = {**shown, "noisy value": noisy} if self.fit.fits else {"noisy value": noisy, **shown}
+        return [*_columns(shown, self.public_means), ASSUMES, self.fit.sentence]
+
+
+def noise_deviations(noise: NoiseLaw, names: Sequence[str]) -> dict[str, float]:
+    """Return the standard deviation of the noise of each statistic.
+
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> noise_deviations(GaussianNoise.isotropic(1, 2.0), ["age"])
+    {'age': 2.0}
+    """
+    return {name: math.sqrt(v) for name, v in zip(names, noise.covariance.diagonal().tolist(), strict=True)}
+
+
+def _columns(
+    shown: Mapping[str, Mapping[str, tuple[float, tuple[float, float]]]], public: Mapping[str, float] | None = None
+) -> list[str]:
+    """Return a line for each statistic: numbers with their intervals, under their titles, and the public mean."""
+    names = list(next(iter(shown.values())))
+    table = [
+        ["", *(title for kind in shown for title in (kind, "95 % interval")), *(["public mean"] if public else [])]
+    ]
+    for name in names:
+        cells = [name]
+        for numbers in shown.values():
+            value, (low, high) = numbers[name]
+            cells += [f"{value:.6g}", f"{low:.6g} to {high:.6g}"]
+        table.append([*cells, *([f"{public[name]:.6g}"] if public else [])])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in table
+    ]

@@ -7,8 +7,10 @@ from attrs import field, frozen
 from distpriv.auditing.report import AuditReport
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.guarantees.certificate import Certificate
+from distpriv.modelling.public_knowledge import ASSUMES
 from distpriv.planning.option import Option
 from distpriv.planning.plan import Plan
+from distpriv.planning.table import hardly_worth
 from distpriv.releasing.release import Release
 from distpriv.report.figures import Axis, Bar, Series, bars, lines
 from distpriv.report.page import Block, Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
@@ -23,6 +25,7 @@ TRUST = {
     "assumed": "everything listed as assumed below, which the data may contradict",
 }
 MOST_BARS = 12
+PUBLIC = "public mean, no release"
 
 
 @frozen(kw_only=True)
@@ -32,8 +35,14 @@ class ShownStatistic:
     name: str
     what: str
     shown: str
+    """With its noise, as a possible number."""
     low: str
     high: str
+    estimate: str
+    estimate_low: str
+    estimate_high: str
+    public: str
+    """What was known of it without any release."""
 
 
 @frozen(kw_only=True)
@@ -45,6 +54,10 @@ class BoardFacts:
     release: Release
     plan: Plan
     statistics: Sequence[ShownStatistic]
+    public_error: float
+    """The error of the public means, all numbers together, weighted as the plan weighs them."""
+    estimate_error: float
+    """That of the estimates."""
     hidden: Sequence[str]
     """What is protected, a sentence each."""
     protection: Protection
@@ -66,6 +79,7 @@ def board_page(facts: BoardFacts) -> Page:
         f"{facts.records:,} records",
         blocks=[
             *_verdicts(release, facts.protection),
+            *_misfit(release),
             _key_facts(facts),
             Section("What was published", *_published(facts)),
             Section("What stays hidden", Bullets(*facts.hidden)),
@@ -87,6 +101,12 @@ def _verdicts(release: Release, protection: Protection) -> Iterator[Notice]:
         return
     yield _verdict(release.joint, f"The total that was set for {protection.all_of_them} together is")
     yield _verdict(own, "The promise that was asked for of this release alone is")
+
+
+def _misfit(release: Release) -> Iterator[Notice]:
+    """Yield a warning where the answers are unlike anything that the reference leads one to expect."""
+    if not release.fit.fits:
+        yield Notice("bad", "The estimates lean on a reference that does not fit.", release.fit.sentence)
 
 
 def _verdict(certificate: Certificate, what: str) -> Notice:
@@ -112,22 +132,32 @@ def _key_facts(facts: BoardFacts) -> KeyFacts:
         ]
     return KeyFacts(
         *attacker,
+        Fact(
+            f"{facts.public_error:.3g} → {facts.estimate_error:.3g}",
+            "error of all numbers together",
+            "of what was public before, and of the estimates now",
+        ),
         Fact(f"{len(facts.statistics)}", "numbers published", f"about {facts.records:,} records"),
         Fact(f"no. {protection.position}", "among the releases of this dataset"),
     )
 
 
 def _published(facts: BoardFacts) -> list[Block]:
-    rows: list[list[Cell | str]] = [
-        [s.name, Cell(s.shown, "strong"), f"{s.low} to {s.high}", s.what] for s in facts.statistics
-    ]
+    fits = facts.release.fit.fits
+    titles = ["estimate", "noisy value"] if fits else ["noisy value", "estimate"]
     return [
         Table(
-            header=["number", "published", "95 % interval", "what it is"],
-            rows=rows,
-            align="lrrl",
-            caption="Published numbers. Each has noise added on purpose; the true one is in its interval with a "
-            "probability of 95 %.",
+            header=["number", *(title for kind in titles for title in (kind, "95 % interval")), "public mean"],
+            rows=[_number_row(statistic, noisy_first=not fits) for statistic in facts.statistics],
+            align="lrrrrr",
+            caption="Published numbers. A noisy value is the true one with noise added on purpose; an estimate is the "
+            "best guess from all noisy values and what is public; the public mean is what was known without them.",
+        ),
+        Bullets(*(f"{statistic.name}: {statistic.what}" for statistic in facts.statistics)),
+        Prose(
+            ASSUMES,
+            f"{facts.release.fit.sentence} A true number is in the interval of its noisy value with a probability of "
+            "95 %, and in that of its estimate with 95 % on average over the protected cases.",
         ),
         Prose(
             "Counts are shown as whole numbers that are possible, and shares between 0 and 1. The numbers as they were "
@@ -135,6 +165,14 @@ def _published(facts: BoardFacts) -> list[Block]:
             "average the noise away."
         ),
     ]
+
+
+def _number_row(shown: ShownStatistic, *, noisy_first: bool) -> list[Cell | str]:
+    """Return the cells of a number: what to read first stands first, and stands out."""
+    noisy = (shown.shown, f"{shown.low} to {shown.high}")
+    estimate = (shown.estimate, f"{shown.estimate_low} to {shown.estimate_high}")
+    (first, around), second = (noisy, estimate) if noisy_first else (estimate, noisy)
+    return [shown.name, Cell(first, "strong"), around, *second, shown.public]
 
 
 def _attacker(facts: BoardFacts) -> list[Block]:
@@ -180,34 +218,50 @@ def _profile(facts: BoardFacts) -> Figure:
 def _options(facts: BoardFacts) -> list[Block]:
     plan, used = facts.plan, facts.release.mechanism.name
     attacker = f"attacker at most{_this_release(facts)}"
-    rows = [_option_row(option) for option in plan.options]
-    chosen = next((k for k, option in enumerate(plan.options) if option is plan.chosen), None)
-    error = [
-        Bar(option.name, option.error, f"{option.error:.3g}", holds=option.mechanism.certificate.holds_at(plan.trust))
-        for option in plan.options[:MOST_BARS]
+    public: list[Cell | str] = [PUBLIC, "", f"{plan.public_error:.4g}", "0%", "0", Cell("yes", "good"), "", "50%"]
+    rows = [public, *(_option_row(option) for option in plan.options)]
+    chosen = next((k for k, option in enumerate(plan.options, start=1) if option is plan.chosen), None)
+    error = [Bar(PUBLIC, plan.public_error, f"{plan.public_error:.3g}", holds=True)] + [
+        Bar(option.name, option.estimate_error, f"{option.estimate_error:.3g}", holds=option.may_be_used(plan.trust))
+        for option in plan.options[: MOST_BARS - 1]
     ]
+    least = "estimates have the least error" if plan.objective == "estimate" else "noise is least"
     blocks: list[Block] = [
-        Prose(f"Published with {used}. Of all ways to add noise that keep the promise, the one with the least error is "
-              "taken."),
+        Prose(f"Published with {used}. Of all ways to add noise that keep the promise, the one whose {least} is taken. "
+              "What a release is worth is what it adds to the public mean, which can be printed without it."),
     ]  # fmt: skip
-    if error:
+    if (warning := hardly_worth(plan)) is not None:
+        blocks.append(Prose(warning))
+    if plan.options:
         blocks.append(
             bars(
                 "errors",
                 error,
-                x=Axis("error: root mean square over all numbers", unit="their own units, weighted as asked"),
+                x=Axis(
+                    "error of the estimates: root mean square over all numbers",
+                    unit="their own units, weighted as asked",
+                ),
                 rows="way to add noise",
-                legend="error of one release",
+                legend="error of the estimates after one release",
                 hollow=f"hollow: does not keep the promise at trust {plan.trust}",
-                caption="How much noise each way would add.",
+                caption="How far off the estimates would be with each way, and without a release.",
                 alt="; ".join(f"{bar.name}: {bar.value:.3g}" for bar in error),
             )
         )
         blocks.append(
             Table(
-                header=["way to add noise", "error", "δ at this ε", "keeps the target", "trust", attacker],
+                header=[
+                    "way to add noise",
+                    "noise",
+                    "estimates",
+                    "information",
+                    "δ at this ε",
+                    "keeps the target",
+                    "trust",
+                    attacker,
+                ],
                 rows=rows,
-                align="lrrclr",
+                align="lrrrrclr",
                 caption=f"All ways side by side, for ε = {plan.target.epsilon:g} and δ = {plan.target.delta:g}.",
                 chosen=chosen,
             )
@@ -224,6 +278,8 @@ def _option_row(option: Option) -> list[Cell | str]:
     return [
         option.name,
         f"{option.error:.4g}",
+        f"{option.estimate_error:.4g}",
+        f"{option.information:.0%}",
         f"{'≤ ' if option.delta_is == 'bound' and certificate.delta else ''}{certificate.delta:.2g}",
         Cell("yes", "good") if certificate.holds else Cell("no", "fails"),
         certificate.trust,

@@ -11,10 +11,11 @@ from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, NoNoise
+from distpriv.planning.plan import Plan
 from distpriv.releasing.release import Release
 from distpriv.report.board import BoardFacts, ShownStatistic
 from distpriv.report.protection import Protection
-from distpriv.workflow.display import display_text
+from distpriv.workflow.display import display_text, display_values
 from distpriv.workflow.plan_policy import PlannedPolicy
 
 __all__ = ["board_facts"]
@@ -39,6 +40,8 @@ def board_facts(
         release=release,
         plan=planned.plan,
         statistics=_statistics(planned, release, document),
+        public_error=_together(planned.plan, release.public_errors),
+        estimate_error=_together(planned.plan, release.estimate_errors),
         hidden=[secret.in_words for secret in planned.policy.secrets()],
         protection=Protection.of(document),
         epsilons=epsilons,
@@ -53,16 +56,31 @@ def board_facts(
 def _statistics(planned: PlannedPolicy, release: Release, document: Mapping[str, Any]) -> list[ShownStatistic]:
     asked = {number.name: number.statistic for number in planned.policy.query().numbers}
     widths = dict(zip(release.mechanism.statistics, release.mechanism.noise.half_widths.tolist(), strict=True))
-    return [
-        ShownStatistic(
-            name=name,
-            what=asked[name].text,
-            shown=display_text(document["display"][name], widths[name]),
-            low=display_text(float(low), widths[name]),
-            high=display_text(float(high), widths[name]),
+    estimates = display_values(release.estimates, planned.policy.query(), planned.policy.records)
+    shown = []
+    for name, (low, high) in release.intervals.items():
+        ends = release.estimate_intervals[name]
+        near = (ends[1] - ends[0]) / 2
+        shown.append(
+            ShownStatistic(
+                name=name,
+                what=asked[name].text,
+                shown=display_text(document["display"][name], widths[name]),
+                low=display_text(float(low), widths[name]),
+                high=display_text(float(high), widths[name]),
+                estimate=display_text(estimates[name], near),
+                estimate_low=display_text(ends[0], near),
+                estimate_high=display_text(ends[1], near),
+                public=display_text(release.public_means[name], release.public_errors[name]),
+            )
         )
-        for name, (low, high) in release.intervals.items()
-    ]
+    return shown
+
+
+def _together(plan: Plan, errors: Mapping[str, float]) -> float:
+    """Return the error of all numbers together, weighted as the plan weighs them."""
+    each = np.array([errors[name] for name in plan.model.names])
+    return float(np.sqrt(plan.weights @ each**2))
 
 
 def _profile(model: QueryModel, noise: NoiseLaw, epsilons: Floats) -> Floats:

@@ -29,9 +29,11 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
+from distpriv.releasing.released import noise_deviations
 from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.display import display_values
 from distpriv.workflow.folders import partial_folder, write_file, write_whole
@@ -57,7 +59,7 @@ __all__ = [
 
 RELEASE_FILE = "release.json"
 
-EARLIER = ("distpriv release 1",)
+EARLIER = ("distpriv release 1", "distpriv release 2")
 """Formats of earlier versions, which promised less."""
 
 LONGEST_NAME = 200
@@ -142,6 +144,7 @@ def _evidence(release: Release, model: QueryModel) -> dict[str, Any]:
         joint = {
             "model": model_to_dict(earlier.stack(model)),
             "noises": [law.to_dict() for law in laws],
+            "values": _answers(release),
             "asked": [_asked(query) for query in earlier.in_place([past.query for past in others], model.query)],
             "releases": earlier.in_place([past.position for past in others], release.position),
         }
@@ -152,6 +155,14 @@ def _evidence(release: Release, model: QueryModel) -> dict[str, Any]:
         "reading": [dict(row) for row in readings(model)],
         "reference": reference_digests(model),
     }
+
+
+def _answers(release: Release) -> list[list[float] | None]:
+    """Return what every question was answered, in the order of the stack."""
+    assert release.earlier is not None
+    own: tuple[float, ...] | None = release.answer
+    answers = release.earlier.in_place([past.values for past in release.earlier.releases], own)
+    return [None if answer is None else list(answer) for answer in answers]
 
 
 def _asked(query: Query) -> dict[str, str] | None:
@@ -252,14 +263,19 @@ def json_text(document: Mapping[str, Any]) -> str:
 
 
 def csv_text(document: Mapping[str, Any]) -> str:
-    """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text."""
+    """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text.
+
+    `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
+    """
     text = io.StringIO()
     plain = csv.writer(text, lineterminator="\n")
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    plain.writerow(["statistic", "value", "low", "high", "display"])
+    plain.writerow(["statistic", "estimate", "low", "high", "noisy_value", "noise"])
+    noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
     for name, value in document["values"].items():
         table = quoted if has_separators(name) else plain
-        table.writerow([as_text(name), value, *document["intervals"][name], document["display"][name]])
+        ends = document["estimate_intervals"][name]
+        table.writerow([as_text(name), document["estimates"][name], *ends, value, noise[name]])
     return text.getvalue()
 
 

@@ -167,6 +167,8 @@ def _release(entry: Entry) -> dict[str, Any]:
             "statistics": _statistics(content),
             "values": content["values"],
             "intervals": content["intervals"],
+            "estimates": content.get("estimates"),
+            "estimate_intervals": content.get("estimate_intervals"),
             "mechanism": content["mechanism"],
             "certificate": content["certificate"],
             "joint_certificate": content["joint_certificate"],

@@ -14,6 +14,7 @@ from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
@@ -46,6 +47,8 @@ class PlannedPolicy:
         spent = [refusal.reason for refusal in self.plan.refusals if refusal.kind is BudgetSpent]
         if self.rest.releases and spent:
             return BudgetSpent(spent[0])
+        if self.plan.nearest is not None:
+            return self.plan.refusal()
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
             "ask for a larger epsilon or delta, or for less trust."
@@ -80,8 +83,15 @@ def planned(policy: Policy, progress: Progress = silent, *, every: bool = False)
     return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
 
 
-def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration | None:
+def declare_policy(
+    policy: Policy, progress: Progress = silent, *, approve: Approval | None = None
+) -> Declaration | None:
     """Declare all questions of a policy that has several, unless the dataset has been asked or told before.
+
+    Args:
+        policy: the policy.
+        progress: is told how far the work is.
+        approve: is given every question's mechanism, as it will be declared, and its model; what it raises refuses.
 
     Raises:
         NotCertified: no mechanism holds for one of them, or there is no room for all.
@@ -92,6 +102,9 @@ def declare_policy(policy: Policy, progress: Progress = silent) -> Declaration |
     for found in _declaring(policy, progress):
         if found.plan.chosen is None:
             raise found.refusal()
+        if approve is not None:
+            made = found.rest.calibrated(found.plan.model, found.plan.mechanism, found.plan.trust)[0]
+            approve(made, found.plan.model)
         plans[str(found.policy.asked)] = found.plan
     return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
 
@@ -120,6 +133,9 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             policy.target,
             policy.trust,
             policy.weights,
+            prior=policy.prior,
+            objective=policy.objective,
+            max_error=policy.max_error,
             after=rest if rest is not None and rest.releases else None,
             mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
             all=every,

@@ -4,15 +4,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from distpriv.auditing.audit import audit as attack
-from distpriv.auditing.audit import require_releases
+from distpriv.auditing.audit import claim_of, require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import Progress, silent
+from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
 from distpriv.report.board import board_page
@@ -42,31 +44,37 @@ def release_policy(
     out: str | os.PathLike[str],
     *,
     only: str | None = None,
-    audit: int | None = None,
+    audit: bool = False,
+    releases: int = 20_000,
     progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
+
+    Where it is audited, the attacks come first: what they refute is not released, and the private table not looked at.
 
     Args:
         path: the policy.
         out: the folder to write; it must be new or empty.
         only: which of several releases; all of them are declared in the ledger before the first is answered.
-        audit: how many simulated releases to attack for the report; none when not given.
+        audit: whether to attack simulated releases first, where the policy does not require that anyway.
+        releases: how many of them.
         progress: is told how far the work is.
 
     Raises:
         NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
+        AuditFailed: attacks do better than the certificate allows; nothing is released.
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
     """
-    if audit is not None:
-        require_releases(audit)
+    require_releases(releases)
     policy = read_policy(path).only(only)
     source = policy.private_source()
     require_ledger(policy)
     public = policy_without_private(policy.file.document)
+    attacks = _Attacks(releases=releases, progress=progress)
+    approve = attacks.approve if audit or policy.audit == "required" else None
     folder = BundleFolder.prepared(out)
     try:
-        declare_policy(policy, progress)
+        declare_policy(policy, progress, approve=approve)
         found = planned(policy, progress)
         if found.fixed is None and found.plan.chosen is None:
             raise found.refusal()
@@ -77,9 +85,10 @@ def release_policy(
             dataset=policy.dataset,
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
+            approve=approve,
         )
         try:
-            return _written(found, released, public, folder, audit, progress)
+            return _written(found, released, public, folder, attacks.last)
         except BundleNotWritten:
             raise
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
@@ -130,18 +139,40 @@ def audit_bundle(
     return attacked
 
 
+@define(kw_only=True)
+class _Attacks:
+    """The audits that come before a release, and what they found."""
+
+    releases: int
+    progress: Progress
+    made: list[tuple[AdditiveMechanism, AuditReport]] = field(factory=list)
+
+    @property
+    def last(self) -> AuditReport | None:
+        """What was found of the mechanism that was approved last."""
+        return self.made[-1][1] if self.made else None
+
+    def approve(self, mechanism: AdditiveMechanism, model: QueryModel) -> None:
+        """Attack what is about to answer, and refuse it where that succeeds."""
+        known = (report for other, report in self.made if _claims_the_same(mechanism, other))
+        report = next(known, None) or attack(
+            mechanism, model=model, releases=self.releases, seed=0, progress=self.progress
+        )
+        self.made.append((mechanism, report))
+        report.require_passed()
+
+
+def _claims_the_same(one: AdditiveMechanism, other: AdditiveMechanism) -> bool:
+    """Tell whether two mechanisms are the same noise, and promise the same."""
+    same = all(getattr(one, what) == getattr(other, what) for what in ("name", "statistics", "noise"))
+    holds = one.certificate.holds == other.certificate.holds
+    return same and holds and claim_of(one.certificate) == claim_of(other.certificate)
+
+
 def _written(
-    found: PlannedPolicy,
-    released: Release,
-    public: str,
-    folder: BundleFolder,
-    audit: int | None,
-    progress: Progress,
+    found: PlannedPolicy, released: Release, public: str, folder: BundleFolder, attacked: AuditReport | None
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
-    attacked: AuditReport | None = None
-    if audit is not None:
-        attacked = attack(released.mechanism, model=model, releases=audit, seed=0, progress=progress)
     document = release_json(found.policy, released, model)
     page = _page(found, released, model, document, public, attacked)
     files = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
@@ -164,6 +195,7 @@ def _page(
 
 
 def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
-    """Return a release with the certificates that its bundle has, which are for the policy that asked."""
+    """Return a release with the certificates and estimates that its bundle has, which are for the policy that asked."""
     own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
-    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint)
+    estimated = Estimates.from_dict({"prior": {}, **document})
+    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint, estimated=estimated)

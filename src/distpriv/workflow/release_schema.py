@@ -2,8 +2,11 @@
 
 from typing import Any, get_args
 
+from distpriv.auditing.report import AuditRule
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
+from distpriv.modelling.drawing import Reference
+from distpriv.planning.merit import OBJECTIVES
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.joint import Questions
 
@@ -56,7 +59,7 @@ def shared(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-FORMAT = "distpriv release 2"
+FORMAT = "distpriv release 3"
 """What release.json begins with."""
 
 LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
@@ -69,6 +72,23 @@ MATRIX = some(some(NUMBER))
 TARGET = table(epsilon=AT_LEAST_0, delta=SHARE)
 NAMED_VALUES = said("The released numbers, as they were drawn.", by_name(NUMBER))
 INTERVALS = said("For each number, where the true one is with a probability of 95 %.", by_name(ends(NUMBER)))
+ESTIMATES = said("The best guess at each number, from all answers and what is public.", by_name(NUMBER))
+ESTIMATE_INTERVALS = said(
+    "For each number, where it is with a probability of 95 %, on average over the scenarios.", by_name(ends(NUMBER))
+)
+FIT = said(
+    "How plausible all answers are if the private data are like the reference.",
+    table(
+        p_value=said("How often answers would be as far from the public mean, or farther.", SHARE),
+        distance=said("From the public mean; null where it is infinite.", maybe(AT_LEAST_0)),
+        dimension=COUNT,
+        releases=said("How many answers estimates are made with.", COUNT),
+        fits=said("Whether the p-value is at least 0.001.", TRUTH),
+        sentence=TEXT,
+    ),
+)
+PUBLIC_MEANS = said("What is known of each number without any release.", by_name(NUMBER))
+PUBLIC_ERRORS = said("The root mean square error of each public mean.", by_name(AT_LEAST_0))
 STATISTICS = said("Names, in order.", some(TEXT))
 
 SHARED: dict[str, Schema] = {
@@ -83,6 +103,20 @@ SHARED: dict[str, Schema] = {
             theorem=TEXT,
             assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
             contradicted=TRUTH,
+            law=maybe(shared("law")),
+        ),
+    ),
+    "law": said(
+        "What the reference rows say of the statistics' law beyond its moments, for this noise.",
+        table(
+            ripple=AT_LEAST_0,
+            peak=maybe(some(NUMBER)),
+            missed=AT_LEAST_0,
+            projected=AT_LEAST_0,
+            combination=some(NUMBER),
+            combinations=COUNT,
+            second_order=maybe(SHARE),
+            gate=maybe(AT_LEAST_0),
         ),
     ),
     "noise": said(
@@ -104,6 +138,7 @@ SHARED: dict[str, Schema] = {
             records=maybe(COUNT),
             replacement=TRUTH,
             missing=TEXT,
+            reference={"enum": list(get_args(Reference))},
             draws=maybe(COUNT),
             pools=said("Which samples stand for strata, where not all rows are held.", some(TEXT)),
             statistics=STATISTICS,
@@ -119,6 +154,11 @@ SHARED: dict[str, Schema] = {
                 )
             ),
             protected_pairs=some(ends(TEXT)),
+            strata=said(
+                "The strata of a reference that is a sample: how many rows each has, the covariance and the kurtoses "
+                "of what one row adds to the statistics, and how many rows of it the datasets of each scenario have.",
+                some(table(kind=TEXT, rows=COUNT, covariance=MATRIX, kurtoses=some(AT_LEAST_0), drawn=by_name(COUNT))),
+            ),
         ),
     ),
     "drawn": said(
@@ -153,14 +193,28 @@ WRITTEN_POLICY = table(
     release={"anyOf": [table(**ASKED), table(name=TEXT, **ASKED), some(table(name=TEXT, **ASKED))]},
     protect=some({"type": "object"}),
     privacy=table(
+        "prior",
+        "objective",
+        "max_error",
         epsilon=AT_LEAST_0,
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
+        prior=by_name(SHARE),
+        objective={"enum": list(OBJECTIVES)},
+        max_error=by_name(AT_LEAST_0),
+        audit={"enum": list(get_args(AuditRule))},
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(
-        method=TEXT, replacement=TRUTH, missing=TEXT, draws=COUNT, seed=COUNT, pool=maybe(COUNT), key=maybe(TEXT)
+        method=TEXT,
+        replacement=TRUTH,
+        missing=TEXT,
+        reference={"enum": list(get_args(Reference))},
+        draws=COUNT,
+        seed=COUNT,
+        pool=maybe(COUNT),
+        key=maybe(TEXT),
     ),
 )
 
@@ -172,6 +226,11 @@ PRINTED_RELEASE: dict[str, Schema] = {
     "time": said("When it was written down, in UTC.", TIME),
     "values": NAMED_VALUES,
     "intervals": INTERVALS,
+    "estimates": ESTIMATES,
+    "estimate_intervals": ESTIMATE_INTERVALS,
+    "fit": FIT,
+    "public_means": PUBLIC_MEANS,
+    "public_errors": PUBLIC_ERRORS,
     "mechanism": TEXT,
     "noise": shared("noise"),
     "certificate": shared("certificate"),
@@ -206,6 +265,9 @@ EVIDENCE = said(
             table(
                 model=shared("model"),
                 noises=said("Of every question, in the order of the moments.", some(shared("noise"))),
+                values=said(
+                    "What every question was answered; null where it was not asked yet.", some(maybe(some(NUMBER)))
+                ),
                 asked=said("What every question asks; null where that has no text.", some(maybe(by_name(TEXT)))),
                 releases=said(
                     "The position of every question's release; null for one that was declared and not asked yet.",

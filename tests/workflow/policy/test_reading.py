@@ -113,6 +113,18 @@ def test_weights_are_relative_or_by_statistic(given_: str, weights: object) -> N
     assert policy_from(changed(("trust =", f"weights = {given_}\ntrust ="))).weights == weights
 
 
+def test_mechanisms_are_compared_by_their_estimates_unless_a_policy_asks_for_noise() -> None:
+    assert policy_from(RIGHT).objective == "estimate"
+    policy = policy_from(changed(("trust =", 'objective = "noise"\ntrust =')))
+    assert policy.objective == policy.to_dict()["privacy"]["objective"] == "noise"
+
+
+def test_the_largest_error_is_given_by_statistic() -> None:
+    assert policy_from(RIGHT).max_error == {}
+    policy = policy_from(changed(("trust =", "max_error = {age = 0.5}\ntrust =")))
+    assert policy.max_error == policy.to_dict()["privacy"]["max_error"] == {"age": 0.5}
+
+
 def test_secrets_may_be_several_of_every_kind() -> None:
     text = with_protect(
         "share = 'rich'\nbetween = [0.3, 0.7]\nwithin = 0.1\n[[protect]]\npairs = [['a', 'c']]\n"
@@ -222,10 +234,12 @@ def test_the_dictionary_of_a_policy_says_nothing_of_where_private_things_are() -
 
 def test_the_dictionary_of_a_policy_is_a_policy_again() -> None:
     """Nothing that a release depends on is lost: read back, it asks for and hides the same."""
-    policy = policy_from(changed(("trust =", 'weights = "relative"\ntrust =')))
+    more = 'weights = "relative"\nobjective = "noise"\nmax_error = {age = 2}\ntrust ='
+    policy = policy_from(changed(("trust =", more)))
     file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
     again = policy_of(file, Path("/policies"))
-    for part in ("questions", "protected", "target", "trust", "weights", "options", "records", "dataset", "reference"):
+    own = ("questions", "protected", "target", "trust", "weights", "objective", "max_error")
+    for part in (*own, "options", "records", "dataset", "reference"):
         assert getattr(again, part) == getattr(policy, part), part
     assert again.ledger.total == policy.ledger.total
 

@@ -31,6 +31,15 @@ HARMLESS = {
         "moments",
         "what one row of the reference can do; here no certificate rests on it, and where one does it is recomputed",
     ),
+    r"(joint_)?certificate\.law\.(ripple|missed|projected|second_order|gate|peak.*): times .*"
+    r"|(joint_)?certificate\.law\.combination.*: (times .*|tiny|huge)": (
+        "law",
+        "what the rows of the reference showed, which a bundle does not hold, with the same words and the same delta",
+    ),
+    r"evidence\.(joint\.)?model\.strata\.\*\.kurtoses\.\*: (times .*|one more|doubled)": (
+        "moments",
+        "how surely reference rows tell variances; where a certificate rests on it that is recomputed",
+    ),
     r"evidence\.joint\.noises\.\*\.axes\.\*\.\*: times -1": (
         "earlier releases",
         "an axis that points the other way is the same axis",

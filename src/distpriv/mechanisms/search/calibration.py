@@ -24,6 +24,7 @@ from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
 from distpriv.mechanisms.search.move_lengths import (
@@ -105,6 +106,8 @@ class Calibration:
     """What is left of δ."""
     rounding: Floats = array_field()
     """By how much each statistic of a dataset may be rounded, however its rows are summed."""
+    unseen: tuple[Assumption, ...] = ()
+    """What has to be believed of rows that the reference lacks."""
     progress: Progress
 
     @property
@@ -231,6 +234,7 @@ class Calibration:
                 status="assumed",
                 evidence="nothing is assumed of the statistics: not a law, a density or a lattice",
             ),
+            *self.unseen,
             Assumption(
                 statement="both datasets of a coupled draw have the laws of their scenarios",
                 status="proved",
@@ -347,6 +351,7 @@ def calibration(
         failure=failure,
         limit=limit,
         rounding=_rounding(model),
+        unseen=unseen_rows_assumptions(model),
         progress=progress,
     )
 

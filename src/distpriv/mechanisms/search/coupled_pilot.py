@@ -1,4 +1,4 @@
-"""About what error coupled draws would have, from few of them: this decides what is tried, and no more.
+"""About what noise coupled draws would need, from few of them: this decides what is tried, and no more.
 
 A pilot draws rows of both strata and pairs them as the mechanism would pair all of them; its datasets differ in sums of
 such pairs. The noise that other draws certify has a mean δ below its limit, so that in the pilot it is seldom more than
@@ -22,8 +22,9 @@ from distpriv.modelling.coupling import row_features
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
+from distpriv.modelling.utility import weighted_rms
 
-__all__ = ["DRAWS", "close_error_estimate", "error_estimates"]
+__all__ = ["DRAWS", "close_covariance_estimate", "covariance_estimates"]
 
 ROWS, DRAWS = 1000, 5000
 """How many rows of each stratum, and how many differences of datasets, a pilot draws."""
@@ -31,8 +32,8 @@ ROWS, DRAWS = 1000, 5000
 SHAPES: dict[str, Shape] = {"coupled_gaussian": gaussian_shape, "coupled_laplace": laplace_shape}
 
 
-def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> dict[str, float]:
-    """Return about the least weighted error of every mechanism that draws; none where a pilot would not be quick.
+def covariance_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> dict[str, Floats]:
+    """Return about the least noise of every mechanism that draws; nothing where a pilot would not be quick.
 
     Raises:
         InvalidModel: the scenarios are not shares of one predicate.
@@ -41,7 +42,8 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> {name: round(error, 1) for name, error in error_estimates(model, target, np.ones(1), 0).items()}
+    >>> found = covariance_estimates(model, target, np.ones(1), 0)
+    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in found.items()}
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
@@ -51,14 +53,26 @@ def error_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, s
     groups = rows.difference_groups(model.protected_pairs)
     differences = [_differences(rows, group, rng) for group in groups]
     limit = target.delta + 3 * math.sqrt(target.delta / DRAWS) + 3 / DRAWS
-    return {name: shape(differences, weights, target.epsilon, min(limit, 0.5))[1] for name, shape in SHAPES.items()}
+    return {
+        name: _covariance(shape, differences, weights, target.epsilon, min(limit, 0.5))
+        for name, shape in SHAPES.items()
+    }
 
 
-def close_error_estimate(name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> float:
-    """Return about the weighted error of one of them, by the draws that would choose the shape of its noise."""
+def close_covariance_estimate(
+    name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int
+) -> Floats:
+    """Return about the noise of one of them, by the draws that would choose its shape."""
     made_for = calibration_target(target)
     plan = calibration(model, made_for, name=name, seed=seed)
-    return SHAPES[name](plan.pilot(as_they_are), weights, made_for.epsilon, plan.limit)[1]
+    return _covariance(SHAPES[name], plan.pilot(as_they_are), weights, made_for.epsilon, plan.limit)
+
+
+def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> Floats:
+    """Return the covariance of noise that is given up to its scale, with its weighted error."""
+    noise, error = shape(differences, weights, epsilon, limit)
+    unscaled = weighted_rms(noise.covariance, weights)
+    return np.asarray(noise.covariance * ((error / unscaled) ** 2 if unscaled > 0 else 0.0))
 
 
 def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:

@@ -18,7 +18,7 @@ from scipy.optimize import brentq, minimize
 from distpriv.distances.gaussian_estimates import hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Search"]
+__all__ = ["Indices", "Search"]
 
 Indices = NDArray[np.intp]
 

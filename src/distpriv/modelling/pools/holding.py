@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-__all__ = ["Holding", "hash_below"]
+__all__ = ["POOL_ROWS", "Holding", "hash_below"]
 
 POOL_ROWS = 1_000_000
 """How many rows of a stratum are held, unless said otherwise."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from attrs import asdict, evolve, field, frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
@@ -16,6 +17,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
+from distpriv.planning.merit import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy import values
@@ -62,6 +64,14 @@ class Policy:
     trust: Trust
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
+    prior: Mapping[str, float] | None
+    """The probability of each scenario, for estimates; the same for all where nothing is said."""
+    objective: Objective
+    """What mechanisms are compared by."""
+    limits: Mapping[str, float]
+    """The largest error of statistics of any question with which a release is of use."""
+    audit: AuditRule
+    """Whether nothing may be released that was not attacked."""
     ledger: LedgerPolicy
     options: Drawing
 
@@ -104,6 +114,11 @@ class Policy:
         if not isinstance(self.weighed, Mapping):
             return self.weighed
         return {name: weight for name, weight in self.weighed.items() if name in self.query().names}
+
+    @property
+    def max_error(self) -> dict[str, float]:
+        """The largest error of the released statistics with which the release is of use."""
+        return {name: most for name, most in self.limits.items() if name in self.query().names}
 
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
@@ -151,6 +166,10 @@ class Policy:
                 "delta": self.target.delta,
                 "trust": self.trust,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
+                **({} if self.prior is None else {"prior": dict(self.prior)}),
+                **({} if self.objective == "estimate" else {"objective": self.objective}),
+                **({"max_error": dict(self.limits)} if self.limits else {}),
+                "audit": self.audit,
             },
             "ledger": {
                 "epsilon": self.ledger.total.epsilon,
@@ -221,6 +240,10 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         target=aim,
         trust=values.trust(file, shape.privacy.trust),
         weighed=values.weights(file, shape.privacy.weights, asked),
+        prior=values.prior(file, shape.privacy.prior, hidden, count),
+        objective=values.objective(file, shape.privacy.objective),
+        limits=values.max_errors(file, shape.privacy.max_error, asked),
+        audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
             total=total(file, shape.privacy, shape.ledger, aim),

@@ -69,6 +69,10 @@ class PrivacyTable(_Table):
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
     weights: Any = None
+    prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
+    objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
+    max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
+    audit: Annotated[str, Field(examples=['audit = "required"'])] = "optional"
 
 
 class LedgerTable(_Table):
@@ -88,6 +92,7 @@ class ModelTable(_Table):
     method: Annotated[str, Field(examples=['method = "auto"'])] = "auto"
     replacement: Annotated[bool, Field(examples=["replacement = false"])] = False
     missing: Annotated[str, Field(examples=['missing = "drop"'])] = "refuse"
+    reference: Annotated[str, Field(examples=['reference = "population"'])] = "sample"
     draws: Annotated[int, Field(examples=["draws = 5000"])] = 5000
     seed: Annotated[int, Field(examples=["seed = 0"])] = 0
     pool: Annotated[int | None, Field(examples=["pool = 1000000"])] = None

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 from attrs import frozen
 
+from distpriv.auditing.report import AuditRule
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
 from distpriv.framework.notation import parse_statistic
@@ -14,6 +15,8 @@ from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
+from distpriv.modelling.public_knowledge import scenario_chances
+from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.written_queries import query_key, require_distinct
@@ -27,9 +30,13 @@ from distpriv.workflow.strict_json import is_no_character
 __all__ = [
     "Question",
     "adaptive",
+    "audit_rule",
     "dataset",
     "ledger_address",
+    "max_errors",
     "model_options",
+    "objective",
+    "prior",
     "questions",
     "records",
     "secrets",
@@ -250,6 +257,41 @@ def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weigh
             cure = "an error counts in proportion to the root of its weight"
             real("a weight", weight, InvalidInput, above=0, cure=cure)
     return {name: float(weight) for name, weight in given.items()}
+
+
+def prior(
+    file: PolicyText, given: Mapping[str, float] | None, hidden: Sequence[Secret], count: int
+) -> Mapping[str, float] | None:
+    """Return the probability of each scenario, for estimates."""
+    if given is not None:
+        with file.at(("privacy", "prior")):
+            scenario_chances(tuple(protect(hidden, count).scenarios), given)
+    return given
+
+
+def objective(file: PolicyText, given: str) -> Objective:
+    """Return what mechanisms are compared by."""
+    with file.at(("privacy", "objective")):
+        return cast(Objective, one_of("objective", given, OBJECTIVES, InvalidInput))
+
+
+def max_errors(file: PolicyText, given: Mapping[str, float] | None, asked: Sequence[Question]) -> dict[str, float]:
+    """Return the largest error of statistics with which a release is of use."""
+    path = ("privacy", "max_error")
+    names = [name for question in asked for name in question.query.names]
+    for name, most in (given or {}).items():
+        if name not in names:
+            words = f"there is no statistic {name!r} to limit the error of: {did_you_mean(name, names)}"
+            raise file.refusal((*path, name), words)
+        with file.at((*path, name)):
+            real("the largest error", most, InvalidInput, above=0, cure="it is in the units of the statistic")
+    return dict(given or {})
+
+
+def audit_rule(file: PolicyText, given: str) -> AuditRule:
+    """Return whether nothing may be released that was not attacked."""
+    with file.at(("privacy", "audit")):
+        return cast(AuditRule, one_of("audit", given, get_args(AuditRule), InvalidInput))
 
 
 def adaptive(file: PolicyText, given: str) -> Adaptive:

@@ -1,6 +1,8 @@
 """Whether a certificate says all that it rests on, and nothing else."""
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import mul
 
 from attrs import evolve
 
@@ -11,14 +13,18 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.guarantees.withheld import withheld_assumption
 from distpriv.mechanisms.hypotheses import equal_means
 from distpriv.releasing.joint import widening, widening_assumption
-from distpriv.workflow.verifying.recomputing import Claim
+from distpriv.workflow.verifying.recomputing import FOUR_DIGITS, Claim
 from distpriv.workflow.verifying.words import same_assumption
 
 __all__ = ["assumptions_problem", "may_say", "same_reading"]
 
 NEAR = 1e-6
+
+ROUNDED = (1 - FOUR_DIGITS, 1 + FOUR_DIGITS)
+"""What a factor that is told with four digits may be, as a share of it."""
 
 
 def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]:
@@ -39,10 +45,19 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
     ]
     said += [widening_assumption(times, earlier, total) for times in claim.times for earlier in range(others + 1)]
     said += equal_means(claim.model)
+    if claim.mechanism == "informative_gaussian":
+        said += _published(claim)
     if claim.mechanism == "no_noise":
         bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
         said.append(bare.certificate.assumptions[0])
     return said
+
+
+def _published(claim: Claim) -> list[Assumption]:
+    """Return what may be said to be published: by the noise as it is, and before it was widened for other releases."""
+    factors = accumulate(reversed(claim.times), mul, initial=1.0)
+    before = [claim.noise.covariance / (factor * near) ** 2 for factor in factors for near in (1.0, *ROUNDED)]
+    return [withheld_assumption(claim.model, covariance) for covariance in before]
 
 
 def same_reading(written: Assumption, told: Assumption, query: Query) -> bool:

@@ -75,6 +75,8 @@ def files_problem(files: Files, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name!r} is missing"
     for name in sorted(set(files.contents) - set(manifest)):
         yield f"{name!r} is no file of this bundle"
+    if document["policy"]["privacy"]["audit"] == "required" and "audit.json" not in manifest:
+        yield "its policy requires an audit, and there is no 'audit.json'"
     for name, content in files.contents.items():
         if manifest.get(name) != digest(content):
             yield f"{name!r} is not the file that was written with this release"

@@ -102,6 +102,8 @@ def _difference(
         yield f"the bundle says δ = {written.delta:.6g}, and recomputed {what}"
     if again.most < written.delta * (1 - NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, which its own moments and noise contradict: {what}"
+    if made.trust == "gaussian" and claim.model.provenance.method == "exact moments" and written.law is None:
+        yield "it does not say what was found when the bell curve was held against the rows"
     if made.theorem != written.theorem:
         yield f"it follows from {made.theorem}, and {written.theorem!r:.80} is written"
     if (problem := assumptions_problem(claim, made.assumptions, beside)) is not None:

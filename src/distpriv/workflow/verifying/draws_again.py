@@ -7,8 +7,10 @@ import numpy as np
 
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.mechanisms.search.calibration import Calibration
 from distpriv.mechanisms.search.draw_counts import Pools
+from distpriv.modelling.model import QueryModel
 from distpriv.progress import silent
 
 __all__ = ["draws_assumptions"]
@@ -17,7 +19,7 @@ _SEED = re.compile(r"seed (\d{1,30}), ")
 _POOLS = "; rows chosen by the hash of a key or of their number"
 
 
-def draws_assumptions(drawn: Drawn, written: Certificate) -> tuple[Assumption, ...]:
+def draws_assumptions(drawn: Drawn, written: Certificate, model: QueryModel) -> tuple[Assumption, ...]:
     """Return what draws rest on, in the words of a calibration.
 
     How rows were paired, who chose the seed and which one, and which pools there are cannot be seen in draws: where the
@@ -39,6 +41,7 @@ def draws_assumptions(drawn: Drawn, written: Certificate) -> tuple[Assumption, .
         failure=drawn.failure,
         limit=drawn.limit,
         rounding=np.zeros(0),
+        unseen=unseen_rows_assumptions(model),
         progress=silent,
     )
     return again.assumptions()

@@ -55,10 +55,12 @@ def _others(document: Mapping[str, Any], history: History) -> Iterator[str]:
         yield "it does not hold a declaration of these questions"
         return
     start = 0
-    for place, (number, noise, asked) in enumerate(
-        zip(joint["releases"], joint["noises"], joint["asked"], strict=True)
+    for place, (number, noise, asked, answer) in enumerate(
+        zip(joint["releases"], joint["noises"], joint["asked"], joint["values"], strict=True)
     ):
         held = next((one.content for one in history.entries if number is not None and one.position == number), None)
+        if answer != (None if held is None else _answer(held)):
+            yield "other releases had other answers than the bundle says"
         held = declared[place] if held is None and place < len(declared) else held
         if held is None or held["noise"] != noise:
             yield "other releases had other noise than the bundle says"
@@ -67,6 +69,13 @@ def _others(document: Mapping[str, Any], history: History) -> Iterator[str]:
             yield "other releases asked something else than the bundle says"
         yield from _laws(held, joint["model"], start, document["evidence"]["reference"])
         start += len(held.get("laws", {}).get("statistics", asked or ()))
+
+
+def _answer(content: Mapping[str, Any]) -> list[float]:
+    """Return what was answered, in the order in which it was asked."""
+    laws = content.get("laws")
+    names = query_from_dict(content["query"]).names if laws is None else laws["statistics"]
+    return [content["values"][name] for name in names]
 
 
 def _texts(content: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import same_moments
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.verifying.problems import first_problem
+from distpriv.workflow.verifying.strata_checks import joint_strata_problem, strata_problem
 
 __all__ = ["draws_problem", "joint_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
 
@@ -52,7 +53,7 @@ def policy_problem(policy: Policy, model: QueryModel) -> Iterator[str]:
         if not scenario.draws_as(model.scenarios.get(name)):
             yield f"scenario {name!r} is another one in the policy"
     if (made.records, made.drawing.law) != (policy.records, options.law):
-        yield "records, replacement or missing values are others in the policy than in the moments"
+        yield "records, replacement, missing values or kind of reference are others in the policy than in the moments"
     in_order = model.names == asked.names
     exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
     if made.method != ("exact moments" if exact else "sampling"):
@@ -78,6 +79,8 @@ def moments_problem(model: QueryModel, query: Query) -> Iterator[str]:
         yield from _off_line(model)
     if not query.has_functions and not np.isfinite(model.record_sensitivities).all():
         yield "nothing is said of how much one record can move a statistic"
+    if problem := strata_problem(model):
+        yield problem
 
 
 def _steps(model: QueryModel, place: int, number: Number, records: int) -> Iterator[str]:
@@ -202,6 +205,8 @@ def joint_problem(model: QueryModel, whole: QueryModel, noises: Sequence[NoiseLa
         joint, written = whole.distributions[name], {"mean": law.mean, "covariance": law.covariance}
         if not same_moments(written, joint.mean[own], joint.covariance[own, own], near):
             yield f"the moments of this release are others among all releases, in scenario {name!r}"
+    if problem := joint_strata_problem(model, whole, own):
+        yield problem
 
 
 def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:

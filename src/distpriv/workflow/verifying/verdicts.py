@@ -24,8 +24,9 @@ NOT_CHECKED = tuple(
         "reference",
         "certificates": "that the ledger has these certificates: it has others, as the question was asked again, for "
         "other pairs or another target, or after later releases",
+        "law": "that the rows of the reference show what the certificates say of the law beyond its moments",
         "draws": "that coupled draws are all that were made, of the reference, with bets and a seed that others chose",
-        "earlier releases": "that earlier releases asked what is written and had that noise",
+        "earlier releases": "that earlier releases asked what is written and had that noise and those answers",
         "ledger": "that the ledger holds this release at this position and time: give --ledger URL",
         "report.html": "what report.html says: it is the file that was written, if digests fit",
         "attacks": "that the attacks in audit.json came out as written",

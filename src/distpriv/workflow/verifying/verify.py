@@ -32,6 +32,7 @@ from distpriv.workflow.release_schema import RELEASE, SHARED
 from distpriv.workflow.strict_json import conforming
 from distpriv.workflow.verifying.bundle_files import audit_problem, files_beside, files_problem
 from distpriv.workflow.verifying.certificate_checks import NEAR, certificate, joint_certificate
+from distpriv.workflow.verifying.estimate_checks import BY_STATISTIC, estimates
 from distpriv.workflow.verifying.ledger_checks import LedgerBook, is_certified_anew, ledger_problem
 from distpriv.workflow.verifying.model_checks import (
     draws_problem,
@@ -73,6 +74,7 @@ def verify_bundle(path: str | os.PathLike[str], *, ledger: str | LedgerBook | No
         "all releases together": joint_certificate,
         "policy": _policy,
         "intervals": _intervals,
+        "estimates": estimates,
         "format": lambda _: (True, "every key is there, once, and of its type."),
         "model": _model,
         "moments": _moments,
@@ -125,7 +127,7 @@ def _against_policy(opened: Opened) -> Iterator[str]:
     if joint is not None and joint.target != policy.ledger.total:
         yield "the joint certificate is held against another total than the policy's"
     names = list(policy.query().names)
-    if any(list(document[key]) != names for key in ("values", "intervals", "display")):
+    if any(list(document[key]) != names for key in ("values", "intervals", "display", *BY_STATISTIC)):
         yield "the released numbers are not the statistics of the policy"
     if TRUST[opened.own.trust] < TRUST[policy.trust]:
         yield f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for"
@@ -316,6 +318,7 @@ def _unseen(opened: Opened, book: LedgerBook | None) -> tuple[NotChecked, ...]:
     applies = {
         "certificates": anew,
         "values": book is None,
+        "law": any(made is not None and made.law is not None for made in (opened.own, opened.together)),
         "draws": any(drawn is not None for drawn in evidence["drawn"].values()),
         "earlier releases": evidence["joint"] is not None,
         "ledger": book is None,

@@ -1,0 +1,70 @@
+"""How often noise misses its δ where the reference is a sample, and what allowing for that costs.
+
+References are random rows of the Adult data, and noise is judged on the moments of all of them. Each run is a line of
+JSON.
+
+Usage: python -m scripts.reference_sizes 100 > runs.jsonl
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import evolve
+
+import distpriv as dp
+from distpriv.guarantees.reference_sample import relative_errors
+
+__all__ = ["run", "runs"]
+
+SIZES = (500, 2_000, 10_000)
+EPSILONS = (0.2, 1.0)
+STATISTICS = {
+    "age": dp.mean("age"),
+    "education": dp.mean("education_num"),
+    "hours": dp.mean("hours_per_week"),
+    "never_married": dp.count("marital_status = 'Never-married'"),
+    "female": dp.count("sex = 'Female'"),
+    "gain": dp.mean("capital_gain"),
+}
+SECRETS = (dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.Share("workclass = 'Private'", values=(0.45, 0.55)))
+MECHANISMS = ("certified_gaussian", "certified_laplace")
+
+
+def runs(count: int) -> Iterator[dict[str, Any]]:
+    """Yield what every run found: sizes, mechanisms and kinds of questions in turn."""
+    for number in range(count):
+        for rows in SIZES:
+            for mechanism in MECHANISMS:
+                yield run(number, rows, mechanism)
+
+
+def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
+    """Return the noise for a random reference, taken for a sample and for the population, and δ on all of Adult."""
+    adult, rng = dp.datasets.adult(), np.random.default_rng((rows, number))
+    chosen = sorted(rng.choice(list(STATISTICS), 1 + number % 2, replace=False).tolist())
+    query, secret = dp.Query({name: STATISTICS[name] for name in chosen}), SECRETS[number // 2 % 2]
+    target = dp.PrivacyTarget(epsilon=EPSILONS[number // 4 % 2], delta=1e-3)
+    drawn = adult.take(np.sort(rng.choice(adult.num_rows, rows, replace=False)))
+    sample = dp.model(drawn, query, secret, records=100)
+    whole = dp.model(adult, query, secret, records=100, reference="population")
+    made = {"sample": sample, "population": evolve(sample, strata=()), "all rows": whole}
+    found = {name: getattr(dp.mechanisms, mechanism)(model, target) for name, model in made.items()}
+    return {
+        "run": number,
+        "rows": rows,
+        "mechanism": mechanism,
+        "statistics": chosen,
+        "epsilon": target.epsilon,
+        "standard_error": relative_errors(sample)[0].relative,
+        "noise": {name: law.noise.expected_rms for name, law in found.items()},
+        "delta": {name: dp.delta_upper_bound(whole, law, epsilon=target.epsilon) for name, law in found.items()},
+    }
+
+
+if __name__ == "__main__":
+    for result in runs(int(sys.argv[1])):
+        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.flush()

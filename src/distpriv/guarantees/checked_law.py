@@ -1,0 +1,103 @@
+"""What the rows say of the law of noisy statistics beyond its moments, as numbers that a certificate holds."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from attrs import asdict, frozen
+
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.lattice_floor import Smoothing
+
+__all__ = ["LARGEST_GATE", "LARGEST_RIPPLE", "CheckedLaw", "combination_in_words"]
+
+LARGEST_RIPPLE = 1e-3
+"""A ripple that is higher is not smoothed by the noise, and a bell curve says nothing about it."""
+
+LARGEST_GATE = 0.01
+"""Beyond this the second-order law is not near enough to the truth (`docs/proofs/saddlepoint_check.md`)."""
+
+
+MOST_WORDS = 4
+"""How many statistics of a combination are named."""
+
+
+@frozen(kw_only=True)
+class CheckedLaw:
+    """What the rows say of statistics with some noise, as numbers."""
+
+    ripple: float
+    """η: by which share of itself the density ripples beyond the bell curve, at most, at the peaks that were found."""
+    peak: tuple[float, ...] | None
+    """The frequency of the highest ripple, one number a statistic; none where there is no peak."""
+    missed: float
+    """The chance that the search passed by a peak."""
+    projected: float
+    """The largest exact δ of a combination of the released numbers: no certificate may promise less."""
+    combination: tuple[float, ...]
+    """That combination, one number a statistic."""
+    combinations: int
+    """How many were looked at."""
+    second_order: float | None = None
+    """δ by the second-order law, with as much more as its own error may be; none for a single number, known exactly."""
+    gate: float | None = None
+    """|c₂|: by which share of itself the second-order law may err where δ is decided."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the exact law is that of everything released, as of a single number: then δ is known without more."""
+        return len(self.combination) == 1
+
+    @property
+    def is_bell(self) -> bool:
+        """Whether the rows leave nothing open that a bell curve with a correction does not say."""
+        return self.is_smooth and (self.is_complete or (self.gate is not None and self.gate <= LARGEST_GATE))
+
+    @property
+    def delta(self) -> float:
+        """The largest δ that the rows show."""
+        return max(self.projected, self.second_order or 0.0)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether no ripple is left that neither a bell curve nor the exact law says anything about."""
+        return self.is_complete or self.ripple <= LARGEST_RIPPLE
+
+    def rippled(self, smoothed: Mapping[str, Smoothing]) -> Mapping[str, Smoothing]:
+        """Return between which factors of the bell curve's the density lies, with ripple and lattice."""
+        if self.is_complete:
+            return smoothed
+        return {
+            name: Smoothing(least=law.least * (1 - self.ripple), most=law.most * (1 + self.ripple))
+            for name, law in smoothed.items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers and lists."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote down."""
+        peak = values["peak"]
+        lists = {"peak": None if peak is None else tuple(peak), "combination": tuple(values["combination"])}
+        return cls(**{**values, **lists})
+
+
+def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...], deviations: Floats) -> str:
+    """Say which combination of statistics it is, the one first that matters most.
+
+    >>> combination_in_words(("age", "women", "hours"), (0.25, 0.5, 1e-9), np.array([10.0, 5.0, 1.0]))
+    'age + 2·women'
+    >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
+    'a + b + c + d and 4 others'
+    """
+    effects = np.abs(np.array(coefficients)) * deviations
+    order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
+    said = ""
+    for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
+        share = coefficients[k] / coefficients[order[0]]
+        times = "" if abs(abs(share) - 1) < 1e-9 else f"{abs(share):.3g}·"
+        sign = (" + " if share > 0 else " − ") if said else ""
+        said += f"{sign}{times}{names[k]}"
+    return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"

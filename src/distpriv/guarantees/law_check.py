@@ -1,0 +1,153 @@
+"""What is known of the law of noisy statistics beyond its moments, from the rows that they are made of.
+
+Trust `gaussian` believes that the statistics are Gaussian. Where they are sums over reference rows their law is known,
+and three things are looked at before a certificate leaves (`docs/proofs/law_check.md`): ripples that the noise leaves
+standing, exact laws of combinations of the released numbers, and how far the law is from its bell curve.
+"""
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from distpriv.errors import DistprivError
+from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.directions import telling_directions
+from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
+from distpriv.guarantees.projections import worst_projection
+from distpriv.guarantees.saddlepoint import saddlepoint_check
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import Spectrum, spectrum
+from distpriv.noise.laws import GaussianNoise, Noise
+
+__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks", "unknown_covariance"]
+
+MOST_PEAKS = 6
+"""How many peaks, those with the highest ripples, are looked at along their own direction."""
+
+SHARE_OF_TARGET = 0.05
+"""The least δ, as a share of the target's, that is corrected."""
+
+UNKNOWN = 1e3
+"""The gate where the second-order law could not be computed."""
+
+_found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
+
+
+def has_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows that can be looked at."""
+    return model.simulator is not None and model.provenance.method == "exact moments"
+
+
+def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: Pair, delta: float) -> CheckedLaw:
+    """Look at the rows behind statistics with this noise.
+
+    Args:
+        model: the model.
+        noise: what is added to the statistics.
+        target: what a certificate is to meet.
+        worst: the scenarios that moments tell apart best.
+        delta: by how much.
+    """
+    rows = model.rows().row_laws()
+    found = _spectrum(model, rows, np.diag(model.floor**2))
+    ripples = _ripples(model, noise, found)
+    frequencies = _highest(found, ripples)
+    directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
+    told = worst_projection(model, rows, noise, target.epsilon, directions or [np.zeros(model.dimension)])
+    second_order, gate = None, None
+    if model.dimension > 1:
+        try:
+            second_order, gate = _second_order(model, rows, noise, target, delta)
+        except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
+            second_order, gate = 1.0, UNKNOWN
+    return CheckedLaw(
+        ripple=float(ripples.sum()),
+        peak=tuple(frequencies[0].tolist()) if frequencies else None,
+        missed=found.missed,
+        projected=told.delta,
+        combination=tuple(told.direction.tolist()),
+        combinations=len(directions),
+        second_order=second_order,
+        gate=gate,
+    )
+
+
+def _second_order(
+    model: QueryModel, rows: RowLaws, noise: Noise, target: PrivacyTarget, delta: float
+) -> tuple[float, float]:
+    """Return δ by the second-order law, and how far that may be off.
+
+    A δ far below the target's is not computed: at a smaller ε, where moments have a share of the target's, it is no
+    smaller. With Laplace noise the bound grows by the factor that δ has for Gaussian noise of the same covariance, at
+    the ε at which that has the same δ.
+    """
+    pairs, gaussian = model.protected_pairs, GaussianNoise.of(noise.covariance)
+    level = max(delta, SHARE_OF_TARGET * target.delta)
+
+    def low(epsilon: float) -> bool:
+        return bool(pair_deltas(model, pairs, gaussian, epsilon).max() <= level)
+
+    epsilon = target.epsilon
+    if level > delta or not noise.is_gaussian:
+        epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), LARGEST_EPSILON)
+        epsilon = min(epsilon, target.epsilon) if noise.is_gaussian else epsilon
+    check = saddlepoint_check(model, rows, gaussian, epsilon, pairs)
+    if not check.is_known or check.gaussian_delta == 0:
+        return 1.0, UNKNOWN
+    if noise.is_gaussian:
+        return check.delta_with_error, check.gate
+    return min(1.0, level * check.delta_with_error / check.gaussian_delta), check.gate
+
+
+def rows_behind(model: QueryModel) -> RowLaws | None:
+    """Return the rows that statistics are sums over; None where there are none, or no sums over them."""
+    return model.rows().row_laws() if has_rows(model) else None
+
+
+def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Floats]:
+    """Return the frequencies whose ripples are highest in statistics with this noise, for whoever looks for them.
+
+    Noise below the model's floor is searched as if it were there: what stands higher up stands at these, too.
+    """
+    found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
+    return _highest(found, _ripples(model, noise, found))
+
+
+def _highest(found: Spectrum, ripples: Floats) -> list[Floats]:
+    """Return the frequencies of the highest ripples, the highest first."""
+    order = np.argsort(-ripples, kind="stable")[:MOST_PEAKS]
+    return [found.peaks[k].frequency for k in order if ripples[k] > 0]
+
+
+def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
+    """Return the peaks that noise of no less than a floor may leave, found once for these rows."""
+    known = _found.setdefault(rows, {})
+    key = floor.tobytes()
+    if key not in known:
+        covariances = {name: law.covariance for name, law in model.distributions.items()}
+        known[key] = spectrum(rows, covariances, floor)
+    return known[key]
+
+
+def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
+    """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
+    heights = np.zeros(len(found.peaks))
+    for name, law in model.distributions.items():
+        left = unknown_covariance(law.covariance, noise.gaussian.covariance)
+        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
+    return heights
+
+
+def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
+    """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
+    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    scale = np.outer(units, units)
+    own, added = covariance / scale, noise / scale
+    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
+    return np.asarray((left + left.T) / 2)

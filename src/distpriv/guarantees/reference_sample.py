@@ -1,0 +1,259 @@
+r"""What a reference that is a sample leaves open: how surely it tells a shift, and which δ it allows to promise.
+
+Means and covariances of a sample are off by what its number of rows allows for, and noise that is made to the point for
+a shift a little too short gives more away: Laplace noise over its edge by a lot. So a certificate is held against
+populations that such a sample may be of (`modelling.plausible_models`), and noise is made for such populations too.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+
+from distpriv.distances.gaussian_estimates import hockey_stick_estimates
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.two_steps import TwoSteps, estimates
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, plausible_models
+from distpriv.modelling.sampled_strata import SampledStratum
+from distpriv.noise.laws import Noise
+
+__all__ = [
+    "CONFIDENCE",
+    "Cautious",
+    "ShiftError",
+    "allowed_delta",
+    "cautious",
+    "reference_assumptions",
+    "relative_errors",
+    "stretched",
+    "worst_population",
+]
+
+MADE_FOR, FEWEST = 400, 12
+"""About how many pairs of populations noise is made for, and the fewest populations."""
+
+CONFIDENCE = 0.99
+"""With what confidence δ is allowed for."""
+
+FARTHEST = 2.3263478740408408
+"""The quantile of a normal law at that confidence."""
+
+WORST = 24
+"""How many pairs are looked at in every population: those that leak most by the reference itself."""
+
+WORST_OF_LAPLACE = 2
+"""The same under Laplace noise, of which estimates take longer."""
+
+
+@frozen(kw_only=True)
+class Cautious:
+    """A model of the pairs that noise is made for, and of which pairs of the model itself they are variants."""
+
+    model: QueryModel
+    origin: QueryModel
+    """The model that certificates are about."""
+    origins: tuple[int, ...]
+    """For every protected pair, which one it is in that model."""
+
+
+@frozen(kw_only=True)
+class ShiftError:
+    """How surely a reference tells the mean shift of a pair, along what tells its scenarios apart best."""
+
+    pair: Pair
+    rows: Mapping[str, int]
+    """How many rows of each kind the reference has."""
+    relative: float
+    """The standard error of the shift, over the shift; infinite where there is no shift."""
+
+
+def relative_errors(model: QueryModel, noise: Floats | None = None) -> list[ShiftError]:
+    r"""Return the relative standard error of every protected pair's mean shift; nothing where it is exact.
+
+    Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
+    covariance of the error of d.
+
+    Args:
+        model: a model from rows.
+        noise: S, the covariance of noise; none when not given.
+
+    >>> import distpriv as dp
+    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> model = dp.model(dp.datasets.adult().slice(0, 2000), query, secret, records=100)
+    >>> error = relative_errors(model)[0]
+    >>> list(error.rows.values()), round(error.relative, 3)
+    ([514, 1486], 0.08)
+    """
+    if not model.strata:
+        return []
+    return [_shift_error(model, pair, noise) for pair in model.protected_pairs]
+
+
+def _shift_error(model: QueryModel, pair: Pair, noise: Floats | None) -> ShiftError:
+    shift = model.mean_shift(pair)
+    first, second = (model.distributions[name].covariance for name in pair)
+    direction = _solved((first + second) / 2 + (0.0 if noise is None else noise), shift)
+    moved = float(direction @ shift)
+    return ShiftError(
+        pair=pair,
+        rows={stratum.kind: stratum.rows for stratum, _ in _strata(model, pair)},
+        relative=math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf,
+    )
+
+
+def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
+    """Return the strata that two scenarios draw from, and how many rows more the first has of each."""
+    first, second = pair
+    return [
+        (stratum, stratum.drawn.get(first, 0) - stratum.drawn.get(second, 0))
+        for stratum in model.strata
+        if first in stratum.drawn or second in stratum.drawn
+    ]
+
+
+def allowed_delta(model: QueryModel, noise: Noise, epsilon: float, delta_of: Callable[[QueryModel], float]) -> float:
+    """Return the δ of noise that is not exceeded in 99 of 100 populations that such a reference may be a sample of.
+
+    A hundred populations are ranked by estimates of δ, and the worst of them is then judged as the model itself is.
+
+    Args:
+        model: a model from rows; for one of a population δ is its own.
+        noise: Gaussian noise, none, or Laplace noise with it or without.
+        epsilon: ε.
+        delta_of: returns δ, or a bound on it, for the worst pair of a model under this noise.
+    """
+    own = delta_of(model)
+    if not model.strata or own >= 1:
+        return own
+    return max(own, delta_of(worst_population(model, noise, epsilon)))
+
+
+def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tuple[Assumption, ...]:
+    """Return what a certificate on a sample rests on, with the rows and how surely they tell the shifts; else nothing.
+
+    Args:
+        model: the model.
+        noise: what is added.
+        delta: what is allowed for.
+    """
+    if not model.strata:
+        return ()
+    errors = relative_errors(model, noise.covariance)
+    known = [error for error in errors if math.isfinite(error.relative)]
+    worst = max(known, key=lambda error: error.relative, default=errors[0])
+    rows = ", ".join(f"{count:,} {kind}" for kind, count in worst.rows.items())
+    told = f"to {worst.relative:.2g} of itself" if known else "to be none"
+    return (
+        Assumption(
+            statement="the reference is a random sample of the population",
+            status="assumed",
+            evidence=f"rows: {rows}; the shift is known {told} (one standard error), and δ ≤ {delta:.3g} in "
+            f"{CONFIDENCE:.0%} of the populations that it may be a sample of",
+        ),
+    )
+
+
+def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> QueryModel:
+    """Return that of a hundred populations in which noise hides least, by estimates."""
+    rank = _gaussian_estimates if noise.is_gaussian else _laplace_estimates
+    most = WORST if noise.is_gaussian else WORST_OF_LAPLACE
+    roughly = rank([model], model.protected_pairs, noise, epsilon)[0]
+    pairs = [model.protected_pairs[k] for k in np.argsort(-roughly, kind="stable")[:most]]
+    populations = plausible_models(model, TRIED)
+    return populations[int(rank(populations, pairs, noise, epsilon).max(axis=1).argmax())]
+
+
+def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
+    added = noise.gaussian.covariance
+    shifts = np.array([model.mean_shift(pair) for model in models for pair in pairs])
+    firsts, seconds = (
+        np.array([model.distributions[pair[side]].covariance for model in models for pair in pairs]) + added
+        for side in (0, 1)
+    )
+    found = hockey_stick_estimates(np.full(len(shifts), epsilon), shifts, firsts, seconds)
+    return np.asarray(found.reshape(len(models), len(pairs)))
+
+
+def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
+    steps = [TwoSteps.of(model, pair, noise) for model in models for pair in pairs]
+    several = [[ways[0], *ways[4::3]] for ways in (step.ways(epsilon) for step in steps)]
+    flat = estimates([s for s, w in zip(steps, several, strict=True) for _ in w], [way for w in several for way in w])
+    flat = np.where([way.nothing for w in several for way in w], 0.0, flat)
+    ends = np.cumsum([len(w) for w in several])
+    return np.array([part.min() for part in np.split(flat, ends[:-1])]).reshape(len(models), len(pairs))
+
+
+def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -> Cautious:
+    """Return the pairs to make noise for: the model's own and, of a sample, those of populations that it may be of.
+
+    Args:
+        model: a model from rows; that of a population is all there is.
+        most: about how many pairs of populations there may be.
+        seed: of the populations; others than those that a certificate is held against, unless said otherwise, as noise
+            of many numbers could be made for just these.
+    """
+    own = tuple(range(len(model.protected_pairs)))
+    if not model.strata:
+        return Cautious(model=model, origin=model, origins=own)
+    farthest = np.argsort([-_distance(model, pair) for pair in model.protected_pairs], kind="stable")[:WORST]
+    several = plausible_models(model, int(np.clip(most // len(farthest), FEWEST, TRIED)), seed)
+    laws, pairs, origins = dict(model.distributions), list(model.protected_pairs), list(own)
+    for number, population in enumerate(several, start=1):
+        laws |= {f"{name} / {number}": law for name, law in population.distributions.items()}
+        for place in sorted(farthest.tolist()):
+            first, second = model.protected_pairs[place]
+            pairs.append((f"{first} / {number}", f"{second} / {number}"))
+            origins.append(place)
+    every = evolve(model, distributions=laws, protected_pairs=tuple(pairs), strata=(), scenarios={}, simulator=None)
+    return Cautious(model=every, origin=model, origins=tuple(origins))
+
+
+def _error(model: QueryModel, pair: Pair) -> Floats:
+    """Return the covariance of the error of a pair's mean shift."""
+    zero = np.zeros((model.dimension, model.dimension))
+    return np.asarray(sum((moves**2 * stratum.error for stratum, moves in _strata(model, pair)), zero))
+
+
+def _distance(model: QueryModel, pair: Pair) -> float:
+    first, second = (model.distributions[name].covariance for name in pair)
+    shift = model.mean_shift(pair)
+    return float(shift @ _solved((first + second) / 2, shift))
+
+
+def _solved(matrix: Floats, vector: Floats) -> Floats:
+    """Return the solution of a system with a covariance matrix, whatever its units; the least where it is singular."""
+    units = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    return np.asarray(np.linalg.lstsq(matrix / np.outer(units, units), vector / units, rcond=1e-12)[0] / units)
+
+
+def stretched(model: QueryModel) -> QueryModel:
+    """Return the model with scenarios farther apart by what the reference leaves open of their shifts.
+
+    Means are stretched about the middle of all scenarios that are protected from each other, by 1 + z times the
+    relative standard error of their shifts, z the quantile of `CONFIDENCE`. A population is returned as it is.
+    """
+    if not model.strata:
+        return model
+    errors = {error.pair: error.relative for error in relative_errors(model)}
+    distributions = dict(model.distributions)
+    for names in _families(model):
+        relative = max((r for pair, r in errors.items() if pair[0] in names and math.isfinite(r)), default=0.0)
+        middle = np.mean([model.distributions[name].mean for name in sorted(names)], axis=0)
+        for name in names:
+            law = model.distributions[name]
+            distributions[name] = evolve(law, mean=middle + (1 + FARTHEST * relative) * (law.mean - middle))
+    return evolve(model, distributions=distributions)
+
+
+def _families(model: QueryModel) -> list[set[str]]:
+    """Return the scenarios that are protected from each other, directly or by way of others."""
+    families: list[set[str]] = []
+    for pair in model.protected_pairs:
+        joined = [family for family in families if family & set(pair)]
+        families = [family for family in families if family not in joined] + [set(pair).union(*joined)]
+    return families

@@ -1,0 +1,100 @@
+"""Noise widened until the rows have nothing to say against its certificate."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certify import certified
+from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.law_check import unknown_covariance
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
+
+__all__ = ["certified_against_rows"]
+
+PEAKS = 12
+"""How many peaks are smoothed, one after the other."""
+
+SMOOTH = 1e-4
+"""The ripple that is left of one."""
+
+WIDEST = 8.0
+"""Noise is widened by up to this factor."""
+
+CLOSE = 2e-3
+"""By which share noise may be wider than need be."""
+
+
+def certified_against_rows(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: GaussianNoise | NoNoise | SumNoise,
+    *,
+    name: str,
+    theorem: str,
+    assumptions: Sequence[Assumption] = (),
+) -> AdditiveMechanism:
+    """Return the mechanism with noise that is certified by moments, wider where the rows contradict that.
+
+    Where the statistics repeat and the noise leaves a ripple, noise is added along that combination alone; where an
+    exact law has too large a δ all of it is widened.
+    """
+
+    def made(law: GaussianNoise | NoNoise | SumNoise) -> AdditiveMechanism:
+        return certified(model, target, law, name=name, theorem=theorem, assumptions=assumptions)
+
+    found = made(noise)
+    for _ in range(PEAKS):
+        law = found.certificate.law
+        if law is None or law.is_smooth:
+            break
+        noise = _smoothing(model, noise, law)
+        found = made(noise)
+    if found.certificate.holds_at("gaussian") or found.certificate.law is None:
+        return found
+
+    def passes(factor: float) -> bool:
+        return made(noise.widened(factor)).certificate.holds_at("gaussian")
+
+    factor = least_passing(passes, 1.0, 1.05, largest=WIDEST, within=CLOSE)
+    return made(noise.widened(factor)) if factor < math.inf else found
+
+
+def _smoothing(
+    model: QueryModel, noise: GaussianNoise | NoNoise | SumNoise, law: CheckedLaw
+) -> GaussianNoise | SumNoise:
+    """Return the noise with as much along the highest peak as leaves little of its ripple."""
+    assert law.peak is not None
+    frequency = np.array(law.peak)
+    units = np.sqrt(np.mean([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
+    along = units**2 * frequency
+    before = noise.gaussian.covariance
+    needed = _left(model, before, frequency) + 2 * math.log(max(law.ripple, SMOOTH) / SMOOTH)
+
+    def smooths(scale: float) -> bool:
+        return _left(model, before + scale * np.outer(along, along), frequency) >= needed
+
+    least = needed / float(frequency @ along) ** 2
+    scale = least_passing(smooths, 0.0, least, largest=1e6 * least, within=1e-3)
+    return _with_gaussian(noise, before + min(scale, 1e6 * least) * np.outer(along, along))
+
+
+def _left(model: QueryModel, noise: Floats, frequency: Floats) -> float:
+    """Return the least tᵀCt of all scenarios."""
+    return min(
+        float(frequency @ unknown_covariance(law.covariance, noise) @ frequency) for law in model.distributions.values()
+    )
+
+
+def _with_gaussian(noise: GaussianNoise | NoNoise | SumNoise, covariance: Floats) -> GaussianNoise | SumNoise:
+    """Return the noise with another Gaussian part."""
+    gaussian = GaussianNoise.of(covariance)
+    laplace = [part for part in noise.parts if isinstance(part, LaplaceNoise)]
+    return evolve(noise, parts=(*laplace, gaussian)) if laplace and isinstance(noise, SumNoise) else gaussian

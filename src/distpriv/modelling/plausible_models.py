@@ -1,0 +1,112 @@
+r"""Populations that a reference may be a sample of: laws that it cannot tell from the ones it has.
+
+A stratum of N rows with covariance V has the mean of the population's but for an error e ~ N(0, V/N), and one error
+moves the means of all scenarios, each by as many times e as it draws rows there. V itself is known as a Wishart law of
+N − 1 degrees of freedom knows it, and the deviation of a statistic with heavy tails by :math:`\sqrt{(κ - 3)/4N}` of
+itself less. The population is taken to be endless, which leaves the most open.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from attrs import evolve, frozen
+
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.sampled_strata import NORMAL, SampledStratum
+
+__all__ = ["CHECKING_SEED", "MAKING_SEED", "TRIED", "plausible_models"]
+
+CHECKING_SEED, MAKING_SEED = 17, 71
+"""Of the errors that certificates are held against, the same for all, and of those that noise is made for."""
+
+TRIED = 100
+"""How many populations are tried."""
+
+
+def plausible_models(model: QueryModel, count: int = TRIED, seed: int = CHECKING_SEED) -> list[QueryModel]:
+    """Return models of populations that such a reference may be a sample of; none if it is the population.
+
+    The same for the same strata. Every other one has the errors of means of the one before, the other way round.
+
+    Args:
+        model: a model from rows.
+        count: how many to return.
+        seed: of the errors.
+    """
+    if not model.strata:
+        return []
+    errors = [_Errors.of(stratum, count, (seed, place)) for place, stratum in enumerate(model.strata)]
+    exact = model.provenance.method == "exact moments"
+    means, covariances = {}, {}
+    for name, law in model.distributions.items():
+        drawn = [(size, e) for s, e in zip(model.strata, errors, strict=True) if (size := s.drawn.get(name))]
+        means[name] = law.mean + np.sum([size * e.means for size, e in drawn], axis=0)
+        own = None if exact else _root(law.covariance) / math.sqrt(sum(size for size, _ in drawn))
+        covariances[name] = np.sum([size * e.covariances(own) for size, e in drawn], axis=0)
+    return [
+        evolve(
+            model,
+            distributions={
+                name: evolve(law, mean=means[name][k], covariance=covariances[name][k], points=None, weights=None)
+                for name, law in model.distributions.items()
+            },
+        )
+        for k in range(count)
+    ]
+
+
+@frozen(kw_only=True, eq=False)
+class _Errors:
+    """Errors of one stratum, one for each population: of the mean of a row, and factors of its covariance."""
+
+    means: Floats
+    root: Floats
+    factors: Floats
+    stretches: Floats
+
+    @classmethod
+    def of(cls, stratum: SampledStratum, count: int, seed: tuple[int, int]) -> Self:
+        size, freedom = len(stratum.covariance), max(stratum.rows - 1, 1)
+        half = _normal((*seed, 0), (-(-count // 2), size))
+        unit = np.stack([half, -half], axis=1).reshape(-1, size)[:count]
+        root = _root(stratum.covariance)
+        chi = np.sqrt(_chi_square(_normal((*seed, 1), (count, size)), freedom - np.arange(float(size))) / freedom)
+        below = np.tril(_normal((*seed, 2), (count, size, size)), -1) / math.sqrt(freedom)
+        heavy = np.sqrt(np.maximum(stratum.kurtoses - NORMAL, 0.0) / (4 * stratum.rows))
+        return cls(
+            means=unit @ root.T / math.sqrt(stratum.rows),
+            root=root,
+            factors=below + chi[:, :, np.newaxis] * np.eye(size),
+            stretches=np.exp(_normal((*seed, 3), (count, size)) * heavy),
+        )
+
+    def covariances(self, root: Floats | None) -> Floats:
+        """Return covariances of one row; of one that varies as a root says, where another is better known."""
+        factors = self.stretches[:, :, np.newaxis] * ((self.root if root is None else root) @ self.factors)
+        return np.asarray(factors @ factors.swapaxes(1, 2))
+
+
+def _normal(seed: Sequence[int], shape: tuple[int, ...]) -> Floats:
+    """Return normal numbers that are the same everywhere: quantiles of plain bits."""
+    from scipy.special import ndtri
+
+    uniform = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))).random(shape)
+    return np.asarray(ndtri(np.clip(uniform, 2.0**-54, 1 - 2.0**-53)))
+
+
+def _chi_square(normal: Floats, freedom: Floats) -> Floats:
+    """Return χ² numbers from normal ones, as Wilson and Hilferty do; 0 without any freedom."""
+    some = np.maximum(freedom, 1e-9)
+    roots = 1 - 2 / (9 * some) + normal * np.sqrt(2 / (9 * some))
+    return np.asarray(np.where(freedom > 0, freedom * np.maximum(roots, 0.0) ** 3, 0.0))
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return R with RRᵀ the covariance, whatever its units."""
+    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    return np.asarray(units[:, np.newaxis] * ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T))

@@ -1,0 +1,116 @@
+r"""The exact law of one number that is a sum over rows, by its characteristic function.
+
+A combination :math:`w^\top F` of means, counts and totals is a sum over the rows of a dataset, and a dataset is so many
+rows of each stratum, drawn at random. With :math:`\varphi_s` the characteristic function of one row of a stratum,
+drawing k of its N rows gives :math:`\varphi_s(t)^k` with replacement, and without
+
+.. math:: \binom N k^{-1} [x^k] \prod_j (1 + x e^{i t x_j}) .
+
+Everything is on a circle: numbers are taken modulo the circumference, so frequencies are whole multiples of one, and
+what is computed is a law of the number on the circle. Nobody tells more from it than from the number itself.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from distpriv.framework.arrays import Floats
+
+__all__ = ["Circle", "StratumLaw"]
+
+Transform = NDArray[np.complex128]
+
+POINTS = 2**18
+"""Into how many points a circle is divided to place rows on it."""
+
+LARGEST_RADIUS = 0.98
+"""Of the circle that a coefficient is taken from: at 1 the series for a logarithm no longer converges."""
+
+NEGLIGIBLE = 1e-14
+"""What is left out of a sum."""
+
+
+@frozen(kw_only=True)
+class Circle:
+    """A circle to wrap numbers around, and how many frequencies are looked at."""
+
+    circumference: float
+    frequencies: int
+
+    @property
+    def angular(self) -> Floats:
+        """The frequencies t, from 0 upwards."""
+        return np.arange(self.frequencies + 1, dtype=np.float64) * (2 * np.pi / self.circumference)
+
+    def transform(self, values: Floats) -> Transform:
+        """Return E e^{itX} of a number drawn from values, at all multiples of the first frequency, modulo `POINTS`.
+
+        A value between two points of the circle is on each of them with the chance that leaves its mean as it is.
+        """
+        place = np.mod(values / self.circumference, 1.0) * POINTS
+        below = np.floor(place)
+        above = place - below
+        left = below.astype(np.int64) % POINTS
+        mass = np.bincount(left, weights=1 - above, minlength=POINTS)
+        mass += np.bincount((left + 1) % POINTS, weights=above, minlength=POINTS)
+        half = np.conj(np.fft.rfft(mass / len(values)))
+        return np.concatenate([half, np.conj(half[-2:0:-1])])
+
+    def densities(self, transforms: Sequence[Transform]) -> Floats:
+        """Return the densities with these transforms, at points all around the circle, one law a row."""
+        size = max(8 * 2 ** int(np.ceil(np.log2(self.frequencies + 1))), 8192)
+        rows = np.zeros((len(transforms), size // 2 + 1), dtype=np.complex128)
+        rows[:, : self.frequencies + 1] = np.conj(np.asarray(transforms))
+        return np.asarray(np.fft.irfft(rows, n=size, axis=1) * (size / self.circumference))
+
+
+@frozen(kw_only=True, eq=False)
+class StratumLaw:
+    """The law of sums over rows of one stratum, on a circle."""
+
+    circle: Circle
+    rows: int
+    """How many the stratum has."""
+    total: float
+    """The sum of all of them."""
+    one: Transform
+    """The transform of one row."""
+
+    @classmethod
+    def of(cls, circle: Circle, values: Floats, rows: int | None = None) -> Self:
+        """Return the law of sums of these values, or of so many rows of which these are a sample."""
+        rows = len(values) if rows is None else rows
+        return cls(circle=circle, rows=rows, total=float(values.mean()) * rows, one=circle.transform(values))
+
+    def drawn(self, size: int, *, replacement: bool) -> Transform:
+        """Return the transform of the sum of so many rows, drawn at random."""
+        at = np.arange(self.circle.frequencies + 1)
+        if replacement:
+            return np.asarray(self.one[at] ** size)
+        if 2 * size <= self.rows:
+            return self._without_replacement(size, at)
+        # What is left behind is a draw too, and both together are all rows.
+        whole = np.exp(1j * self.circle.angular * self.total)
+        return np.asarray(whole * np.conj(self._without_replacement(self.rows - size, at)))
+
+    def _without_replacement(self, size: int, at: NDArray[np.int64]) -> Transform:
+        r"""Return :math:`[x^k] \prod_j (1 + x z_j)` over its value at t = 0, by Cauchy's formula on a circle of x.
+
+        On it the logarithm of the product is :math:`N \sum_r (-1)^{r-1} x^r \varphi(rt) / r`.
+        """
+        if size == 0:
+            return np.ones(len(at), dtype=np.complex128)
+        radius = min(size / (self.rows - size), LARGEST_RADIUS)
+        chance = radius / (1 + radius)
+        spread = np.sqrt(self.rows * chance * (1 - chance))
+        terms = int(np.ceil(np.log(self.rows / NEGLIGIBLE) / -np.log(radius)))
+        angles = min(int(10 * spread + 2 * abs(size - self.rows * chance)) + 40, self.rows + 1)
+        turns = 2 * np.pi * np.arange(angles) / angles
+        power = np.arange(1, terms + 1)
+        weights = self.rows * np.where(power % 2 == 1, 1.0, -1.0) * radius**power / power
+        series = (weights * self.one[np.outer(at, power) % POINTS]) @ np.exp(1j * np.outer(power, turns))
+        found = np.exp(series - self.rows * np.log1p(radius)) @ np.exp(-1j * size * turns)
+        return np.asarray(found / found[0])

@@ -1,0 +1,303 @@
+r"""What is known of the statistics before anything is released, and what a release adds to it.
+
+The scenarios are public, and they already predict F. With a weight on each of them let μ̄ be the mean of the μ_θ and
+
+.. math:: C = \operatorname{mean} Σ_θ + \operatorname{Cov} μ_θ.
+
+Printing μ̄ has the error covariance C and tells an attacker nothing: what a release is worth is what it adds to that. A
+noisy answer y = F + Z with noise of covariance N gives the linear Bayes estimate
+
+.. math:: \hat x = \barμ + G (y - \barμ), \qquad G = C (C + N)^{-1},
+
+whose error covariance :math:`(I-G)C(I-G)^⊤ + GNG^⊤` is never larger than C or N. It is made of the answer and of public
+numbers, so that the certificate of the answer covers it. Its intervals hold on average over the scenarios.
+
+Several releases of a dataset are one answer to one longer query: make the knowledge of a model of all their statistics,
+and put their noise side by side with `noise_side_by_side`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from scipy.linalg import block_diag
+
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.domains import did_you_mean, items, real
+from distpriv.modelling.linear_estimate import Estimate, LinearEstimator, deviations, linear_estimator
+from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.utility import weighted_rms
+from distpriv.noise.parts import Noise
+
+__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]
+
+ASSUMES = (
+    "Estimates combine the noisy values with public knowledge: they are right on average if the private data are like "
+    "one of the scenarios of the reference, and the noisy values are right on average whatever the reference is worth."
+)
+"""What estimates rest on, wherever they are shown."""
+
+Prior = Mapping[str, float] | None
+"""The probability of each scenario by its name; the same for all when not given."""
+
+DRAWS, SEED = 100_000, 11
+"""Simulated answers that a real one is compared with."""
+
+FEWEST_DRAWS, NUMBERS = 20_000, 10_000_000
+"""Where there are many statistics the answers are fewer, so that they are no more numbers, or as few as will do."""
+
+CELLS = 2_000_000
+"""Numbers that are drawn at once, so that many statistics take time and not memory."""
+
+ROUNDING = 1e-12
+"""A share of a distance that is rounding."""
+
+UNLIKELY = 0.001
+"""A p-value below which the reference does not fit."""
+
+
+@frozen(kw_only=True)
+class Fit:
+    """How plausible a noisy answer is if the private data are like the reference.
+
+    >>> from distpriv.modelling.public_knowledge import Fit
+    >>> usual = Fit(distance=4.1, dimension=5, p_value=0.53)
+    >>> usual.distance, usual.p_value, usual.fits
+    (4.1, 0.53, True)
+    >>> print(Fit(distance=75.0, dimension=5, p_value=1e-5).sentence)
+    The noisy values are unlike anything the reference leads one to expect (p = 1e-05): the private data are not like
+    it, so read the noisy values first, and the estimates with care.
+    """
+
+    distance: float
+    """T = (y − μ̄)ᵀ(C + N)⁻¹(y − μ̄); its mean is the dimension if the reference fits."""
+    dimension: int
+    """How many directions there are along which the noisy values vary."""
+    p_value: float
+    """How often an answer would be as far from the public mean, or farther, if the reference fitted."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the answer is no reason to doubt the reference."""
+        return self.p_value >= UNLIKELY
+
+    @property
+    def sentence(self) -> str:
+        """What the p-value means, in words."""
+        if self.fits:
+            return f"The noisy values are no reason to doubt the reference (p = {self.p_value:.2g})."
+        return (
+            f"The noisy values are unlike anything the reference leads one to expect (p = {self.p_value:.2g}): the "
+            "private data are not like it, so read the noisy values first, and the estimates with care."
+        )
+
+
+@frozen(kw_only=True)
+class PublicKnowledge:
+    """What the scenarios say of the statistics, each scenario with its probability; made by `PublicKnowledge.of`.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"low": [40], "high": [42]}, covariances=[[3]], pairs=[("low", "high")], names=["age"]
+    ... )
+    >>> known = PublicKnowledge.of(model)
+    >>> known.mean, known.covariance, known.errors, known.error([1.0])
+    (array([41.]), array([[4.]]), {'age': 2.0}, 2.0)
+    >>> estimate = known.estimate([46.0], [[4.0]])
+    >>> estimate.named, round(estimate.errors["age"], 4), round(known.information([[4.0]], [1.0]), 4)
+    ({'age': 43.5}, 1.4142, 0.5)
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> known.fit([46.0], [GaussianNoise.isotropic(1, 2.0)]).fits
+    True
+    >>> sure = PublicKnowledge.of(model, prior={"low": 0.75, "high": 0.25})
+    >>> sure.mean, sure.prior
+    (array([40.5]), {'low': 0.75, 'high': 0.25})
+    """
+
+    names: tuple[str, ...]
+    """The statistics, in order."""
+    scenarios: tuple[str, ...]
+    """The scenarios, in order."""
+    chances: Floats = array_field()
+    """The probability of each scenario."""
+    means: Floats = array_field()
+    """μ_θ, one a row."""
+    covariances: Floats = array_field()
+    """Σ_θ, one after the other."""
+
+    @classmethod
+    def of(cls, model: QueryModel, prior: Prior = None) -> Self:
+        """Return what a model's scenarios say of its statistics.
+
+        Raises:
+            InvalidInput: the prior is no probability of each scenario.
+        """
+        require_model(model)
+        laws = model.distributions
+        return cls(
+            names=model.names,
+            scenarios=tuple(laws),
+            chances=scenario_chances(tuple(laws), prior),
+            means=np.array([law.mean for law in laws.values()]),
+            covariances=np.array([law.covariance for law in laws.values()]),
+        )
+
+    @property
+    def prior(self) -> dict[str, float]:
+        """The probability of each scenario, by name."""
+        return dict(zip(self.scenarios, self.chances.tolist(), strict=True))
+
+    @property
+    def mean(self) -> Floats:
+        """μ̄: what to print if nothing is released."""
+        return np.asarray(self.chances @ self.means)
+
+    @property
+    def covariance(self) -> Floats:
+        """C: how far the statistics are from the public mean."""
+        apart = self.means - self.mean
+        return np.asarray(np.tensordot(self.chances, self.covariances, axes=1) + (apart.T * self.chances) @ apart)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The root mean square error of printing the public mean, by statistic."""
+        return deviations(self.names, self.covariance)
+
+    def error(self, weights: Sequence[float] | Floats) -> float:
+        """Return the weighted root mean square error of printing the public mean."""
+        return weighted_rms(self.covariance, np.asarray(weights, dtype=float))
+
+    def error_covariance(self, noise_covariance: object) -> Floats:
+        """Return the covariance of what estimates miss, for noise of this covariance."""
+        return self._estimator(noise_covariance).error_covariance
+
+    def information(self, noise_covariance: object, weights: Sequence[float] | Floats) -> float:
+        """Return the share of the public uncertainty that a release removes, between 0 and 1."""
+        costs = np.asarray(weights, dtype=float)
+        before, after = self.error(costs), weighted_rms(self.error_covariance(noise_covariance), costs)
+        return max(0.0, 1.0 - (after / before) ** 2) if before > 0 else 0.0
+
+    def estimate(self, values: object, noise_covariance: object) -> Estimate:
+        """Return the linear Bayes estimate of all statistics.
+
+        Args:
+            values: the noisy values, in the statistics' order.
+            noise_covariance: N; infinite on the diagonal where a noisy value says nothing.
+
+        Raises:
+            InvalidInput: the values or the covariance do not fit the statistics.
+        """
+        apart = self._apart(values)
+        estimator = self._estimator(noise_covariance)
+        apart = np.where(estimator.observed, apart, 0.0)
+        return Estimate(
+            names=self.names, values=self.mean + estimator.gain @ apart, covariance=estimator.error_covariance
+        )
+
+    def fit(self, values: object, noise: Sequence[Noise]) -> Fit:
+        """Return how plausible the noisy values are under the model.
+
+        T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
+        seeded draws of Gaussian statistics, or 20,000 where there are very many statistics, shared evenly among the
+        scenarios, with the noise as it is.
+
+        Args:
+            values: the noisy values, in the statistics' order.
+            noise: the law of the noise, or those of several releases whose statistics stand one after the other.
+        """
+        apart = self._apart(values)
+        estimator = self._estimator(noise_side_by_side(noise))
+        moved = estimator.moves_what_is_fixed(apart, np.maximum(np.abs(self.mean), np.abs(self.mean + apart)))
+        distance = np.inf if moved else float(((apart @ estimator.whitening) ** 2).sum())
+        return Fit(
+            distance=distance,
+            dimension=estimator.whitening.shape[1],
+            p_value=self._tail(distance, estimator.whitening, noise),
+        )
+
+    def _tail(self, distance: float, whitening: Floats, noise: Sequence[Noise]) -> float:
+        wanted = max(FEWEST_DRAWS, min(DRAWS, NUMBERS // len(self.names)))
+        each = -(-wanted // len(self.scenarios))
+        draws, least = each * len(self.scenarios), distance * (1 - ROUNDING)
+        block = max(1, CELLS // len(self.names))
+        shares = []
+        for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
+            root, farther = _root(covariance).T @ whitening, 0
+            for start in range(0, each, block):
+                size = min(block, each - start)
+                own, *seeds = np.random.SeedSequence((SEED, number, start)).generate_state(len(noise) + 1).tolist()
+                drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
+                varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
+                farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
+            shares.append(farther / each)
+        return float((draws * (self.chances @ np.array(shares)) + 1) / (draws + 1))
+
+    def _apart(self, values: object) -> Floats:
+        given = np.asarray(values, dtype=float)
+        if given.shape != (len(self.names),) or not np.isfinite(given).all():
+            raise InvalidInput(
+                f"an answer must be {len(self.names)} finite numbers, one for each of {', '.join(self.names)}, got "
+                f"{values!r}: give them in this order."
+            )
+        return np.asarray(given - self.mean)
+
+    def _estimator(self, noise_covariance: object) -> LinearEstimator:
+        noise = np.asarray(noise_covariance, dtype=float)
+        size = len(self.names)
+        if noise.shape != (size, size) or np.isnan(noise).any() or (np.diag(noise) < 0).any():
+            raise InvalidInput(
+                f"the covariance of noise must be {size} × {size} with no NaN and no negative variance, got shape "
+                f"{noise.shape}: give that of the statistics {', '.join(self.names)}."
+            )
+        return linear_estimator(self.covariance, noise)
+
+
+def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
+    """Return the covariance of independent noises one below the other.
+
+    >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
+    >>> noise_side_by_side([GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 3.0)]).tolist()
+    [[4.0, 0.0], [0.0, 18.0]]
+    """
+    return np.asarray(block_diag(*(law.covariance for law in laws)))
+
+
+def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
+    """Return the probability of each scenario, in order.
+
+    Raises:
+        InvalidInput: the prior is no probability of each scenario.
+
+    >>> scenario_chances(("boom", "bust"), {"bust": 0.25, "boom": 0.75})
+    array([0.75, 0.25])
+    """
+    if prior is None:
+        return np.full(len(scenarios), 1 / len(scenarios))
+    if not isinstance(prior, Mapping):
+        raise InvalidInput(
+            f"a prior gives each scenario its probability by name, got {prior!r}: write {{{scenarios[0]!r}: 0.5, …}}."
+        )
+    for name in items(list(prior)):
+        if name not in scenarios:
+            raise InvalidInput(f"the prior names an unknown scenario {name!r}: {did_you_mean(str(name), scenarios)}")
+    cure = "it is a probability, and 0 says that the scenario cannot be"
+    given = []
+    for name in scenarios:
+        if name not in prior:
+            raise InvalidInput(
+                f"the prior says nothing of scenario {name!r}: give it a probability, 0 if it cannot be."
+            )
+        of = f"the prior of scenario {name!r}"
+        given.append(real(of, prior[name], InvalidInput, at_least=0, at_most=1, cure=cure))
+    if abs(sum(given) - 1) > 1e-6:
+        raise InvalidInput(
+            f"the probabilities of a prior must sum to 1, and these sum to {sum(given):g}: divide them by their sum."
+        )
+    return np.array(given) / sum(given)
+
+
+def _root(covariance: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,0 +1,214 @@
+r"""Where the law of the statistics is not smooth: peaks of its characteristic function away from 0.
+
+Rows near a lattice, however jittered, make the statistics cluster, and where a cluster lies may be the secret. Then
+:math:`|\varphi_F(t)|` has a peak at some t far from 0, and noise of covariance S leaves of it a ripple of relative
+height :math:`|\varphi_F(t)|\, e^{-t^\top C t / 2}` with :math:`C = Σ (Σ + S)^{-1} S` (`docs/proofs/law_check.md`). Of
+one row's transform there is a lobe for every unit of volume, in units of the rows' own deviations, so that uniform
+draws find the lobes and an ascent their tops.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.row_laws import RowLaws
+
+__all__ = ["Peak", "Spectrum", "spectrum", "whitening"]
+
+LEAST = 1e-4
+"""A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
+
+MAIN_LOBE = 25.0
+"""tᵀΣt up to which the transform of a bell curve is not negligible: that is the law's shape, not its ripple."""
+
+BASIN = 0.8
+"""From how far, in deviations of a row, the ascent finds the top of a lobe."""
+
+MISSED = 1e-4
+"""The chance that no draw falls into the basin of a peak, where the search can afford so many draws."""
+
+MOST_DRAWS = 60_000
+"""How many draws a search can afford."""
+
+RANKED_ROWS, CLIMBING_ROWS = 96, 1024
+"""Rows of each stratum by which draws are ranked, and by which the best of them climb."""
+
+CLIMBERS, STEPS = 150, 12
+"""How many of the draws climb, and how far."""
+
+SEED = 17
+
+
+@frozen(kw_only=True, eq=False)
+class Peak:
+    """A frequency at which the statistics repeat, and how sharply they do in every scenario."""
+
+    frequency: Floats
+    """t: the combination tᵀF lies near multiples of 2π, shifted by some offset."""
+    heights: Mapping[str, float]
+    """|φ_F(t)| by scenario: 1 where tᵀF lies on them exactly."""
+
+    def ripple(self, left: Floats, scenario: str) -> float:
+        """Return the height of the ripple that noise leaves, with C the covariance of what is unknown of F."""
+        return self.heights[scenario] * math.exp(-float(self.frequency @ left @ self.frequency) / 2)
+
+
+@frozen(kw_only=True, eq=False)
+class Spectrum:
+    """All peaks that were found, and how likely one was missed."""
+
+    peaks: tuple[Peak, ...]
+    missed: float
+    """The chance that the search passed by a peak, if there is one more."""
+
+
+def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, known: Sequence[Floats] = ()) -> Spectrum:
+    """Search for peaks that noise of a covariance of `floor`, or more, may leave standing.
+
+    Args:
+        rows: the rows behind the statistics.
+        covariances: of the statistics, by scenario.
+        floor: the least covariance of noise that is looked at.
+        known: frequencies to climb from as well.
+    """
+    found: list[Floats] = []
+    missed = 0.0
+    for names in _groups(rows):
+        search = _Search.of(rows, names, np.mean([covariances[name] for name in names], axis=0), floor)
+        peaks, chance = search.peaks(known)
+        found += peaks
+        missed = max(missed, chance)
+    distinct = _distinct(found, np.mean(list(covariances.values()), axis=0))
+    return Spectrum(
+        peaks=tuple(Peak(frequency=t, heights=_heights(rows, t)) for t in distinct),
+        missed=missed,
+    )
+
+
+def _groups(rows: RowLaws) -> list[list[str]]:
+    """Return the scenarios that draw from the same strata, together."""
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, sizes in rows.drawn.items():
+        groups.setdefault(tuple(sorted(sizes)), []).append(name)
+    return list(groups.values())
+
+
+@frozen(kw_only=True, eq=False)
+class _Search:
+    """The search in coordinates in which the covariance of the statistics is the identity."""
+
+    axes: Floats
+    """From these coordinates to frequencies: t = axes · u."""
+    strata: tuple[Floats, ...]
+    """Some rows of each stratum, in these coordinates, about their mean."""
+    weights: Floats
+    """How many independent rows of each stratum a dataset is worth."""
+    left: Floats
+    """C: the covariance of what is not known of the statistics once noise is added."""
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, rows: RowLaws, names: Sequence[str], covariance: Floats, floor: Floats) -> "_Search":
+        axes = whitening(covariance)
+        rng = np.random.default_rng(SEED)
+        strata, weights = [], []
+        for stratum in sorted(rows.drawn[names[0]]):
+            size = float(np.mean([rows.drawn[name][stratum] for name in names]))
+            weight = size if rows.replacement else size * (1 - size / rows.rows_of(stratum))
+            if weight > 0:
+                values = rows.strata[stratum]
+                some = values[np.sort(rng.permutation(len(values))[:CLIMBING_ROWS])]
+                strata.append((some - values.mean(axis=0)) @ axes)
+                weights.append(weight)
+        noise = axes.T @ floor @ axes
+        left = noise @ np.linalg.inv(np.eye(len(noise)) + noise)
+        return cls(axes=axes, strata=tuple(strata), weights=np.array(weights), left=(left + left.T) / 2, rng=rng)
+
+    def peaks(self, known: Sequence[Floats]) -> tuple[list[Floats], float]:
+        """Return the frequencies of peaks, and the chance that one was missed."""
+        size = self.axes.shape[1]
+        if size == 0 or not self.strata:
+            return [], 0.0
+        values, vectors = np.linalg.eigh(self.left)
+        radii = np.sqrt(2 * math.log(1 / LEAST) / np.maximum(values, 1e-12))
+        # A row's deviation is 1/√n in units of that of the statistics.
+        lobes = radii / (BASIN * math.sqrt(self.weights.sum()))
+        log_volume = float(np.log(np.maximum(lobes, 1.0)).sum())
+        draws = int(min(MOST_DRAWS, math.ceil(math.log(1 / MISSED) * math.exp(min(log_volume, 40.0)))) + 8 * size)
+        directions = self.rng.normal(size=(draws, size))
+        lengths = self.rng.random(draws) ** (1 / size)
+        places = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths[:, np.newaxis]
+        starts = (places * radii) @ vectors.T
+        starts = starts[(starts**2).sum(axis=1) > MAIN_LOBE]
+        heights = self._heights(starts, RANKED_ROWS)
+        best = starts[np.argsort(-heights)[:CLIMBERS]]
+        if known:
+            best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
+        tops = self._climbed(best)
+        kept = tops[((tops**2).sum(axis=1) > MAIN_LOBE) & (self._heights(tops, CLIMBING_ROWS) > math.log(LEAST / 4))]
+        missed = math.exp(-draws * math.exp(-log_volume))
+        return list(kept @ self.axes.T), missed
+
+    def _heights(self, places: Floats, limit: int) -> Floats:
+        """Return the logarithm of the ripple at places, by up to so many rows of each stratum."""
+        found = -((places @ self.left) * places).sum(axis=1) / 2
+        for rows, weight in zip(self.strata, self.weights, strict=True):
+            turned = _turned(places, rows[:limit]).mean(axis=1)
+            found += weight * np.log(np.maximum(np.abs(turned), 1e-300))
+        return np.asarray(found)
+
+    def _climbed(self, places: Floats) -> Floats:
+        """Return where an ascent ends: by Newton's step for the lobe of a bell curve, halved where it overshoots."""
+        step = np.linalg.inv(np.eye(places.shape[1]) + self.left)
+        heights = self._heights(places, CLIMBING_ROWS)
+        scale = np.ones(len(places))
+        for _ in range(STEPS):
+            gradient = -places @ self.left
+            for rows, weight in zip(self.strata, self.weights, strict=True):
+                turned = _turned(places, rows)
+                mean = turned.mean(axis=1)
+                moved = (turned @ rows) / len(rows)
+                gradient -= weight * np.imag(moved / np.where(np.abs(mean) > 1e-12, mean, 1)[:, np.newaxis])
+            moves = gradient @ step
+            longest = np.linalg.norm(moves, axis=1, keepdims=True)
+            moves *= np.minimum(1.0, 2.0 / np.maximum(longest, 1e-300)) * scale[:, np.newaxis]
+            tried = places + moves
+            reached = self._heights(tried, CLIMBING_ROWS)
+            better = reached > heights
+            places = np.where(better[:, np.newaxis], tried, places)
+            heights = np.where(better, reached, heights)
+            scale = np.where(better, np.minimum(1.0, 2 * scale), scale / 3)
+        return places
+
+
+def _turned(places: Floats, rows: Floats) -> NDArray[np.complex128]:
+    """Return e^{itᵀx} for all places t and rows x."""
+    return np.asarray(np.exp(1j * (places @ rows.T)))
+
+
+def whitening(covariance: Floats) -> Floats:
+    """Return columns in which the covariance is the identity; directions without variance are left out."""
+    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    kept = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / units[:, np.newaxis])
+
+
+def _distinct(found: Sequence[Floats], covariance: Floats) -> list[Floats]:
+    """Return frequencies that are no other's mirror image and on no other's lobe."""
+    kept: list[Floats] = []
+    for t in found:
+        apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in kept)
+        if all(distance > 1.0 for distance in apart):
+            kept.append(t)
+    return kept
+
+
+def _heights(rows: RowLaws, frequency: Floats) -> dict[str, float]:
+    """Return |φ_F(t)| by scenario, with all rows."""
+    return {name: abs(mean) for name, mean in rows.phases(frequency).items()}

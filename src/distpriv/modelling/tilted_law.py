@@ -1,0 +1,219 @@
+r"""The second-order law of sums over rows with Gaussian noise: saddlepoint densities and what they leave out.
+
+With K(s) the logarithm of the moment generating function of F + Z, the density at x is
+
+.. math:: q(x) = (2π)^{-m/2} |K''(ŝ)|^{-1/2} e^{K(ŝ) - ŝ^\top x} \, (1 + c_2(ŝ) + …), \qquad K'(ŝ) = x .
+
+Without replacement K is the least of κ(λ, s) − kλ over the levels λ of all strata (`tilted_stratum`), and the density
+has a factor for the number of rows: :math:`\prod_s \sqrt{N f (1-f) / κ_{λλ}}`. The proof is in
+`docs/proofs/saddlepoint_check.md`.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.tilted_stratum import TiltedStratum, merged
+
+__all__ = ["Saddlepoints", "TiltedLaw", "tilted_laws"]
+
+Bools = NDArray[np.bool_]
+
+ROUNDING = 1e-9
+"""A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
+
+SINGULAR = 1e-10
+"""A direction with less than this share of the variance is one in which nothing varies."""
+
+MOST_STEPS = 30
+"""Newton steps after which there is no saddlepoint: the point is beyond what the rows can add up to."""
+
+FULL = 2.0
+"""By how much a full Newton step may change the logarithm of a row's weight."""
+
+NOWHERE = -100.0
+"""Logarithm of a density that is none."""
+
+CLOSE = 1e-4
+"""Newton steps, in standard deviations, that are left out."""
+
+
+@frozen(kw_only=True, eq=False)
+class Saddlepoints:
+    """Where K' is a point, for many points; what is found of q there."""
+
+    tilts: Floats
+    levels: tuple[Floats, ...]
+    log_densities: Floats
+    """log q; −∞ where there is no saddlepoint."""
+    covariances: Floats
+    """K''."""
+
+    @property
+    def found(self) -> Bools:
+        """Which points have a saddlepoint."""
+        return np.isfinite(self.log_densities)
+
+
+@frozen(kw_only=True, eq=False)
+class Step:
+    """A Newton step at many points."""
+
+    covariances: Floats
+    levels: Sequence[Floats]
+    squares: Floats
+    """Of the length of the step, in standard deviations."""
+    heights: Floats
+    """K(s) − sᵀx, which is least at the saddlepoint."""
+    log_densities: Floats
+    """With what the last step would still change."""
+    moves: Floats
+    """Of the tilts."""
+    rises: Sequence[Floats]
+    """Of the levels."""
+
+
+@frozen(kw_only=True, eq=False)
+class TiltedLaw:
+    """The law of a sum over rows of several strata, with Gaussian noise, under tilts."""
+
+    strata: tuple[TiltedStratum, ...]
+    mean: Floats
+    noise: Floats
+    """The covariance of what is Gaussian."""
+
+    @classmethod
+    def of(cls, strata: Sequence[TiltedStratum], mean: Floats, noise: Floats) -> Self:
+        """Return the law of these strata with Gaussian noise of a covariance; what does not vary is in the mean."""
+        return cls(strata=tuple(stratum for stratum in strata if stratum.variance > 0), mean=mean, noise=noise)
+
+    @cached_property
+    def radius(self) -> float:
+        """How far the farthest row is from the mean of its stratum."""
+        return max((stratum.radius for stratum in self.strata), default=0.0)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """K'' without a tilt."""
+        at = np.zeros((1, len(self.mean)))
+        return np.asarray(self.noise + sum(stratum.pull(at, np.zeros(1)).profile[0] for stratum in self.strata))
+
+    @cached_property
+    def term_at_rest(self) -> float:
+        """c₂ without a tilt."""
+        at = self.saddlepoints(self.mean[np.newaxis], np.zeros((1, len(self.mean))))
+        return self.second_order(at, 0)
+
+    def saddlepoints(self, points: Floats, tilts: Floats) -> Saddlepoints:
+        """Return the saddlepoint of every point, sought from these tilts by damped Newton steps."""
+        tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata]
+        logs, covariances = np.full(len(points), -np.inf), np.tile(self.noise, (len(points), 1, 1))
+        left = np.arange(len(points))
+        for round_ in range(MOST_STEPS):
+            step = self._step(points[left], tilts[left], [level[left] for level in levels] if round_ else None)
+            covariances[left] = step.covariances
+            for level, found in zip(levels, step.levels, strict=True):
+                level[left] = found
+            done = step.squares < CLOSE**2
+            logs[left[done]] = step.log_densities[done]
+            further = ~done & (step.heights > NOWHERE)
+            left = left[further]
+            if not len(left):
+                break
+            tilts[left] += step.moves[further]
+            for level, move in zip(levels, step.rises, strict=True):
+                level[left] += move[further]
+        return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs, covariances=covariances)
+
+    def _step(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None) -> "Step":
+        """Return a Newton step, short enough that the rows' weights do not change beyond what they tell of it."""
+        pulls = [
+            stratum.pull(tilts, None if levels is None else levels[which]) for which, stratum in enumerate(self.strata)
+        ]
+        covariances = sum((pull.profile for pull in pulls), np.tile(self.noise, (len(points), 1, 1)))
+        missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
+        moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
+        rises = [pull.next_level(moves) for pull in pulls]
+        squares = sum((pull.surplus**2 / pull.number for pull in pulls), (moves * missing).sum(axis=1))
+        heights = (tilts * (self.mean + tilts @ self.noise / 2 - points)).sum(axis=1)
+        heights = sum((pull.value for pull in pulls), heights)
+        far = self.radius * np.linalg.norm(moves, axis=1) + np.max(np.abs([*rises, np.zeros(len(points))]), axis=0)
+        over = np.maximum(far, FULL)
+        damping = FULL * np.log1p(over) / (math.log1p(FULL) * over)
+        sizes = points.shape[1] * math.log(2 * math.pi) + np.linalg.slogdet(covariances)[1] + squares
+        for stratum, pull in zip(self.strata, pulls, strict=True):
+            sizes = sizes + np.log(pull.number / stratum.variance)
+        return Step(
+            covariances=covariances,
+            levels=[pull.level for pull in pulls],
+            squares=squares,
+            heights=heights,
+            log_densities=heights - sizes / 2,
+            moves=moves * damping[:, np.newaxis],
+            rises=[rise * damping for rise in rises],
+        )
+
+    def second_order(self, saddlepoints: Saddlepoints, which: int) -> float:
+        """Return c₂ at one of the saddlepoints: by which share of itself q is too small, to the next order."""
+        if not saddlepoints.found[which]:
+            return math.inf
+        root = np.linalg.inv(np.linalg.cholesky(saddlepoints.covariances[which]))
+        tilt = saddlepoints.tilts[which]
+        size = len(tilt)
+        fourth, alone, crossed = 0.0, 0.0, 0.0
+        vector, tensor = np.zeros(size), np.zeros((size * size, size))
+        for stratum, level in zip(self.strata, saddlepoints.levels, strict=True):
+            two, three, four = stratum.cumulants(tilt, float(level[which]))
+            number = two.sum()
+            rows = (stratum.values - two @ stratum.values / number) @ root.T
+            lengths = 1 / number + (rows**2).sum(axis=1)
+            fourth += four @ lengths**2
+            alone += (three @ lengths) ** 2 / number
+            vector += (three * lengths) @ rows
+            pairs = (rows[:, :, np.newaxis] * rows[:, np.newaxis, :]).reshape(len(rows), -1)
+            tensor += pairs.T @ (three[:, np.newaxis] * rows)
+            crossed += 3 * ((three @ pairs) ** 2).sum() / number + 3 * ((three @ rows) ** 2).sum() / number**2
+            crossed += three.sum() ** 2 / number**3
+        joint = fourth / 8 - (alone + vector @ vector) / 8 - (crossed + (tensor**2).sum()) / 12
+        return float(joint - sum(stratum.number_term for stratum in self.strata))
+
+
+def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, TiltedLaw]:
+    """Return the law of every scenario with Gaussian noise of a covariance, in coordinates of about unit variance.
+
+    Directions in which nothing varies are left out.
+    """
+    turn = _frame(model, noise)
+    means = [stratum.mean(axis=0) for stratum in rows.strata]
+    origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
+    cells = [merged((stratum - mean) @ turn) for stratum, mean in zip(rows.strata, means, strict=True)]
+    counts = [cell[1] * (rows.rows_of(which) / cell[1].sum()) for which, cell in enumerate(cells)]
+    laws = {}
+    for name, sizes in rows.drawn.items():
+        strata = {
+            which: TiltedStratum.of(cells[which][0], counts[which], size, replacement=rows.replacement)
+            for which, size in sizes.items()
+            if size
+        }
+        mean = sum((size * means[which] for which, size in sizes.items()), -origin)
+        inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
+        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside + ROUNDING * np.eye(len(inside)))
+    return laws
+
+
+def _frame(model: QueryModel, noise: Floats) -> Floats:
+    """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
+    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
+    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.where(deviations > 0, deviations, 1.0)
+    variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
+    varies = variances > SINGULAR * max(1.0, variances.max())
+    return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])

@@ -1,0 +1,185 @@
+r"""Rows of one stratum under exponential tilting: what a draw of some of them would be if it were pulled to one side.
+
+Drawing k of N rows without replacement is tossing a coin for each row, with chance f = k/N, given that k are chosen.
+With a level λ for the number and a tilt s for the sum, the cumulant generating function of number and sum is
+
+.. math:: κ(λ, s) = \sum_j \log(1 - f + f e^{λ + s^\top x_j}),
+
+and with replacement the coin is a Poisson number: :math:`κ(λ, s) = \frac k N \sum_j e^{λ + s^\top x_j}`, the limit for
+f → 0. The level at which the expected number is k again is found along with the tilt, by Newton's method.
+"""
+
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.framework.arrays import Floats
+
+__all__ = ["Pull", "TiltedStratum", "merged"]
+
+MOST_CELLS = 2048
+"""Rows of a stratum beyond which near ones are looked at together."""
+
+LARGEST = 500.0
+"""Log-odds beyond which a coin is certain."""
+
+MIXER = 0x9E3779B97F4A7C15
+"""An odd number whose powers mix the places of a row along all axes into one key."""
+
+FINEST_CELL = 1 / 64
+"""Width of the cells that near rows are in, in standard deviations of a row."""
+
+
+@frozen(kw_only=True, eq=False)
+class Pull:
+    """What a stratum adds at some tilts, one a row: derivatives of κ, and κ(λ, s) − kλ."""
+
+    value: Floats
+    level: Floats
+    """λ."""
+    surplus: Floats
+    """∂κ/∂λ − k: the expected number is off by so much."""
+    mean: Floats
+    """∂κ/∂s."""
+    number: Floats
+    """∂²κ/∂λ²."""
+    mixed: Floats
+    """∂²κ/∂λ∂s."""
+    square: Floats
+    """∂²κ/∂s²."""
+
+    @property
+    def profile(self) -> Floats:
+        """The second derivative in s of the least κ(λ, s) − kλ over λ."""
+        outer = self.mixed[:, :, np.newaxis] * self.mixed[:, np.newaxis, :]
+        return np.asarray(self.square - outer / self.number[:, np.newaxis, np.newaxis])
+
+    @property
+    def slope(self) -> Floats:
+        """The first derivative of that, to first order in the surplus."""
+        return np.asarray(self.mean - self.mixed * (self.surplus / self.number)[:, np.newaxis])
+
+    def next_level(self, step: Floats) -> Floats:
+        """Return by how much λ changes with a step of the tilt."""
+        return np.asarray(-(self.surplus + (self.mixed * step).sum(axis=1)) / self.number)
+
+
+@frozen(kw_only=True, eq=False)
+class TiltedStratum:
+    """Some of the rows of a stratum, drawn at random; rows are measured from their mean."""
+
+    values: Floats
+    counts: Floats
+    """How many rows have each of the values."""
+    drawn: int
+    share: float
+    """Which part of the rows is drawn, or 0 with replacement."""
+    products: Floats
+    """How many rows have each of the values, times 1, every coordinate and every product of two."""
+
+    @classmethod
+    def of(cls, values: Floats, counts: Floats, drawn: int, *, replacement: bool) -> Self:
+        """Return the stratum with these values, so many rows each."""
+        upper = np.triu_indices(values.shape[1])
+        products = np.column_stack([np.ones(len(values)), values, values[:, upper[0]] * values[:, upper[1]]])
+        share = 0.0 if replacement else drawn / counts.sum()
+        return cls(values=values, counts=counts, drawn=drawn, share=share, products=products * counts[:, np.newaxis])
+
+    @property
+    def radius(self) -> float:
+        """How far the farthest row is from the mean."""
+        return float(np.sqrt((self.values**2).sum(axis=1).max()))
+
+    @property
+    def variance(self) -> float:
+        """Of the number of rows that coins would choose, untilted."""
+        return self.drawn * (1 - self.share)
+
+    @property
+    def number_term(self) -> float:
+        """The second-order term c₂ of the number of rows that coins would choose, untilted."""
+        odd, even = 1 - 2 * self.share, 1 - 6 * self.share * (1 - self.share)
+        return (even / 8 - 5 * odd**2 / 24) / self.variance
+
+    def pull(self, tilts: Floats, levels: Floats | None) -> Pull:
+        """Return what the stratum adds at these tilts; without levels, or with replacement, λ follows from the tilt."""
+        exponents = self.values @ tilts.T
+        if not self.share:
+            levels, chances = self._poisson(exponents)
+            weights, value = chances, -self.drawn * levels
+        else:
+            levels = self._poisson(exponents)[0] if levels is None else levels
+            chances, logs = _coins(exponents + levels, self.share)
+            weights, value = chances * (1 - chances), self.counts @ logs - self.drawn * levels
+        size = 1 + tilts.shape[1]
+        second = self.products.T @ weights
+        first = second[:size] if weights is chances else self.products[:, :size].T @ chances
+        return Pull(
+            value=value,
+            level=levels,
+            surplus=first[0] - self.drawn,
+            mean=first[1:].T,
+            number=second[0],
+            mixed=second[1:size].T,
+            square=_square(second[size:], tilts.shape[1]),
+        )
+
+    def _poisson(self, exponents: Floats) -> tuple[Floats, Floats]:
+        """Return λ and the expected number of each row, with replacement."""
+        highest = exponents.max(axis=0)
+        chances = np.exp(exponents - highest)
+        total = self.counts @ chances
+        levels = -(highest + np.log(total / self.counts.sum()))
+        return levels, chances * (self.drawn / total)
+
+    def cumulants(self, tilt: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+        """Return the second to fourth cumulants of the number of each value."""
+        exponents = self.values @ tilt + level
+        if not self.share:
+            mean = np.exp(exponents + np.log(self.drawn / self.counts.sum())) * self.counts
+            return mean, mean, mean
+        chances = _coins(exponents, self.share)[0]
+        second = chances * (1 - chances) * self.counts
+        return second, second * (1 - 2 * chances), second * (1 - 6 * chances * (1 - chances))
+
+
+def _coins(exponents: Floats, share: float) -> tuple[Floats, Floats]:
+    """Return tilted chances, and log(1 − f + f e^η)."""
+    odds = exponents + (np.log(share) - np.log1p(-share))
+    powers = np.exp(np.minimum(odds, LARGEST))
+    logs = np.log1p(powers)
+    logs += np.maximum(odds - LARGEST, 0.0) + np.log1p(-share)
+    powers /= 1 + powers
+    return powers, logs
+
+
+def _square(upper: Floats, size: int) -> Floats:
+    """Return symmetric matrices from their upper triangles, one a column."""
+    found = np.empty((upper.shape[1], size, size))
+    rows, columns = np.triu_indices(size)
+    found[:, rows, columns] = upper.T
+    found[:, columns, rows] = upper.T
+    return found
+
+
+def merged(values: Floats, most: int = MOST_CELLS) -> tuple[Floats, Floats, Floats]:
+    """Return cells of near rows by their mean, how many rows each has, and the covariance that is inside of them.
+
+    Few rows are left as they are. Rows far from all others stay alone, however wide the cells.
+    """
+    size = values.shape[1]
+    if len(values) <= most:
+        return values, np.ones(len(values)), np.zeros((size, size))
+    deviations = values.std(axis=0)
+    width = FINEST_CELL * np.where(deviations > 0, deviations, 1.0)
+    mixing = np.array([pow(MIXER, 1 + column, 2**63) for column in range(size)])
+    while True:
+        keys = np.round(values / width).astype(np.int64) @ mixing
+        _, cell, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        if len(counts) <= most:
+            break
+        width = width * 2
+    means = np.column_stack([np.bincount(cell, weights=column) / counts for column in values.T])
+    inside = values - means[cell]
+    return means, counts.astype(np.float64), inside.T @ inside / len(values)

@@ -1,0 +1,155 @@
+from collections.abc import Mapping
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import distpriv as dp
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.projections import projected_deltas, projected_laws, worst_projection
+from distpriv.modelling.given import empirical_model
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
+
+whole = st.integers(-12, 12).map(float)
+rows = st.lists(st.tuples(whole, whole), min_size=4, max_size=6).map(np.array)
+
+
+def sums_of(laws: RowLaws, name: str) -> Floats:
+    """All datasets of a scenario, by enumeration."""
+    parts = [
+        [np.sum(chosen, axis=0) for chosen in combinations(laws.strata[stratum], size)]
+        for stratum, size in laws.drawn[name].items()
+    ]
+    return np.array([np.sum(choice, axis=0) for choice in product(*parts)])
+
+
+def enumerated(laws: RowLaws) -> tuple[QueryModel, Mapping[str, Floats]]:
+    samples = {name: sums_of(laws, name) for name in laws.drawn}
+    return empirical_model(samples=samples, pairs=[("a", "b")]), samples
+
+
+def divergence(first: Floats, second: Floats, deviation: float, epsilon: float) -> float:
+    """H_ε of two equally likely sets of points with Gaussian noise, on a fine line."""
+    low, high = (f(np.concatenate([first, second])) for f in (np.min, np.max))
+    line = np.linspace(low - 10 * deviation, high + 10 * deviation, 20_001)
+    one, other = (norm(points[:, np.newaxis], deviation).pdf(line).mean(axis=0) for points in (first, second))
+    return float(np.trapezoid(np.maximum(one - np.exp(epsilon) * other, 0.0), line))
+
+
+@given(positives=rows, negatives=rows, epsilon=st.sampled_from([0.1, 1.0, 3.0]), angle=st.floats(0, 3))
+@settings(max_examples=25)
+def test_it_is_the_divergence_of_all_datasets(
+    positives: Floats, negatives: Floats, epsilon: float, angle: float
+) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
+    model, samples = enumerated(laws)
+    direction = np.array([np.cos(angle), np.sin(angle)])
+    found = projected_deltas(model, laws, GaussianNoise.isotropic(2, 1.5), epsilon, direction)
+    expected = [
+        divergence(samples[one] @ direction, samples[other] @ direction, 1.5, epsilon)
+        for one, other in model.protected_pairs
+    ]
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@given(positives=rows, negatives=rows, angle=st.floats(0, 3), shift=st.floats(-30, 30))
+@settings(max_examples=25)
+def test_the_ratio_is_that_of_the_densities_of_all_datasets(
+    positives: Floats, negatives: Floats, angle: float, shift: float
+) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
+    model, samples = enumerated(laws)
+    direction = np.array([np.cos(angle), np.sin(angle)])
+    found = projected_laws(model, laws, GaussianNoise.isotropic(2, 1.5), direction)
+    assert found is not None
+    released = samples["a"] + shift / 10
+    densities = [
+        norm((samples[name] @ direction)[:, np.newaxis], 1.5).pdf(released @ direction).mean(axis=0) for name in "ab"
+    ]
+    seen = np.minimum(*densities) > 1e-6
+    expected = np.log(densities[0][seen] / densities[1][seen])
+    np.testing.assert_allclose(found.log_ratio(("a", "b"), released)[seen], expected, rtol=1e-3, atol=5e-3)
+    np.testing.assert_allclose(found.log_ratio(("b", "a"), released), -found.log_ratio(("a", "b"), released))
+
+
+@given(positives=rows, negatives=rows, size=st.integers(1, 3))
+@settings(max_examples=25)
+def test_mean_phases_with_replacement_are_those_of_independent_rows(
+    positives: Floats, negatives: Floats, size: int
+) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: size, 1: 1}}, replacement=True)
+    t = np.array([0.3, -0.2])
+    one, other = (np.exp(1j * (part @ t)).mean() for part in laws.strata)
+    assert laws.phases(t)["a"] == pytest.approx(one**size * other, abs=1e-9)
+
+
+@given(positives=rows, negatives=rows, factor=st.floats(1.1, 4))
+@settings(max_examples=25)
+def test_wider_noise_tells_no_more(positives: Floats, negatives: Floats, factor: float) -> None:
+    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
+    model, _ = enumerated(laws)
+    noise = SumNoise(
+        parts=(GaussianNoise.isotropic(2, 1.0), LaplaceNoise(axes=np.eye(2)[:, :1], scales=np.array([2.0])))
+    )
+    direction = np.array([0.6, 0.8])
+    less = projected_deltas(model, laws, noise, 0.5, direction)
+    more = projected_deltas(model, laws, noise.widened(factor), 0.5, direction)
+    assert (more <= less + 1e-6).all()
+
+
+def test_without_noise_laws_on_other_points_are_told_apart() -> None:
+    even, odd = np.arange(0.0, 40.0, 2.0)[:, np.newaxis], np.arange(1.0, 41.0, 2.0)[:, np.newaxis]
+    laws = RowLaws(strata=(even, odd), drawn={"a": {0: 5}, "b": {0: 4, 1: 1}}, replacement=False)
+    model = empirical_model(samples={"a": [90.0, 100.0, 110.0], "b": [91.0, 101.0, 111.0]}, pairs=[("a", "b")])
+    found = projected_deltas(model, laws, NoNoise(dimension=1), 5.0, np.ones(1))
+    assert found.min() > 0.999
+
+
+def test_laplace_noise_along_a_translation_keeps_its_epsilon() -> None:
+    values = np.array([[0.0], [1.0], [2.0], [5.0]])
+    laws = RowLaws(strata=(values, values + 3.0), drawn={"a": {0: 2}, "b": {1: 2}}, replacement=False)
+    model, _ = enumerated(laws)
+    noise = LaplaceNoise(axes=np.eye(1), scales=np.array([6.0]))
+    at = {epsilon: projected_deltas(model, laws, noise, epsilon, np.ones(1)).max() for epsilon in (0.5, 1.001)}
+    assert at[0.5] > 0.1
+    assert at[1.001] < 1e-3
+
+
+def test_rows_near_a_coarse_lattice_with_an_offset_are_found_out() -> None:
+    rng = np.random.default_rng(1)
+    near = np.asarray(100.0 * rng.integers(0, 6, 2000) + rng.integers(-3, 4, 2000), dtype=np.float64)
+    laws = RowLaws(
+        strata=(near[:1000, np.newaxis] + 13, near[1000:, np.newaxis]),
+        drawn={"a": {0: 8, 1: 12}, "b": {0: 12, 1: 8}},
+        replacement=False,
+    )
+    moments = {name: [sum(size * laws.strata[s].mean() for s, size in of.items())] for name, of in laws.drawn.items()}
+    model = dp.gaussian_model(means=moments, covariances=[[20 * near.var()]], pairs=[("a", "b")])
+    noise = GaussianNoise.isotropic(1, 4.0)
+    assert dp.exact_delta(model, noise, epsilon=1.0) < 1e-6
+    found = worst_projection(model, laws, noise, 1.0, [np.ones(1)])
+    assert found.delta > 0.5
+    assert found.pair in model.protected_pairs
+
+
+def test_what_does_not_vary_tells_nothing() -> None:
+    laws = RowLaws(strata=(np.zeros((5, 1)),), drawn={"a": {0: 2}, "b": {0: 3}}, replacement=False)
+    model = dp.gaussian_model(means={"a": [0], "b": [0]}, covariances=[[0]], pairs=[("a", "b")])
+    assert projected_deltas(model, laws, NoNoise(dimension=1), 0.0, np.ones(1)).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_a_normal_population_is_as_its_moments_say(replacement: bool) -> None:
+    quantiles = norm.ppf((np.arange(4000) + 0.5) / 4000)[:, np.newaxis]
+    laws = RowLaws(
+        strata=(quantiles, quantiles + 1), drawn={"a": {0: 30, 1: 20}, "b": {0: 20, 1: 30}}, replacement=replacement
+    )
+    model = dp.gaussian_model(means={"a": [20], "b": [30]}, covariances=[[50 * quantiles.var()]], pairs=[("a", "b")])
+    noise = GaussianNoise.isotropic(1, 10.0)
+    found = projected_deltas(model, laws, noise, 1.0, np.ones(1)).max()
+    assert found == pytest.approx(dp.exact_delta(model, noise, epsilon=1.0), rel=0.02)

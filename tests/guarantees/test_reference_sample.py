@@ -1,0 +1,142 @@
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+import distpriv as dp
+from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.reference_sample import (
+    allowed_delta,
+    cautious,
+    relative_errors,
+    stretched,
+    worst_population,
+)
+from distpriv.guarantees.upper_bound import delta_upper_bound
+from distpriv.modelling.plausible_models import plausible_models
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
+
+Law = GaussianNoise | SumNoise
+SECRET = dp.Share("s", values=(0.4, 0.6))
+QUERY = dp.Query(x=dp.mean("x"), y=dp.mean("y"))
+
+
+def table(rows: int, seed: int = 2) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    secret = rng.random(rows) < 0.4
+    return pa.table({"s": secret, "x": rng.normal(size=rows) + secret, "y": rng.exponential(size=rows) + 0.5 * secret})
+
+
+@pytest.fixture(scope="module")
+def model() -> dp.QueryModel:
+    return dp.model(table(800), QUERY, SECRET, records=50)
+
+
+def population(model: dp.QueryModel) -> dp.QueryModel:
+    return evolve(model, strata=())
+
+
+NOISES: list[Law] = [
+    GaussianNoise.isotropic(2, 0.5),
+    SumNoise(parts=(LaplaceNoise.isotropic(2, 0.4), GaussianNoise.isotropic(2, 0.1))),
+]
+
+
+def delta_of(noise: Law, model: dp.QueryModel) -> float:
+    return delta_upper_bound(model, noise, epsilon=1.0)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_sample_allows_for_no_smaller_delta_than_the_population(model: dp.QueryModel, noise: Law) -> None:
+    own = delta_of(noise, model)
+    assert allowed_delta(model, noise, 1.0, lambda m: delta_of(noise, m)) >= own
+    assert allowed_delta(population(model), noise, 1.0, lambda m: delta_of(noise, m)) == own
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_more_rows_bring_the_allowed_delta_to_that_of_the_population(model: dp.QueryModel, noise: Law) -> None:
+    with_more = [evolve(model, strata=tuple(evolve(s, rows=k * s.rows) for s in model.strata)) for k in (1, 10, 10**6)]
+    found = [allowed_delta(m, noise, 1.0, lambda m: delta_of(noise, m)) for m in with_more]
+    endless = evolve(model, distributions=worst_population(with_more[-1], noise, 1.0).distributions)
+    assert found[0] > found[1] > found[2]
+    assert found[2] == pytest.approx(max(delta_of(noise, endless), delta_of(noise, model)), rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_allowed_delta_is_the_99th_percentile_of_what_populations_have(model: dp.QueryModel) -> None:
+    noise = NOISES[0]
+    others = [exact_delta(m, noise, epsilon=1.0) for m in plausible_models(model, 1000, seed=5)]
+    allowed = allowed_delta(model, noise, 1.0, lambda m: delta_of(noise, m))
+    assert 0.96 < np.mean(np.array(others) <= allowed) < 0.9995
+
+
+def test_a_delta_that_says_nothing_is_not_made_larger(model: dp.QueryModel) -> None:
+    assert allowed_delta(model, NOISES[0], 1.0, lambda _: 1.0) == 1.0
+
+
+@pytest.mark.slow
+def test_relative_errors_are_those_of_resampled_references() -> None:
+    model = dp.model(table(2000), dp.Query(x=dp.mean("x")), SECRET, records=50)
+    pair = model.protected_pairs[0]
+    again = [
+        dp.model(table(2000, seed), dp.Query(x=dp.mean("x")), SECRET, records=50).mean_shift(pair)[0]
+        for seed in range(40)
+    ]
+    (error, _) = relative_errors(model)
+    assert error.relative == pytest.approx(np.std(again) / abs(np.mean(again)), rel=0.35)
+    assert sum(error.rows.values()) == 2000
+
+
+def test_relative_errors_along_the_noise_are_those_along_what_it_leaves(model: dp.QueryModel) -> None:
+    bare = relative_errors(model)[0].relative
+    hidden = relative_errors(model, np.diag([1e6, 0.0]))[0].relative
+    alone = relative_errors(dp.model(table(800), dp.Query(y=dp.mean("y")), SECRET, records=50))[0].relative
+    assert hidden == pytest.approx(alone, rel=1e-3)
+    assert bare < hidden
+
+
+def test_nothing_is_open_about_a_population(model: dp.QueryModel) -> None:
+    whole = population(model)
+    assert relative_errors(whole) == []
+    assert stretched(whole) is whole
+    assert cautious(whole).model is whole
+
+
+def test_a_pair_without_a_shift_has_no_relative_error() -> None:
+    rows = pa.table({"s": [True, False] * 50, "x": [0.0, 0.0, 1.0, 1.0] * 25})
+    model = dp.model(rows, dp.Query(x=dp.mean("x")), SECRET, records=10)
+    assert all(math.isinf(error.relative) for error in relative_errors(model))
+    assert stretched(model).distributions == model.distributions
+
+
+def test_stretched_scenarios_are_farther_apart_about_the_same_middle(model: dp.QueryModel) -> None:
+    pair = model.protected_pairs[0]
+    error = relative_errors(model)[0].relative
+    farther = stretched(model)
+    np.testing.assert_allclose(farther.mean_shift(pair), model.mean_shift(pair) * (1 + 2.3263479 * error), rtol=1e-6)
+    middles = [np.mean([law.mean for law in m.distributions.values()], axis=0) for m in (model, farther)]
+    np.testing.assert_allclose(*middles)
+
+
+def test_noise_is_made_for_the_pairs_themselves_and_for_variants_of_them(model: dp.QueryModel) -> None:
+    made = cautious(model)
+    pairs = model.protected_pairs
+    assert made.model.protected_pairs[: len(pairs)] == pairs
+    for pair, origin in zip(made.model.protected_pairs, made.origins, strict=True):
+        assert all(name.startswith(own) for name, own in zip(pair, pairs[origin], strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["certified_gaussian", "certified_laplace"])
+def test_noise_for_a_sample_is_more_than_for_a_population_and_little_more_for_many_rows(name: str) -> None:
+    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    query = dp.Query(x=dp.mean("x"))
+    found = []
+    for rows in (400, 40_000):
+        model = dp.model(table(rows), query, SECRET, records=50)
+        several = (getattr(dp.mechanisms, name)(m, target).noise.expected_rms for m in (model, population(model)))
+        found.append(next(several) / next(several))
+    assert 1.05 < found[0] < 2
+    assert 1 <= found[1] < 1.1

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.guarantees.random_models import random_covariance, random_model
+
+import distpriv as dp
+from distpriv.guarantees.withheld import HARDLY, published, withheld, withheld_assumption
+
+seeds, sizes = st.integers(0, 10**6), st.integers(1, 5)
+
+
+@settings(max_examples=40)
+@given(seeds, sizes)
+def test_of_what_is_withheld_the_release_tells_the_share_that_is_said(seed: int, size: int) -> None:
+    model = random_model(seed, size)
+    rng = np.random.default_rng(seed)
+    noise = 10.0 * random_covariance(rng, size)
+    laws = list(model.distributions.values())
+    spread = np.atleast_2d(np.cov(np.array([law.mean for law in laws]).T, bias=True))
+    public = laws[0].covariance + spread
+    missed = public - public @ np.linalg.solve(public + noise, public)
+    for found in withheld(model, noise):
+        w = np.array(list(found.combination.values())) / np.sqrt(np.diag(public))
+        assert w @ missed @ w / (w @ public @ w) == pytest.approx(1 - found.told, abs=1e-6)
+        assert found.told < HARDLY
+        assert np.sum(np.square(list(found.combination.values()))) == pytest.approx(1)
+
+
+@settings(max_examples=20)
+@given(seeds, sizes, st.floats(1.0, 100.0))
+def test_wider_noise_withholds_the_same_combinations_and_perhaps_more(seed: int, size: int, factor: float) -> None:
+    model = random_model(seed, size)
+    noise = random_covariance(np.random.default_rng(seed), size)
+    before, after = withheld(model, noise), withheld(model, factor * noise)
+    assert len(after) >= len(before)
+    for one, other in zip(before, after, strict=False):
+        assert other.told <= one.told + 1e-9
+
+
+def test_what_does_not_vary_is_not_withheld() -> None:
+    model = dp.gaussian_model(
+        means={"a": [40, 60], "b": [43, 57]}, covariances=[[9, -9], [-9, 9]], pairs=[("a", "b")], names=["women", "men"]
+    )
+    (found,) = withheld(model, 1e4 * np.eye(2))
+    assert str(found) == "women − men"
+
+
+def test_a_certificate_says_what_is_published_and_how_much_is_told() -> None:
+    model = dp.gaussian_model(
+        means={"a": [0, 0, 0], "b": [0, 0, 0]}, covariances=np.eye(3), pairs=[("a", "b")], names=["x", "y", "z"]
+    )
+    said = withheld_assumption(model, np.diag([99.0, 9.0, 0.1]))
+    assert said.statement == "published: all but x, and y"
+    assert "tells 0.01, 0.1 of its variance" in said.evidence
+    assert published(model, 99 * np.eye(3)) == "next to nothing"
+    assert "at least 0.5" in withheld_assumption(model, 0.1 * np.eye(3)).evidence

@@ -1,0 +1,60 @@
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom, norm
+
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.projected_law import POINTS, Circle, StratumLaw
+
+populations = st.lists(st.integers(-40, 40).map(lambda v: v / 4), min_size=2, max_size=9)
+
+
+def exactly(circle: Circle, sums: Floats) -> Floats:
+    return np.asarray(np.exp(1j * np.outer(circle.angular, sums)).mean(axis=1))
+
+
+@given(values=populations, data=st.data())
+@settings(max_examples=50)
+def test_draws_without_replacement_have_the_law_of_all_subsets(values: list[float], data: st.DataObject) -> None:
+    size = data.draw(st.integers(0, len(values)))
+    circle = Circle(circumference=64.0, frequencies=40)
+    found = StratumLaw.of(circle, np.array(values)).drawn(size, replacement=False)
+    sums = np.array([sum(chosen) for chosen in combinations(values, size)])
+    np.testing.assert_allclose(found, exactly(circle, sums), atol=1e-9)
+
+
+@given(values=populations, size=st.integers(0, 4))
+@settings(max_examples=50)
+def test_draws_with_replacement_have_the_law_of_all_sequences(values: list[float], size: int) -> None:
+    circle = Circle(circumference=64.0, frequencies=40)
+    found = StratumLaw.of(circle, np.array(values)).drawn(size, replacement=True)
+    sums = np.array([sum(chosen) for chosen in product(values, repeat=size)])
+    np.testing.assert_allclose(found, exactly(circle, sums), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 300, 2999, 3000, 3001, 5999, 6000])
+def test_a_count_is_hypergeometric_however_much_of_the_table_is_drawn(size: int) -> None:
+    values = (np.arange(6000) < 1800).astype(float)
+    circle = Circle(circumference=8192.0, frequencies=4096)
+    found = StratumLaw.of(circle, values).drawn(size, replacement=False)
+    counts = np.arange(1801)
+    law = np.exp(1j * np.outer(circle.angular[::37], counts)) @ hypergeom(6000, 1800, size).pmf(counts)
+    np.testing.assert_allclose(found[::37], law, atol=1e-10)
+
+
+def test_numbers_between_the_points_of_a_circle_keep_their_mean() -> None:
+    circle = Circle(circumference=1.0, frequencies=10)
+    between = np.array([0.3 + 0.25 / POINTS])
+    np.testing.assert_allclose(circle.transform(between)[:11], exactly(circle, between), atol=1e-9)
+
+
+def test_a_density_is_that_of_its_transform() -> None:
+    circle = Circle(circumference=30.0, frequencies=200)
+    transform = np.exp(1j * circle.angular * 15.0 - circle.angular**2 * 2.0)
+    (density,) = circle.densities([transform])
+    points = np.arange(len(density)) * 30.0 / len(density)
+    np.testing.assert_allclose(density, norm(15.0, 2.0).pdf(points), atol=1e-12)
+    assert density.mean() * 30.0 == pytest.approx(1.0)

@@ -1,0 +1,110 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import Spectrum, spectrum
+
+ROWS = 1500
+
+
+def laws_of(rows: Floats, groups: Rows, records: int) -> RowLaws:
+    half = records // 2
+    return RowLaws(
+        strata=(rows[groups == 1], rows[groups == 0]),
+        drawn={"a": {0: half, 1: records - half}, "b": {0: half - records // 5, 1: records - half + records // 5}},
+        replacement=True,
+    )
+
+
+def searched(laws: RowLaws, share: float = 0.1) -> Spectrum:
+    covariances = {
+        name: np.sum([size * np.cov(laws.strata[s].T, bias=True).reshape(laws.strata[s].shape[1], -1)
+                      for s, size in sizes.items()], axis=0)
+        for name, sizes in laws.drawn.items()
+    }  # fmt: skip
+    floor = share**2 * np.diag(np.diag(np.mean(list(covariances.values()), axis=0)))
+    return spectrum(laws, covariances, floor)
+
+
+def planted(seed: int, dimension: int) -> tuple[RowLaws, Floats]:
+    """Rows of which one combination lies near multiples of 50, shifted by the group, and that combination."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 2, ROWS)
+    weights = np.append(rng.uniform(0.3, 1.0, dimension - 1) * rng.choice([-1, 1], dimension - 1), 1.0)
+    others = rng.normal(0, 15, (ROWS, dimension - 1))
+    residue = 50.0 * rng.integers(0, 2, ROWS) + rng.uniform(5, 45) * groups + rng.normal(0, rng.uniform(0.1, 1.5), ROWS)
+    last = residue - others @ weights[:-1]
+    return laws_of(np.column_stack([others, last]), groups, 20), weights
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_combination_that_repeats_is_found(seed: int) -> None:
+    laws, weights = planted(seed, 1 + seed % 4)
+    found = searched(laws)
+    assert found.peaks
+    highest = max(found.peaks, key=lambda peak: max(peak.heights.values()))
+    expected = 2 * np.pi / 50 * weights
+    turned = highest.frequency * np.sign(highest.frequency[-1])
+    np.testing.assert_allclose(turned, expected, rtol=0.06)
+    assert max(highest.heights.values()) > 0.3
+
+
+SMOOTH: list[Callable[[np.random.Generator, int], Floats]] = [
+    lambda rng, m: rng.normal(size=(ROWS, m)),
+    lambda rng, m: rng.exponential(size=(ROWS, m)),
+    lambda rng, m: np.exp(rng.normal(size=(ROWS, m)) / 2),
+    lambda rng, m: rng.uniform(size=(ROWS, m)) @ rng.normal(size=(m, m)),
+    lambda rng, m: rng.normal(size=(ROWS, m)) + 4 * (rng.random((ROWS, m)) < 0.3),
+]
+
+
+@pytest.mark.slow
+def test_where_nothing_repeats_nothing_is_found() -> None:
+    flagged = 0
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        rows = SMOOTH[seed % len(SMOOTH)](rng, 1 + seed % 3)
+        found = searched(laws_of(rows, rng.integers(0, 2, ROWS), 40))
+        flagged += any(max(peak.heights.values()) > 1e-3 for peak in found.peaks)
+    assert flagged <= 1
+
+
+def test_the_search_is_the_same_for_the_same_rows() -> None:
+    laws, _ = planted(3, 3)
+    one, other = searched(laws), searched(laws)
+    assert [peak.frequency.tolist() for peak in one.peaks] == [peak.frequency.tolist() for peak in other.peaks]
+    assert one.missed == other.missed
+
+
+@pytest.mark.slow
+@given(scale=st.floats(1e-6, 1e6), turn=st.floats(0, 3))
+@settings(max_examples=8, deadline=None)
+def test_other_units_have_the_same_peaks(scale: float, turn: float) -> None:
+    laws, _ = planted(5, 2)
+    matrix = scale * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    turned = RowLaws(strata=tuple(rows @ matrix.T for rows in laws.strata), drawn=laws.drawn, replacement=True)
+    covariance = np.cov(np.concatenate(laws.strata).T) * 20
+    floor = 0.01 * covariance
+    one = spectrum(laws, dict.fromkeys(laws.drawn, covariance), floor)
+    other = spectrum(turned, dict.fromkeys(laws.drawn, matrix @ covariance @ matrix.T), matrix @ floor @ matrix.T)
+    highest = [max(max(peak.heights.values()) for peak in found.peaks) for found in (one, other)]
+    assert highest[0] == pytest.approx(highest[1], rel=1e-3)
+
+
+def test_a_ripple_is_lower_with_more_noise() -> None:
+    laws, _ = planted(1, 2)
+    peak = searched(laws).peaks[0]
+    heights = [peak.ripple(scale * np.eye(2), "a") for scale in (0.0, 10.0, 100.0)]
+    assert heights[0] == peak.heights["a"]
+    assert heights[0] > heights[1] > heights[2] > 0
+
+
+def test_fewer_draws_miss_more() -> None:
+    rng = np.random.default_rng(0)
+    rows, groups = rng.normal(size=(ROWS, 6)), rng.integers(0, 2, ROWS)
+    assert searched(laws_of(rows, groups, 10)).missed > 100 * searched(laws_of(rows, groups, 400)).missed
