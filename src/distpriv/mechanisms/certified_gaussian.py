@@ -85,14 +85,23 @@ def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Pr
     units = np.outer(*[natural_units(model)] * 2)
     if search.satisfied:
         return np.asarray(search.lowest * units)
+    if model.dimension == 1:  # all shapes are one, and scaled it is the least
+        shapes = shapes[-1:]
     found = search.cheapest(_candidates(search, [shape / units for shape in shapes]))
-    descended, starts = [], STARTS if model.dimension <= MANY_STATISTICS else 1
+    descended, starts = [], _starts(model.dimension)
     for k, start in enumerate(found[:starts]):
         progress("descending", k, starts)
         descended.append(search.descended(start))
     progress("descending", starts, starts)
     last = search.lowest + shapes[-1] / units  # where nothing is feasible the certificate will say so
     return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
+
+
+def _starts(statistics: int) -> int:
+    """Return how many shapes to descend from."""
+    if statistics == 1:
+        return 0
+    return STARTS if statistics <= MANY_STATISTICS else 1
 
 
 def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:

@@ -180,6 +180,12 @@ class QueryModel:
         """What the rows say of the law beyond its moments, as numbers; none where there are no rows, or no sums.
 
         Certificates hold more: what was found for their own noise.
+
+        >>> import distpriv as dp
+        >>> income, age = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.Query(age=dp.mean("age"))
+        >>> check = dp.model(dp.datasets.adult(), age, income, records=100).law_check
+        >>> check.rows, round(check.skewness["age"], 3), check.peak
+        ((11208, 34014), 0.069, None)
         """
         from distpriv.modelling.law_check import law_check
 

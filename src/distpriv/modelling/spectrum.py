@@ -40,7 +40,15 @@ RANKED_ROWS, CLIMBING_ROWS = 96, 1024
 CLIMBERS, STEPS = 150, 12
 """How many of the draws climb, and how far."""
 
+ARRIVED = 1e-3
+"""A step as short as this, in deviations of the statistics, is the last."""
+
+NOTHING = 1e-8
+"""Below that a mean of cosines is rounding."""
+
 SEED = 17
+
+Singles = NDArray[np.float32]
 
 
 @frozen(kw_only=True, eq=False)
@@ -157,37 +165,49 @@ class _Search:
         """Return the logarithm of the ripple at places, by up to so many rows of each stratum."""
         found = -((places @ self.left) * places).sum(axis=1) / 2
         for rows, weight in zip(self.strata, self.weights, strict=True):
-            turned = _turned(places, rows[:limit]).mean(axis=1)
-            found += weight * np.log(np.maximum(np.abs(turned), 1e-300))
+            cosines, sines = _waves(places, rows[:limit])
+            found += weight * np.log(np.maximum(np.hypot(cosines.mean(axis=1), sines.mean(axis=1)), NOTHING))
         return np.asarray(found)
 
+    def _slopes(self, places: Floats) -> tuple[Floats, Floats]:
+        """Return the logarithm of the ripple at places, and its gradient: (ℑφ · E[x cos] − ℜφ · E[x sin]) / |φ|²."""
+        found, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
+        for rows, weight in zip(self.strata, self.weights, strict=True):
+            cosines, sines = _waves(places, rows)
+            real, imaginary = cosines.mean(axis=1, keepdims=True), sines.mean(axis=1, keepdims=True)
+            square = np.maximum(real**2 + imaginary**2, NOTHING**2)
+            some = (rows / len(rows)).astype(np.float32)
+            found += weight * np.log(square[:, 0]) / 2
+            gradient += weight * (imaginary * (cosines @ some) - real * (sines @ some)) / square
+        return np.asarray(found), np.asarray(gradient)
+
     def _climbed(self, places: Floats) -> Floats:
-        """Return where an ascent ends: by Newton's step for the lobe of a bell curve, halved where it overshoots."""
-        step = np.linalg.inv(np.eye(places.shape[1]) + self.left)
-        heights = self._heights(places, CLIMBING_ROWS)
+        """Return where an ascent ends: by Newton's step for the lobe of a bell curve, shorter where it overshoots."""
+        places, step = places.copy(), np.linalg.inv(np.eye(places.shape[1]) + self.left)
+        heights, gradient = self._slopes(places)
         scale = np.ones(len(places))
         for _ in range(STEPS):
-            gradient = -places @ self.left
-            for rows, weight in zip(self.strata, self.weights, strict=True):
-                turned = _turned(places, rows)
-                mean = turned.mean(axis=1)
-                moved = (turned @ rows) / len(rows)
-                gradient -= weight * np.imag(moved / np.where(np.abs(mean) > 1e-12, mean, 1)[:, np.newaxis])
             moves = gradient @ step
-            longest = np.linalg.norm(moves, axis=1, keepdims=True)
-            moves *= np.minimum(1.0, 2.0 / np.maximum(longest, 1e-300)) * scale[:, np.newaxis]
-            tried = places + moves
-            reached = self._heights(tried, CLIMBING_ROWS)
-            better = reached > heights
-            places = np.where(better[:, np.newaxis], tried, places)
-            heights = np.where(better, reached, heights)
-            scale = np.where(better, np.minimum(1.0, 2 * scale), scale / 3)
+            lengths = np.linalg.norm(moves, axis=1)
+            moves *= (np.minimum(1.0, 2.0 / np.maximum(lengths, 1e-300)) * scale)[:, np.newaxis]
+            climbing = np.flatnonzero(lengths * scale > ARRIVED)
+            if not len(climbing):
+                break
+            tried = places[climbing] + moves[climbing]
+            reached, there = self._slopes(tried)
+            better = reached > heights[climbing]
+            ahead = climbing[better]
+            places[ahead], heights[ahead], gradient[ahead] = tried[better], reached[better], there[better]
+            scale[climbing] = np.where(better, np.minimum(1.0, 2 * scale[climbing]), scale[climbing] / 3)
         return places
 
 
-def _turned(places: Floats, rows: Floats) -> NDArray[np.complex128]:
-    """Return e^{itᵀx} for all places t and rows x."""
-    return np.asarray(np.exp(1j * (places @ rows.T)))
+def _waves(places: Floats, rows: Floats) -> tuple[Singles, Singles]:
+    """Return the cosines and sines of tᵀx for all places t and rows x, in single precision: a search needs no more."""
+    turns = places @ (rows.T / (2 * math.pi))
+    turns -= np.rint(turns)
+    angles = turns.astype(np.float32) * np.float32(2 * math.pi)
+    return np.cos(angles), np.sin(angles)
 
 
 def whitening(covariance: Floats) -> Floats:

@@ -56,7 +56,7 @@ class Plan:
     them, certified_laplace, has 1.38 in 'statistic_1' where at most 0.5 is allowed: allow more, or ask for a larger
     epsilon or delta.
     >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
-    ('expected_value_gaussian', True, False)
+    ('wasserstein', True, False)
     >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
     no_noise was not tried: it is at trust 'assumed' at best on this model.
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
