@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from attrs import asdict, frozen
 
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.lattice_floor import Smoothing
 
@@ -42,6 +43,12 @@ class CheckedLaw:
     """δ by the second-order law, with as much more as its own error may be; none for a single number, known exactly."""
     gate: float | None = None
     """|c₂|: by which share of itself the second-order law may err where δ is decided."""
+
+    def __attrs_post_init__(self) -> None:
+        if (self.peak is None) != (self.ripple == 0):
+            raise InvalidInput(f"a ripple of {self.ripple:g} needs a peak, and none has none: give both, or neither.")
+        if {self.second_order is None, self.gate is None} != {self.is_complete}:
+            raise InvalidInput("the second order is for several numbers, and then has an error: give both, or neither.")
 
     @property
     def is_complete(self) -> bool:

@@ -9,6 +9,7 @@ from joblib.externals.loky import ProcessPoolExecutor, as_completed
 from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target, discretised
+from distpriv.guarantees.law_check import has_rows
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 from distpriv.planning.merit import Merit
@@ -66,8 +67,10 @@ def run_all(
         found[name] = result
         progress("planning", len(found), len(candidates))
 
-    if workers < 1:
-        for candidate in candidates:
+    here = [each for each in candidates if workers < 1 or _looks_at_rows(each, model)]
+    elsewhere = [each for each in candidates if each not in here]
+    if not elsewhere:
+        for candidate in here:
             note(candidate.name, attempt(candidate, model, target, merit, seed))
         return [found[candidate.name] for candidate in candidates]
     without_rows = evolve(model, simulator=None, query=None)
@@ -75,17 +78,20 @@ def run_all(
     try:
         running = {
             executor.submit(attempt, candidate, without_rows, target, merit, seed): candidate.name
-            for candidate in candidates
-            if not candidate.needs_rows
+            for candidate in elsewhere
         }
-        for candidate in candidates:
-            if candidate.needs_rows:
-                note(candidate.name, attempt(candidate, model, target, merit, seed))
+        for candidate in here:
+            note(candidate.name, attempt(candidate, model, target, merit, seed))
         for done in as_completed(running):
             note(running[done], done.result())
     finally:
         executor.shutdown(wait=False, kill_workers=True)
     return [found[candidate.name] for candidate in candidates]
+
+
+def _looks_at_rows(candidate: Candidate, model: QueryModel) -> bool:
+    """Tell whether a mechanism draws rows, or its certificate is held against them."""
+    return candidate.needs_rows or (candidate.rests_on == "moments" and has_rows(model))
 
 
 def _workers(model: QueryModel) -> int:
