@@ -164,8 +164,16 @@ def test_the_price_on_the_papers_model_is_small(adult: pa.Table, paper_query: dp
 
 
 def test_what_was_found_is_written_down_and_read_again() -> None:
-    seen = {"missed": 1e-4, "projected": 0.3, "combinations": 9, "second_order": 0.2, "gate": 0.001}
-    law = CheckedLaw(ripple=1e-5, peak=(0.1, 0.2), combination=(1.0, 0.0), **seen)
+    law = CheckedLaw(
+        ripple=1e-5,
+        peak=(0.1, 0.2),
+        missed=1e-4,
+        projected=0.3,
+        combination=(1.0, 0.0),
+        combinations=9,
+        second_order=0.2,
+        gate=1e-3,
+    )
     assert CheckedLaw.from_dict(law.to_dict()) == law
     alone = CheckedLaw(ripple=0.5, peak=(0.1,), missed=0, projected=0.3, combination=(1.0,), combinations=1)
     assert CheckedLaw.from_dict(alone.to_dict()) == alone
