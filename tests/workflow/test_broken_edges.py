@@ -245,7 +245,7 @@ def test_what_killed_commands_left_is_swept_and_nothing_else_is(tmp_path: Path) 
 
 
 def test_what_was_left_of_a_page_is_swept_when_it_is_written_again(bundle: Path) -> None:
-    command = "import os, sys; from distpriv.workflow import folders; os.fsync = lambda _: os.kill(os.getpid(), 9); "
+    command = "import os, sys; from distpriv.framework import folders; os.fsync = lambda _: os.kill(os.getpid(), 9); "
     command += "folders.write_whole(__import__('pathlib').Path(sys.argv[1]), 'half')"
     ended = subprocess.run([sys.executable, "-c", command, str(bundle / "report.html")], check=False)
     assert ended.returncode == -9

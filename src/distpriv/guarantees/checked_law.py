@@ -70,6 +70,17 @@ class CheckedLaw:
         """Whether no ripple is left that neither a bell curve nor the exact law says anything about."""
         return self.is_complete or self.ripple <= LARGEST_RIPPLE
 
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence."""
+        if not self.is_bell:
+            return "The bell curve was held against the rows, which are too far from it."
+        if self.is_complete:
+            return f"The bell curve was held against the rows: by their exact law δ is {self.projected:.2g}."
+        return (
+            f"The bell curve was held against the rows: by their law to the second order δ is {self.second_order:.2g}."
+        )
+
     def rippled(self, smoothed: Mapping[str, Smoothing]) -> Mapping[str, Smoothing]:
         """Return between which factors of the bell curve's the density lies, with ripple and lattice."""
         if self.is_complete:

@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
+from distpriv.modelling.law_check import LawCheck
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 
 __all__ = ["Diagnostics", "PairDiagnostics", "StatisticDiagnostics", "diagnose"]
@@ -85,6 +86,8 @@ class Diagnostics:
     """Every protected pair."""
     statistics: tuple[StatisticDiagnostics, ...]
     """Empty when the laws were given by their moments alone."""
+    law: LawCheck | None = None
+    """What the rows say of the law beyond its moments; none where there are no rows, or no sums over them."""
 
     @property
     def variance_ratio(self) -> float:
@@ -114,6 +117,7 @@ class Diagnostics:
                 *lines,
                 f"{worst.name} is farthest from normal: its distribution function is off by up to "
                 f"{worst.distance:.3f} (sampling noise {worst.noise:.3f})",
+                *([] if self.law is None else [str(self.law)]),
             ]
         )
 
@@ -127,7 +131,7 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
         seed: the same seed gives the same numbers.
 
     Returns:
-        Numbers for every pair and every statistic; printed, they are three lines.
+        Numbers for every pair and every statistic; printed, they are three lines, and a fourth where there are rows.
 
     >>> import numpy as np
     >>> import distpriv as dp
@@ -156,7 +160,7 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
         )
         for pair, shift, on, off in zip(model.protected_pairs, shifts, along, across, strict=True)
     )
-    return Diagnostics(pairs=pairs, statistics=tuple(_normality(model, draws, seed)))
+    return Diagnostics(pairs=pairs, statistics=tuple(_normality(model, draws, seed)), law=model.law_check)
 
 
 def variance_ratio(one: Floats, other: Floats) -> float:

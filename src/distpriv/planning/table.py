@@ -60,6 +60,8 @@ def _summary(plan: Plan) -> str:
     if withheld(plan.model, chosen.mechanism.noise.covariance):
         told = published(plan.model, chosen.mechanism.noise.covariance)
         lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
+    if chosen.mechanism.certificate.law is not None:
+        lines.append(chosen.mechanism.certificate.law.sentence)
     warning = hardly_worth(plan)
     return "\n".join(lines if warning is None else [*lines, fill(warning, WIDTH)])
 

@@ -1,7 +1,9 @@
 """What a release is: numbers with noise, where the true ones are, and what is promised about them."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
@@ -9,7 +11,9 @@ from attrs import field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput
+from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
+from distpriv.framework.spreadsheets import table_text
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -21,7 +25,10 @@ from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
 
-__all__ = ["Release", "noise_deviations"]
+__all__ = ["TABLE", "Release", "noise_deviations"]
+
+TABLE = ("statistic", "estimate", "low", "high", "noisy_value", "noise")
+"""The columns of a release.csv: the ends of the estimate's interval, and the standard deviation of the noise."""
 
 
 @frozen(kw_only=True)
@@ -51,6 +58,8 @@ class Release:
     ['statistic', 'estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'public_error']
     >>> shown.to_frame().loc["hours", "noisy_value"] == shown.values["hours"] == shown.answer[0]
     True
+    >>> sorted(file.name for file in shown.save("clinic").iterdir())
+    ['release.csv', 'release.json']
     >>> shown.questions, sorted(shown.ledger)
     ('first', ['head', 'id', 'number'])
     >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
@@ -184,6 +193,35 @@ class Release:
             raise InvalidInput(
                 "a frame needs pandas, which is not installed here: install it, or use release.to_rows()."
             ) from failure
+
+    def save(self, folder: str | Path) -> Path:
+        """Write release.json, which has everything, and release.csv, a table of the numbers, into a new folder.
+
+        A bundle that `distpriv verify` checks has the policy too: `distpriv release` writes that.
+
+        Args:
+            folder: one that is not there yet, or is empty.
+
+        Returns:
+            The folder.
+
+        Raises:
+            InvalidInput: it cannot be written, or has files in it.
+        """
+        place = Path(folder)
+        numbers = ((str(row["statistic"]), [row[name] for name in TABLE[1:]]) for row in self.to_rows())
+        files = {"release.csv": table_text(TABLE, numbers), "release.json": f"{json.dumps(self.to_dict(), indent=1)}\n"}
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            if any(place.iterdir()):
+                raise InvalidInput(f"the folder {str(folder)!r} has files in it: give one that is not there yet.")
+            for name, text in files.items():
+                write_whole(place / name, text)
+        except OSError as failure:
+            raise InvalidInput(
+                f"the folder {str(folder)!r} cannot be written ({failure.strerror}): give another one."
+            ) from failure
+        return place
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.

@@ -325,6 +325,8 @@ def _assumptions(certificate: Certificate, title: str) -> Iterator[Block]:
         f"{title}, by {certificate.theorem}: what was proved, what was checked on the data, and what has to be "
         "believed."
     )
+    if certificate.law is not None:
+        yield Prose(certificate.law.sentence)
     yield Bullets(*(f"{a.status}: {a.statement}" + (f". {_begun(a.evidence)}." if a.evidence else ".")
                     for a in certificate.assumptions))  # fmt: skip
 

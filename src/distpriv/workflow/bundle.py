@@ -9,9 +9,7 @@
 | audit.json | what attacks have shown, where it was attacked |
 """
 
-import csv
 import hashlib
-import io
 import json
 import os
 import platform
@@ -26,20 +24,20 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.folders import partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
+from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
-from distpriv.releasing.released import noise_deviations
+from distpriv.releasing.released import TABLE, noise_deviations
 from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.display import display_values
-from distpriv.workflow.folders import partial_folder, write_file, write_whole
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
-from distpriv.workflow.spreadsheets import as_text, has_separators
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 
 __all__ = [
@@ -267,16 +265,14 @@ def csv_text(document: Mapping[str, Any]) -> str:
 
     `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
     """
-    text = io.StringIO()
-    plain = csv.writer(text, lineterminator="\n")
-    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    plain.writerow(["statistic", "estimate", "low", "high", "noisy_value", "noise"])
     noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
-    for name, value in document["values"].items():
-        table = quoted if has_separators(name) else plain
-        ends = document["estimate_intervals"][name]
-        table.writerow([as_text(name), document["estimates"][name], *ends, value, noise[name]])
-    return text.getvalue()
+    return table_text(
+        TABLE,
+        (
+            (name, [document["estimates"][name], *document["estimate_intervals"][name], value, noise[name]])
+            for name, value in document["values"].items()
+        ),
+    )
 
 
 def _json(value: Any) -> str:

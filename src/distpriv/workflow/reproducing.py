@@ -11,10 +11,10 @@ from distpriv.errors import InvalidInput
 from distpriv.experiments.result import Result, versions
 from distpriv.experiments.runs import EITHER, EXPERIMENTS, chosen, run
 from distpriv.experiments.setting import ProtocolName, Setting
+from distpriv.framework.folders import write_whole
 from distpriv.progress import Progress, silent
 from distpriv.report import render, save
 from distpriv.report.reproduction import figures_of, reproduction_page
-from distpriv.workflow.folders import write_whole
 
 __all__ = ["Reproduction", "reproduce"]
 

@@ -1,14 +1,33 @@
-"""Names in a table that spreadsheets open: text, whatever is in them."""
+"""Tables that spreadsheets open: names in them are text, whatever is in them."""
 
+import csv
+import io
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
-__all__ = ["as_text", "has_separators"]
+__all__ = ["as_text", "has_separators", "table_text"]
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
 _SEPARATORS = re.compile("([,;|\t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\uff0c\uff1b\uff5c])")
 _UNSEEN_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")
 """Fillers of the Hangul alphabet: letters to Unicode, blanks to the eye."""
+
+
+def table_text(head: Sequence[str], rows: Iterable[tuple[str, Sequence[float]]]) -> str:
+    """Return a table of names and numbers as comma-separated values.
+
+    >>> print(table_text(["statistic", "value"], [("=age", [41.5])]), end="")
+    statistic,value
+    '=age,41.5
+    """
+    text = io.StringIO()
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(head)
+    for name, numbers in rows:
+        (quoted if has_separators(name) else plain).writerow([as_text(name), *numbers])
+    return text.getvalue()
 
 
 def as_text(name: str) -> str:
