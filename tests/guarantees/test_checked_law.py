@@ -170,12 +170,21 @@ def test_what_was_found_is_written_down_and_read_again() -> None:
         missed=1e-4,
         projected=0.3,
         combination=(1.0, 0.0),
+        total_variation=0.4,
         combinations=9,
         second_order=0.2,
         gate=1e-3,
     )
     assert CheckedLaw.from_dict(law.to_dict()) == law
-    alone = CheckedLaw(ripple=0.5, peak=(0.1,), missed=0, projected=0.3, combination=(1.0,), combinations=1)
+    alone = CheckedLaw(
+        ripple=0.5,
+        peak=(0.1,),
+        missed=0,
+        projected=0.3,
+        combination=(1.0,),
+        total_variation=0.4,
+        combinations=1,
+    )
     assert CheckedLaw.from_dict(alone.to_dict()) == alone
     assert alone.is_smooth  # the exact law of the only number knows every ripple
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sql
 from attrs import evolve
-from tests.releasing.shared import RECORDS, planned
+from tests.releasing.shared import SECRET, plan_with
 from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
@@ -29,6 +29,7 @@ from distpriv.workflow.plan_policy import plan_policy
 ROOT = Path(__file__).parents[2]
 TOTAL = dp.PrivacyTarget(epsilon=20, delta=0.05)
 PROCESSES, RELEASES, DATASETS = 8, 25, 10
+CROWD = 500
 
 
 @pytest.mark.slow
@@ -52,18 +53,24 @@ def test_a_release_that_is_killed_at_any_moment_shows_nothing_that_the_ledger_do
 def crowd() -> pa.Table:
     """Many columns that have little to do with each other, and a little with being rich."""
     rng = np.random.default_rng(0)
-    rich = np.arange(400) % 2 == 0
+    rich = np.arange(2 * CROWD) % 2 == 0
     columns = PROCESSES * RELEASES // DATASETS
-    return pa.table({"rich": rich, **{f"x{k}": rng.normal(0, 10, 400) + rich for k in range(columns)}})
+    return pa.table({"rich": rich, **{f"x{k}": rng.normal(0, 10, len(rich)) + rich for k in range(columns)}})
+
+
+def asked(table: pa.Table, expression: str) -> dp.Plan:
+    """A plan for one mean of a dataset of so many that even twenty means together are as good as Gaussian."""
+    model = dp.model(table, dp.Query(mean=dp.mean(expression)), SECRET, records=CROWD, reference="population")
+    return plan_with(model, "certified_gaussian")
 
 
 def _release_all(url: str, process: int) -> list[tuple[str, float]]:
     table, shown = crowd(), []
     for number in range(process, PROCESSES * RELEASES, PROCESSES):
         column, dataset = divmod(number, DATASETS)
-        plan = planned(table, {"mean": dp.mean(f"x{column}")})
+        plan = asked(table, f"x{column}")
         found = dp.release(
-            plan, table.slice(0, RECORDS), ledger=url, dataset=f"d{dataset}", total=TOTAL, adaptive="assumed"
+            plan, table.slice(0, CROWD), ledger=url, dataset=f"d{dataset}", total=TOTAL, adaptive="assumed"
         )
         assert not found.repeated
         shown.append((f"d{dataset} x{column}", found.values["mean"]))
@@ -87,7 +94,7 @@ def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_
     for history in histories:
         assert [entry.position for entry in history.entries] == list(range(1, len(history.entries) + 1))
         last = history.entries[-1]
-        model = planned(crowd(), {"mean": dp.mean(last.content["query"][0]["expression"])}).model
+        model = asked(crowd(), last.content["query"][0]["expression"]).model
         stack = earlier_of(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
         noise = stacked([noise_from_dict(entry.content["noise"]) for entry in history.entries])
         assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("gaussian")
@@ -96,8 +103,8 @@ def test_processes_that_release_at_once_lose_nothing_and_spend_no_more_than_the_
 
 def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path: Path) -> None:
     table = crowd()
-    first, second = (planned(table, {"mean": dp.mean(column)}) for column in ("x0", "x1"))
-    private = table.slice(0, RECORDS)
+    first, second = (asked(table, column) for column in ("x0", "x1"))
+    private = table.slice(0, CROWD)
     writing = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}")
     dp.release(first, private, ledger=writing, dataset="d", total=TOTAL)
     reading = f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true"

@@ -4,9 +4,10 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import lattice_factors
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import NoiseLaw, NoNoise
+from distpriv.noise.laws import Noise, NoiseLaw, NoNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -28,8 +29,9 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     """Return how often the best attacker is right at most, by what the certificate rests on.
 
     With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics, but for what their
-    lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. It is never more than the ceiling of the
-    certified (ε, δ), which is all that is known at trust `sampling`.
+    lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. Where the reference is a sample it is that
+    of the worst population it may be of, as the certificate's δ is, and no less than the rows show. It is never more
+    than the ceiling of the certified (ε, δ), which is all that is known at trust `sampling`.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -43,7 +45,13 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
     if certificate.trust == "sampling":
         return ceiling
-    return min(ceiling, (1 + _total_variation(model, mechanism.noise)) / 2)
+    noise = mechanism.noise
+    known = _total_variation(model, noise)
+    if model.strata and isinstance(noise, Noise) and noise.is_sum_of_parts and known < 1:
+        known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
+    if certificate.law is not None:
+        known = max(known, certificate.law.total_variation)
+    return min(ceiling, (1 + known) / 2)
 
 
 def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:

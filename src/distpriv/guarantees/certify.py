@@ -15,6 +15,7 @@ from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, 
 from distpriv.guarantees.law_check import checked_law, has_rows
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
+from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
@@ -184,6 +185,7 @@ def gaussian_certificate(
             ),
             lattice,
             *reference_assumptions(model, noise, allowed),
+            *(unseen_rows_assumptions(model) if believed and law is not None else ()),
         ),
         contradicted=unseen,
         law=law,

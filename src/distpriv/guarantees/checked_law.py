@@ -18,6 +18,8 @@ LARGEST_RIPPLE = 1e-3
 LARGEST_GATE = 0.01
 """Beyond this the second-order law is not near enough to the truth (`docs/proofs/saddlepoint_check.md`)."""
 
+LARGEST_CHANCE = 0.01
+"""With a larger chance that a ripple was missed, nobody has looked."""
 
 MOST_WORDS = 4
 """How many statistics of a combination are named."""
@@ -37,6 +39,8 @@ class CheckedLaw:
     """The largest exact δ of a combination of the released numbers: no certificate may promise less."""
     combination: tuple[float, ...]
     """That combination, one number a statistic."""
+    total_variation: float
+    """The largest exact H_0 of a combination: how well an attacker does who looks at that number alone."""
     combinations: int
     """How many were looked at."""
     second_order: float | None = None
@@ -47,18 +51,21 @@ class CheckedLaw:
     def __attrs_post_init__(self) -> None:
         if (self.peak is None) != (self.ripple == 0):
             raise InvalidInput(f"a ripple of {self.ripple:g} needs a peak, and none has none: give both, or neither.")
-        if {self.second_order is None, self.gate is None} != {self.is_complete}:
-            raise InvalidInput("the second order is for several numbers, and then has an error: give both, or neither.")
+        unknown = self.second_order is None
+        if unknown != (self.gate is None) or (unknown and len(self.combination) > 1):
+            raise InvalidInput("a law of several numbers has a second order with its error: give both, or neither.")
 
     @property
     def is_complete(self) -> bool:
         """Whether the exact law is that of everything released, as of a single number: then δ is known without more."""
-        return len(self.combination) == 1
+        return self.second_order is None
 
     @property
     def is_bell(self) -> bool:
         """Whether the rows leave nothing open that a bell curve with a correction does not say."""
-        return self.is_smooth and (self.is_complete or (self.gate is not None and self.gate <= LARGEST_GATE))
+        if self.is_complete:
+            return True
+        return self.is_smooth and self.missed <= LARGEST_CHANCE and self.gate is not None and self.gate <= LARGEST_GATE
 
     @property
     def delta(self) -> float:

@@ -14,14 +14,14 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Spectrum, spectrum
+from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks", "unknown_covariance"]
@@ -54,12 +54,12 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
         delta: by how much.
     """
     rows = model.rows().row_laws()
-    found = _spectrum(model, rows, np.diag(model.floor**2))
+    found = _found_with(model, rows, noise)
     ripples = _ripples(model, noise, found)
     frequencies = _highest(found, ripples)
     directions = telling_directions(model, rows, noise.covariance, worst, frequencies)
     told = worst_projection(model, rows, noise, target.epsilon, directions or [np.zeros(model.dimension)])
-    second_order, gate = None, None
+    second_order, gate = (None, None) if told.resolved else (1.0, UNKNOWN)
     if model.dimension > 1:
         try:
             second_order, gate = _second_order(model, rows, noise, target, delta)
@@ -71,6 +71,7 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
         missed=found.missed,
         projected=told.delta,
         combination=tuple(told.direction.tolist()),
+        total_variation=told.total_variation,
         combinations=len(directions),
         second_order=second_order,
         gate=gate,
@@ -116,6 +117,21 @@ def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Float
     """
     found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
     return _highest(found, _ripples(model, noise, found))
+
+
+def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
+    """Return the peaks that noise may leave: of those that the floor may, found once, and of a search for this noise.
+
+    Wider noise leaves less room for peaks, so that a search through all of it takes fewer draws, and those that are
+    smoothed away hide no others.
+    """
+    found = _spectrum(model, rows, np.diag(model.floor**2))
+    if model.dimension == 1 or (not found.peaks and found.missed <= LARGEST_CHANCE):
+        return found
+    again = _spectrum(model, rows, noise.gaussian.covariance)
+    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0)
+    both = distinct_peaks([*found.peaks, *again.peaks], covariance)
+    return Spectrum(peaks=both, missed=min(found.missed, again.missed))
 
 
 def _highest(found: Spectrum, ripples: Floats) -> list[Floats]:

@@ -7,12 +7,12 @@ over rows its law is known exactly (`modelling.projected_law`), and so is H_ε: 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.projected_law import POINTS, Circle
+from distpriv.modelling.projected_law import MOST_FREQUENCIES, Circle
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import Noise
 
@@ -27,9 +27,6 @@ OUTLIERS = 4
 DECAYED = 8.6
 """Frequencies in units of 1/σ beyond which a Gaussian has no digit left: e^{-37}."""
 
-FINEST = POINTS // 16
-"""The most frequencies that are looked at."""
-
 INVISIBLE = 1e-12
 """The share of its highest density below which a transform has no digit left."""
 
@@ -41,19 +38,33 @@ class Refutation:
     direction: Floats
     pair: Pair
     delta: float
+    resolved: bool
+    """Whether nothing was smoothed but by the noise itself: then the law is that of the combination, no less."""
+    total_variation: float
+    """H_0 of the combination and the pair for which that is largest, of all that were looked at."""
 
 
 def worst_projection(
     model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, directions: Iterable[Floats]
 ) -> Refutation:
     """Return the combination that tells most, for the worst ordered pair."""
-    found = []
+    found: list[Refutation] = []
     for direction in directions:
-        deltas = projected_deltas(model, rows, noise, epsilon, direction)
+        laws = projected_laws(model, rows, noise, direction)
+        deltas = _deltas(model, laws, epsilon)
         worst = int(deltas.argmax())
-        pair = model.protected_pairs[worst]
-        found.append(Refutation(direction=direction, pair=pair, delta=float(deltas[worst])))
-    return max(found, key=lambda refutation: refutation.delta)
+        resolved = laws is None or laws.resolved
+        found.append(
+            Refutation(
+                direction=direction,
+                pair=model.protected_pairs[worst],
+                delta=float(deltas[worst]),
+                resolved=resolved,
+                total_variation=float(_deltas(model, laws, 0.0).max()),
+            )
+        )
+    most = max(refutation.total_variation for refutation in found)
+    return evolve(max(found, key=lambda refutation: refutation.delta), total_variation=most)
 
 
 @frozen(kw_only=True, eq=False)
@@ -64,6 +75,8 @@ class ProjectedLaws:
     circle: Circle
     densities: Mapping[str, Floats]
     """By scenario, at points all around the circle."""
+    resolved: bool
+    """Whether nothing is smoothed but by the noise itself."""
 
     def delta(self, pair: Pair, epsilon: float) -> float:
         """Return H_ε of a pair."""
@@ -90,7 +103,10 @@ def projected_deltas(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: fl
 
     The circle and a little Gaussian noise of its own only hide: the truth is not below.
     """
-    laws = projected_laws(model, rows, noise, direction)
+    return _deltas(model, projected_laws(model, rows, noise, direction), epsilon)
+
+
+def _deltas(model: QueryModel, laws: ProjectedLaws | None, epsilon: float) -> Floats:
     return np.array([0.0 if laws is None else laws.delta(pair, epsilon) for pair in model.protected_pairs])
 
 
@@ -113,13 +129,18 @@ def projected_laws(
     if reach == 0:
         return None
     gaussian = float(direction @ noise.gaussian.covariance @ direction)
-    finest = DECAYED * reach / (2 * np.pi * FINEST)
+    finest = DECAYED * reach / (2 * np.pi * MOST_FREQUENCIES)
     smooth = max(gaussian, finest**2, coarse**2 * spread)
     circle = Circle(circumference=reach, frequencies=int(np.ceil(DECAYED * reach / (2 * np.pi * np.sqrt(smooth)))))
     hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
     laws = rows.projected(direction, circle)
     densities = circle.densities([law * hidden for law in laws.values()])
-    return ProjectedLaws(direction=direction, circle=circle, densities=dict(zip(laws, densities, strict=True)))
+    return ProjectedLaws(
+        direction=direction,
+        circle=circle,
+        densities=dict(zip(laws, densities, strict=True)),
+        resolved=smooth <= gaussian,
+    )
 
 
 def _farthest(rows: RowLaws, direction: Floats) -> float:

@@ -152,7 +152,7 @@ def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tupl
             statement="the reference is a random sample of the population",
             status="assumed",
             evidence=f"rows: {rows}; the shift is known {told} (one standard error), and δ ≤ {delta:.3g} in "
-            f"{CONFIDENCE:.0%} of the populations that it may be a sample of",
+            f"{CONFIDENCE:.0%} of the populations of such rows that it may be a sample of",
         ),
     )
 

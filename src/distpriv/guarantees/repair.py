@@ -25,6 +25,9 @@ PEAKS = 12
 SMOOTH = 1e-4
 """The ripple that is left of one."""
 
+WIDEST_SMOOTHING = 64.0
+"""Noise along a peak has up to so many times the variance that would do if the statistics varied much more."""
+
 WIDEST = 8.0
 """Noise is widened by up to this factor."""
 
@@ -55,8 +58,10 @@ def certified_against_rows(
         law = found.certificate.law
         if law is None or law.is_smooth:
             break
-        noise = _smoothing(model, noise, law)
-        found = made(noise)
+        smooth = _smoothing(model, noise, law)
+        if smooth is None:
+            break
+        noise, found = smooth, made(smooth)
     if found.certificate.holds_at("gaussian") or found.certificate.law is None:
         return found
 
@@ -69,8 +74,11 @@ def certified_against_rows(
 
 def _smoothing(
     model: QueryModel, noise: GaussianNoise | NoNoise | SumNoise, law: CheckedLaw
-) -> GaussianNoise | SumNoise:
-    """Return the noise with as much along the highest peak as leaves little of its ripple."""
+) -> GaussianNoise | SumNoise | None:
+    """Return the noise with as much along the highest peak as leaves little of its ripple; none if no noise can.
+
+    Of what varies by Σ no more than Σ can be unknown, and a ripple needs tᵀCt: where tᵀΣt is not enough, nothing is.
+    """
     assert law.peak is not None
     frequency = np.array(law.peak)
     units = np.sqrt(np.mean([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
@@ -82,8 +90,8 @@ def _smoothing(
         return _left(model, before + scale * np.outer(along, along), frequency) >= needed
 
     least = needed / float(frequency @ along) ** 2
-    scale = least_passing(smooths, 0.0, least, largest=1e6 * least, within=1e-3)
-    return _with_gaussian(noise, before + min(scale, 1e6 * least) * np.outer(along, along))
+    scale = least_passing(smooths, 0.0, least, largest=WIDEST_SMOOTHING * least, within=1e-3)
+    return None if scale == math.inf else _with_gaussian(noise, before + scale * np.outer(along, along))
 
 
 def _left(model: QueryModel, noise: Floats, frequency: Floats) -> float:

@@ -10,6 +10,7 @@ Everything is on a circle: numbers are taken modulo the circumference, so freque
 what is computed is a law of the number on the circle. Nobody tells more from it than from the number itself.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -19,12 +20,20 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Circle", "StratumLaw"]
+__all__ = ["MOST_FREQUENCIES", "Circle", "StratumLaw"]
 
 Transform = NDArray[np.complex128]
 
-POINTS = 2**18
-"""Into how many points a circle is divided to place rows on it."""
+POINTS, MOST_POINTS = 2**18, 2**22
+"""Into how many points a circle is divided to place rows on it, as a rule and at most."""
+
+POINTS_A_FREQUENCY = 16
+"""So many there must be for every frequency that is looked at."""
+
+MOST_FREQUENCIES = MOST_POINTS // POINTS_A_FREQUENCY
+
+AT_ONCE = 2**14
+"""Frequencies that are computed together."""
 
 LARGEST_RADIUS = 0.98
 """Of the circle that a coefficient is taken from: at 1 the series for a logarithm no longer converges."""
@@ -41,21 +50,28 @@ class Circle:
     frequencies: int
 
     @property
+    def points(self) -> int:
+        """Into how many it is divided."""
+        wanted = POINTS_A_FREQUENCY * self.frequencies
+        return int(min(max(POINTS, 2 ** math.ceil(math.log2(wanted))), MOST_POINTS))
+
+    @property
     def angular(self) -> Floats:
         """The frequencies t, from 0 upwards."""
         return np.arange(self.frequencies + 1, dtype=np.float64) * (2 * np.pi / self.circumference)
 
     def transform(self, values: Floats) -> Transform:
-        """Return E e^{itX} of a number drawn from values, at all multiples of the first frequency, modulo `POINTS`.
+        """Return E e^{itX} of a number drawn from values, at all multiples of the first frequency, modulo `points`.
 
         A value between two points of the circle is on each of them with the chance that leaves its mean as it is.
         """
-        place = np.mod(values / self.circumference, 1.0) * POINTS
+        points = self.points
+        place = np.mod(values / self.circumference, 1.0) * points
         below = np.floor(place)
         above = place - below
-        left = below.astype(np.int64) % POINTS
-        mass = np.bincount(left, weights=1 - above, minlength=POINTS)
-        mass += np.bincount((left + 1) % POINTS, weights=above, minlength=POINTS)
+        left = below.astype(np.int64) % points
+        mass = np.bincount(left, weights=1 - above, minlength=points)
+        mass += np.bincount((left + 1) % points, weights=above, minlength=points)
         half = np.conj(np.fft.rfft(mass / len(values)))
         return np.concatenate([half, np.conj(half[-2:0:-1])])
 
@@ -91,15 +107,20 @@ class StratumLaw:
         if replacement:
             return np.asarray(self.one[at] ** size)
         if 2 * size <= self.rows:
-            return self._without_replacement(size, at)
+            return self._in_parts(size, at)
         # What is left behind is a draw too, and both together are all rows.
         whole = np.exp(1j * self.circle.angular * self.total)
-        return np.asarray(whole * np.conj(self._without_replacement(self.rows - size, at)))
+        return np.asarray(whole * np.conj(self._in_parts(self.rows - size, at)))
+
+    def _in_parts(self, size: int, at: NDArray[np.int64]) -> Transform:
+        """Return the transform of a draw without replacement, with so many frequencies at once as fit into memory."""
+        parts = np.split(at, range(AT_ONCE, len(at), AT_ONCE))
+        return np.concatenate([self._without_replacement(size, np.append(0, part))[1:] for part in parts])
 
     def _without_replacement(self, size: int, at: NDArray[np.int64]) -> Transform:
         r"""Return :math:`[x^k] \prod_j (1 + x z_j)` over its value at t = 0, by Cauchy's formula on a circle of x.
 
-        On it the logarithm of the product is :math:`N \sum_r (-1)^{r-1} x^r \varphi(rt) / r`.
+        On it the logarithm of the product is :math:`N \sum_r (-1)^{r-1} x^r \varphi(rt) / r`. The first frequency is 0.
         """
         if size == 0:
             return np.ones(len(at), dtype=np.complex128)
@@ -111,6 +132,6 @@ class StratumLaw:
         turns = 2 * np.pi * np.arange(angles) / angles
         power = np.arange(1, terms + 1)
         weights = self.rows * np.where(power % 2 == 1, 1.0, -1.0) * radius**power / power
-        series = (weights * self.one[np.outer(at, power) % POINTS]) @ np.exp(1j * np.outer(power, turns))
+        series = (weights * self.one[np.outer(at, power) % self.circle.points]) @ np.exp(1j * np.outer(power, turns))
         found = np.exp(series - self.rows * np.log1p(radius)) @ np.exp(-1j * size * turns)
         return np.asarray(found / found[0])

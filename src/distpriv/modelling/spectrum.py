@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["Peak", "Spectrum", "spectrum", "whitening"]
+__all__ = ["Peak", "Spectrum", "distinct_peaks", "spectrum", "whitening"]
 
 LEAST = 1e-4
 """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
@@ -85,24 +85,30 @@ def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, kn
     """
     found: list[Floats] = []
     missed = 0.0
-    for names in _groups(rows):
-        search = _Search.of(rows, names, np.mean([covariances[name] for name in names], axis=0), floor)
-        peaks, chance = search.peaks(known)
+    for name in _extreme(rows):
+        peaks, chance = _Search.of(rows, name, covariances[name], floor).peaks(known)
         found += peaks
         missed = max(missed, chance)
-    distinct = _distinct(found, np.mean(list(covariances.values()), axis=0))
-    return Spectrum(
-        peaks=tuple(Peak(frequency=t, heights=_heights(rows, t)) for t in distinct),
-        missed=missed,
-    )
+    every = [Peak(frequency=t, heights=_heights(rows, t)) for t in found]
+    return Spectrum(peaks=distinct_peaks(every, np.mean(list(covariances.values()), axis=0)), missed=missed)
 
 
-def _groups(rows: RowLaws) -> list[list[str]]:
-    """Return the scenarios that draw from the same strata, together."""
+def _extreme(rows: RowLaws) -> list[str]:
+    """Return the scenarios with the most and the fewest rows of some stratum, among those that draw from the same.
+
+    The logarithm of a ripple is a sum over strata of rows times what one row has: what stands anywhere stands at an
+    end, where most rows are of the stratum in which it is highest.
+    """
     groups: dict[tuple[int, ...], list[str]] = {}
     for name, sizes in rows.drawn.items():
         groups.setdefault(tuple(sorted(sizes)), []).append(name)
-    return list(groups.values())
+    ends = (
+        end(names, key=lambda name: rows.drawn[name][stratum])
+        for strata, names in groups.items()
+        for stratum in strata
+        for end in (min, max)
+    )
+    return list(dict.fromkeys(ends))
 
 
 @frozen(kw_only=True, eq=False)
@@ -120,12 +126,11 @@ class _Search:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, rows: RowLaws, names: Sequence[str], covariance: Floats, floor: Floats) -> "_Search":
+    def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "_Search":
         axes = whitening(covariance)
         rng = np.random.default_rng(SEED)
         strata, weights = [], []
-        for stratum in sorted(rows.drawn[names[0]]):
-            size = float(np.mean([rows.drawn[name][stratum] for name in names]))
+        for stratum, size in sorted(rows.drawn[name].items()):
             weight = size if rows.replacement else size * (1 - size / rows.rows_of(stratum))
             if weight > 0:
                 values = rows.strata[stratum]
@@ -219,14 +224,16 @@ def whitening(covariance: Floats) -> Floats:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / units[:, np.newaxis])
 
 
-def _distinct(found: Sequence[Floats], covariance: Floats) -> list[Floats]:
-    """Return frequencies that are no other's mirror image and on no other's lobe."""
-    kept: list[Floats] = []
-    for t in found:
-        apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in kept)
+def distinct_peaks(found: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
+    """Return peaks that are no other's mirror image and on no other's lobe."""
+    kept: list[Peak] = []
+    for peak in found:
+        t = peak.frequency
+        others = [other.frequency for other in kept]
+        apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
         if all(distance > 1.0 for distance in apart):
-            kept.append(t)
-    return kept
+            kept.append(peak)
+    return tuple(kept)
 
 
 def _heights(rows: RowLaws, frequency: Floats) -> dict[str, float]:

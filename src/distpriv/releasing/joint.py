@@ -20,7 +20,7 @@ from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
-from distpriv.guarantees.certify import gaussian_certificate
+from distpriv.guarantees.certify import gaussian_certificate, moments_delta
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
@@ -151,14 +151,32 @@ class EarlierReleases:
         if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         widest = None
+        least = self._least_by_moments(model, mechanism, trust)
         for certify in self._certifiers(model, mechanism, trust):
-            factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(trust))  # type: ignore[misc]
+            factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(trust), least)  # type: ignore[misc]
             if factor is not None:
                 return self._widened(mechanism, factor), certify(factor)
             widest = certify(WIDEST)
             if TRUST[widest.trust] >= TRUST[trust] and widest.delta < 1:
                 break  # it is the total that is too small, not the way to certify
         raise BudgetSpent(self._no_room(model, widest))
+
+    def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+        """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute."""
+        whole, laws = self.stack(model), [release.noise for release in self.releases]
+        within = calibration_target(self.total)
+        if not self._by_moments(whole, trust) or not mechanism.noise.is_sum_of_parts:
+            return 1.0
+
+        def holds(factor: float) -> bool:
+            return moments_delta(whole, within, stacked([*laws, mechanism.noise.widened(factor)])) <= within.delta
+
+        return _least_factor(holds) or 1.0
+
+    def _by_moments(self, whole: QueryModel, trust: Trust) -> bool:
+        """Tell whether the stack may be certified by its moments."""
+        exact = whole.query is not None and whole.query.has_exact_moments
+        return self.questions != "immune" and (trust == "assumed" or (trust == "gaussian" and exact))
 
     def certified(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Certificate:
         """Return what holds for the stack when the mechanism's noise stays as it is, at this trust if it can be had.
@@ -206,8 +224,7 @@ class EarlierReleases:
             noise = stacked([*laws, mechanism.noise.widened(factor)])
             return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
-        exact = whole.query is not None and whole.query.has_exact_moments
-        if trust == "assumed" or (trust == "gaussian" and exact):
+        if self._by_moments(whole, trust):
             yield gaussian
         if all(whole.scenarios[one].couples_with(whole.scenarios[other]) for one, other in whole.protected_pairs):
             draws = JointDraws.of(whole, laws, mechanism.noise, within, self.seed)
@@ -281,15 +298,15 @@ class EarlierReleases:
         )
 
 
-def _least_factor(holds: Callable[[float], bool]) -> float | None:
-    """Return about the least factor from which on a test is passed; None if there is none."""
-    if holds(1.0):
-        return 1.0
-    low, high = 1.0, 2.0
+def _least_factor(holds: Callable[[float], bool], least: float = 1.0) -> float | None:
+    """Return about the least factor from which on a test is passed, `least` or more; None if there is none."""
+    if holds(least):
+        return least
+    low, high = least, min(2 * least, WIDEST)
     while not holds(high):
         if high >= WIDEST:
             return None
-        low, high = high, high * 4
+        low, high = high, min(high * 4, WIDEST)
     while high > low * CLOSE:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -114,6 +114,7 @@ SHARED: dict[str, Schema] = {
             missed=AT_LEAST_0,
             projected=AT_LEAST_0,
             combination=some(NUMBER),
+            total_variation=SHARE,
             combinations=COUNT,
             second_order=maybe(SHARE),
             gate=maybe(AT_LEAST_0),
