@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from distpriv.auditing.audit import audit as attack
 from distpriv.cli.app import app, exit_code
-from distpriv.errors import AuditFailed
+from distpriv.errors import AuditFailed, InvalidInput
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
@@ -78,7 +78,7 @@ def test_a_release_that_attacks_refute_is_refused_before_anything_is_looked_at(
     folder: Path, privacy: str, options: list[str]
 ) -> None:
     policy, out = written(folder, privacy=privacy), folder / "out"
-    ended = CliRunner().invoke(app, ["release", policy, "--out", str(out), "--releases", "4000", *options])
+    ended = CliRunner().invoke(app, ["release", policy, "--out", str(out), "--releases", "10000", *options])
     assert isinstance(ended.exception, AuditFailed)
     assert exit_code(ended.exception) == 1
     assert str(ended.exception).startswith("the audit fails, so nothing is released: with 95% confidence")
@@ -92,16 +92,22 @@ def test_a_release_that_attacks_refute_is_refused_before_anything_is_looked_at(
 
 
 def test_what_the_rows_certify_passes_and_its_audit_is_in_the_bundle(folder: Path) -> None:
-    bundle = release_policy(written(folder, privacy=REQUIRED), folder / "out", releases=4000)
+    bundle = release_policy(written(folder, privacy=REQUIRED), folder / "out", releases=10_000)
     found = json.loads((bundle.folder / "audit.json").read_text(encoding="utf-8"))
-    assert (found["failed"], found["releases"], len(found["attacks"])) == (False, 4000, 8)
+    assert (found["failed"], found["releases"], len(found["attacks"])) == (False, 10_000, 8)
     assert bundle.document["policy"]["privacy"]["audit"] == "required"
     assert verify_bundle(bundle.folder).holds
 
 
+def test_an_audit_that_a_policy_requires_is_not_made_blind_by_few_releases(folder: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"at least 10000, got 9999: a policy with audit = \"required\""):
+        release_policy(written(folder, privacy=REQUIRED), folder / "out", releases=9_999)
+    assert not (folder / "out").exists()
+
+
 @pytest.mark.slow
 def test_a_bundle_without_the_audit_that_its_policy_requires_does_not_hold(folder: Path) -> None:
-    bundle = release_policy(written(folder, privacy=REQUIRED), folder / "out", releases=400)
+    bundle = release_policy(written(folder, privacy=REQUIRED), folder / "out", releases=10_000)
     document = json.loads((bundle.folder / "release.json").read_text(encoding="utf-8"))
     del document["manifest"]["audit.json"]
     (bundle.folder / "audit.json").unlink()
@@ -116,7 +122,7 @@ def test_a_bundle_without_the_audit_that_its_policy_requires_does_not_hold(folde
 def test_nothing_is_declared_where_one_of_several_questions_fails(folder: Path) -> None:
     policy = written(folder, release=TWO, privacy=REQUIRED)
     with pytest.raises(AuditFailed):
-        release_policy(policy, folder / "out", only="sizes", releases=4000)
+        release_policy(policy, folder / "out", only="sizes", releases=10_000)
     assert history_of(read_policy(policy).only("sizes")).declaration is None
 
 
@@ -131,5 +137,5 @@ def test_a_question_that_was_attacked_to_be_declared_is_not_attacked_again_to_be
         return attack(mechanism, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr("distpriv.workflow.release_policy.attack", counted)
-    release_policy(written(folder, release=TWO, privacy=REQUIRED), folder / "out", only="sizes", releases=400)
-    assert attacked == ["400", "400"]
+    release_policy(written(folder, release=TWO, privacy=REQUIRED), folder / "out", only="sizes", releases=10_000)
+    assert attacked == ["10000", "10000"]

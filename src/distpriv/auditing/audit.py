@@ -27,7 +27,10 @@ from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.plan import Plan
 from distpriv.progress import Progress, silent
 
-__all__ = ["audit", "claim_of", "easiest_pair", "modelled_accuracy", "require_releases"]
+__all__ = ["REQUIRED_RELEASES", "audit", "claim_of", "easiest_pair", "modelled_accuracy", "require_releases"]
+
+REQUIRED_RELEASES = 10_000
+"""The fewest releases that an audit attacks which decides over a release."""
 
 
 def audit(
@@ -105,8 +108,16 @@ def audit(
     )
 
 
-def require_releases(releases: object) -> int:
-    """Return how many releases to attack, or refuse a number that proves nothing."""
+def require_releases(releases: object, *, required: bool = False) -> int:
+    """Return how many releases to attack, or refuse a number that proves nothing.
+
+    Args:
+        releases: what was asked for.
+        required: whether the audit decides over a release: then it may not be made blind by a small number.
+    """
+    if required:
+        cure = 'a policy with audit = "required" needs them'
+        return whole("releases", releases, InvalidInput, at_least=REQUIRED_RELEASES, cure=cure)
     return whole("releases", releases, InvalidInput, at_least=200, cure="more releases prove more")
 
 

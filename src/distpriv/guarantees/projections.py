@@ -27,6 +27,9 @@ OUTLIERS = 4
 DECAYED = 8.6
 """Frequencies in units of 1/σ beyond which a Gaussian has no digit left: e^{-37}."""
 
+KINKS = 1e-4
+"""By which share of itself an integral may err where two densities cross."""
+
 INVISIBLE = 1e-12
 """The share of its highest density below which a transform has no digit left."""
 
@@ -82,7 +85,8 @@ class ProjectedLaws:
         """Return H_ε of a pair."""
         first, second = (self.densities[name] for name in pair)
         likely = np.exp(epsilon) * np.maximum(second, 0.0)  # what is negative by rounding is no evidence
-        return float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
+        found = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
+        return min(1.0, found * (1 + KINKS))
 
     def log_ratio(self, pair: Pair, released: Floats) -> Floats:
         """Return by how much each release speaks for the first of a pair: the logarithm of the two densities' ratio."""

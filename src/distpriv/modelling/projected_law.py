@@ -32,6 +32,9 @@ POINTS_A_FREQUENCY = 16
 
 MOST_FREQUENCIES = MOST_POINTS // POINTS_A_FREQUENCY
 
+FEWEST_PLACES = 2**16
+"""Around a circle at which a density is known: where two of them cross, an integral of their difference has a kink."""
+
 AT_ONCE = 2**14
 """Frequencies that are computed together."""
 
@@ -63,24 +66,36 @@ class Circle:
     def transform(self, values: Floats) -> Transform:
         """Return E e^{itX} of a number drawn from values, at all multiples of the first frequency, modulo `points`.
 
-        A value between two points of the circle is on each of them with the chance that leaves its mean as it is.
+        A value between two points of the circle is shared out among the four nearest, by weights that leave its first
+        three moments as they are: e^{itx} is then off by 3/128 · (th)⁴ at most, h the distance of two points.
         """
         points = self.points
-        place = np.mod(values / self.circumference, 1.0) * points
-        below = np.floor(place)
-        above = place - below
+        turned = np.mod(values / self.circumference, 1.0) * points
+        below = np.floor(turned)
+        above = turned - below
         left = below.astype(np.int64) % points
-        mass = np.bincount(left, weights=1 - above, minlength=points)
-        mass += np.bincount((left + 1) % points, weights=above, minlength=points)
+        mass = np.zeros(points)
+        for place, weights in zip(range(-1, 3), _shared_out(above), strict=True):
+            mass += np.bincount((left + place) % points, weights=weights, minlength=points)
         half = np.conj(np.fft.rfft(mass / len(values)))
         return np.concatenate([half, np.conj(half[-2:0:-1])])
 
     def densities(self, transforms: Sequence[Transform]) -> Floats:
         """Return the densities with these transforms, at points all around the circle, one law a row."""
-        size = max(8 * 2 ** int(np.ceil(np.log2(self.frequencies + 1))), 8192)
+        size = max(8 * 2 ** int(np.ceil(np.log2(self.frequencies + 1))), FEWEST_PLACES)
         rows = np.zeros((len(transforms), size // 2 + 1), dtype=np.complex128)
         rows[:, : self.frequencies + 1] = np.conj(np.asarray(transforms))
         return np.asarray(np.fft.irfft(rows, n=size, axis=1) * (size / self.circumference))
+
+
+def _shared_out(a: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the weights of points at −1, 0, 1 and 2 for a value at a, between 0 and 1: Lagrange's, of degree three."""
+    return (
+        -a * (a - 1) * (a - 2) / 6,
+        (a + 1) * (a - 1) * (a - 2) / 2,
+        -(a + 1) * a * (a - 2) / 2,
+        (a + 1) * a * (a - 1) / 6,
+    )
 
 
 @frozen(kw_only=True, eq=False)

@@ -67,6 +67,7 @@ def release_policy(
     """
     require_releases(releases)
     policy = read_policy(path).only(only)
+    require_releases(releases, required=policy.audit == "required")
     source = policy.private_source()
     require_ledger(policy)
     public = policy_without_private(policy.file.document)

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from distpriv.auditing.arsenal import ARSENAL
-from distpriv.auditing.audit import claim_of, modelled_accuracy
+from distpriv.auditing.audit import REQUIRED_RELEASES, claim_of, modelled_accuracy
 from distpriv.auditing.lower_bound import proportion_lower_bound, proportion_upper_bound
 from distpriv.auditing.measures import BOUNDS_PER_ATTACK, Measures
 from distpriv.auditing.report import AttackResult, AuditReport
@@ -130,6 +130,8 @@ def _wrong_audit(
         yield "its verdict is not what its own numbers say"
     if report.failed:
         yield "its attacks rule out what the release claims"
+    if document["policy"]["privacy"]["audit"] == "required" and report.releases < REQUIRED_RELEASES:
+        yield "it attacks fewer releases than one that a policy requires"
     if report.mechanism != document["mechanism"] or report.certificate_holds != certificate.holds:
         yield "it is of another mechanism than the release"
     if PrivacyTarget(epsilon=report.epsilon, delta=report.delta) != claim:

@@ -91,6 +91,9 @@ def _laws(
         yield "it protects pairs that the bundle does not"
     if (laws := content.get("laws")) is None:  # written by an earlier version
         return
+    for key, value in laws["drawing"].items():
+        if model[key] != value:
+            yield f"it was certified for datasets with another {key} than the bundle says"
     place = slice(start, start + len(laws["statistics"]))
     for name, scenario in model["scenarios"].items():
         if name not in laws["moments"]:
@@ -113,11 +116,19 @@ def _contents(document: Mapping[str, Any], entry: Entry) -> Iterator[str]:
     for key in ("dataset", "position", "time", "values", "intervals", "mechanism", "noise"):
         if found[key] != document[key]:
             yield f"it holds another {key} for this release"
+    if _seen(entry.content["certificate"]) != _seen(document["certificate"]):
+        yield "it holds something else that the rows showed of this release"
     for certificate, draws in _written_down(document, entry):
         if found[certificate] != document[certificate]:
             yield f"it holds another {certificate.replace('_', ' ')} for this release"
         if held.drawn[draws] != document["evidence"]["drawn"][draws]:
             yield "it holds other draws for this release"
+
+
+def _seen(certificate: Mapping[str, Any]) -> list[Any]:
+    """Return what the rows showed of the statistics with their noise, whatever ε and δ were asked for."""
+    law = certificate.get("law")
+    return [] if law is None else [law["ripple"], law["peak"], law["missed"]]
 
 
 CERTIFICATES = (("certificate", "release"), ("joint_certificate", "joint"))

@@ -1,0 +1,142 @@
+"""Laws of rows that certificates did not see once, each with what hid it."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import ndtr
+
+import distpriv as dp
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
+from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
+
+M = dp.mechanisms
+TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+
+
+def wrapped_delta(strata: list[Floats], sizes: list[list[int]], variance: float, epsilon: float) -> float:
+    """H_ε of sums of rows drawn with replacement, with Gaussian noise, both orders; on a circle, which only hides."""
+    means = [sum(k * x.mean() for k, x in zip(ks, strata, strict=True)) for ks in sizes]
+    spread = max(sum(k * x.var() for k, x in zip(ks, strata, strict=True)) for ks in sizes) + variance
+    length = np.ptp(means) + 26 * math.sqrt(spread)
+    count = math.ceil(8.5 * length / (2 * np.pi * math.sqrt(variance)))
+    t = np.arange(count + 1) * 2 * np.pi / length
+    rows = [np.exp(1j * np.outer(t, x - x.mean())).mean(axis=1) for x in strata]
+    laws = []
+    for ks, mean in zip(sizes, means, strict=True):
+        transform = np.exp(-variance * t**2 / 2 + 1j * t * (mean - means[0]))
+        for k, of in zip(ks, rows, strict=True):
+            transform = transform * of**k
+        size = 64 * 2 ** math.ceil(math.log2(count + 1))
+        laws.append(np.fft.irfft(np.append(np.conj(transform), np.zeros(size // 2 - count)), n=size) * size / length)
+    first, second = (np.maximum(law, 0.0) for law in laws)
+    step, ratio = length / len(first), math.exp(epsilon)
+    return float(max(np.maximum(p - ratio * q, 0).sum() for p, q in ((first, second), (second, first))) * step)
+
+
+@pytest.mark.parametrize("mechanism", ["certified_gaussian", "informative_gaussian"])
+def test_one_huge_row_does_not_blur_the_law_of_all_others(mechanism: str) -> None:
+    """The circle that had room for it was divided so coarsely that its own smoothing hid the two values."""
+    rows, records, apart = 50_000, 2, 2.4e-4
+    rng = np.random.default_rng(1)
+    group = np.repeat([0, 1], rows)
+    values = rng.normal(0, 1e-6, 2 * rows) + apart * group
+    values[[0, rows]] += 1
+    model = dp.model(
+        pa.table({"y": values, "g": group}),
+        dp.Query(y=dp.total("y")),
+        dp.Share("g = 1", values=(0.0, 1.0)),
+        records=records,
+        replacement=True,
+        reference="population",
+    )
+    made = getattr(M, mechanism)(model, TARGET)
+    assert made.certificate.holds_at("gaussian")
+    shift = records * apart / math.sqrt(made.noise.covariance[0, 0] + records * 1e-12)
+    without = ndtr(shift / 2 - 1 / shift) - math.e * ndtr(-shift / 2 - 1 / shift)
+    assert without - math.e * records / rows <= made.certificate.delta
+
+
+def uneven(records: int = 20) -> tuple[dp.QueryModel, list[Floats]]:
+    """Rows of one group are whole but for a little, those of the other mostly not: only where few are drawn of these
+    a ripple stands."""
+    rows, rng = 20_000, np.random.default_rng(3)
+    steps = rng.choice([-1.0, 0.0, 1.0], (2, rows), p=[0.125, 0.75, 0.125])
+    whole = steps + 0.03 * rng.normal(size=(2, rows))
+    spread = rng.uniform(-0.5, 0.5, rows) + rng.choice([-1.0, 0.0, 1.0], rows, p=[1 / 12, 5 / 6, 1 / 12])
+    strata = [whole[0] - whole[0].mean(), np.where(rng.random(rows) < 0.2, whole[1], spread)]
+    strata[1] -= strata[1].mean()
+    other, y = 0.3 * rng.normal(size=2 * rows), np.concatenate(strata)
+    table = pa.table({"u": other + y, "v": other - 1.3 * y, "g": np.repeat([0, 1], rows)})
+    secret = dp.Share("g = 1", values=(1 / records, 18 / records))
+    query = dp.Query(u=dp.total("u"), v=dp.total("v"))
+    return dp.model(table, query, secret, records=records, replacement=True, reference="population"), strata
+
+
+def test_a_ripple_that_stands_in_one_scenario_only_is_found() -> None:
+    """The search looked at a dataset between the two, in which nothing was left of it."""
+    model, strata = uneven()
+    made = M.informative_gaussian(model, dp.PrivacyTarget(epsilon=0.05, delta=1e-3))
+    assert made.certificate.holds_at("gaussian")
+    assert made.certificate.law is not None
+    assert made.certificate.law.peak is not None
+    along = np.array([1.0, -1.0]) / 2.3
+    variance = float(along @ made.noise.covariance @ along)
+    assert wrapped_delta(strata, [[19, 1], [2, 18]], variance, 0.05) <= made.certificate.delta
+
+
+@pytest.mark.parametrize(("offset", "records", "shares"), [(13.0, 20, (0.4, 0.6)), (12.0, 10, (0.3, 0.7))])
+def test_an_attacker_does_no_better_than_is_said_where_the_law_has_gaps(
+    offset: float, records: int, shares: tuple[float, float]
+) -> None:
+    """The certificate was held against the rows, and the figure for attackers was the bell curve's."""
+    rng, rows = np.random.default_rng(0), 4000
+    group = np.repeat([0, 1], rows)
+    x = 100.0 * rng.integers(0, 3, 2 * rows) + offset * group + rng.normal(0, 0.5, 2 * rows)
+    model = dp.model(
+        pa.table({"x": x, "g": group}),
+        dp.Query(x=dp.mean("x")),
+        dp.Share("g = 1", values=shares),
+        records=records,
+        replacement=True,
+        reference="population",
+    )
+    made = M.informative_gaussian(model, TARGET)
+    sizes = [[records - round(records * share), round(records * share)] for share in shares]
+    strata = [x[group == g] / records for g in (0, 1)]
+    exact = wrapped_delta(strata, sizes, float(made.noise.covariance[0, 0]), 0.0)
+    assert (1 + exact) / 2 <= attack_accuracy_upper_bound(model, made)
+
+
+def test_an_attacker_of_a_population_does_no_better_than_a_sample_allows_for() -> None:
+    """The figure for attackers was that of the sample itself."""
+    adult, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
+    query, target = dp.Query(age=dp.mean("age")), dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    sample = dp.model(adult.slice(0, 500), query, secret, records=100)
+    made = M.certified_gaussian(sample, target)
+    own = dp.model(adult.slice(0, 500), query, secret, records=100, reference="population")
+    assert attack_accuracy_upper_bound(sample, made) > attack_accuracy_upper_bound(own, made) + 0.001
+
+
+def test_where_a_ripple_may_have_been_missed_nothing_was_checked() -> None:
+    seen = CheckedLaw(
+        ripple=0.0,
+        peak=None,
+        missed=2 * LARGEST_CHANCE,
+        projected=1e-4,
+        combination=(1.0, 0.0),
+        total_variation=0.1,
+        combinations=3,
+        second_order=1e-4,
+        gate=1e-3,
+    )
+    assert not seen.is_bell
+
+
+def test_a_sample_says_at_trust_gaussian_too_that_rows_it_lacks_are_like_those_it_has() -> None:
+    adult, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult.slice(0, 2000), dp.Query(age=dp.mean("age")), secret, records=100)
+    said = [a.statement for a in M.certified_gaussian(model, TARGET).certificate.assumptions]
+    assert "rows that the reference lacks move the statistics as those do that it has, and as often" in said
