@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.projected_law import MOST_FREQUENCIES, Circle
+from distpriv.modelling.projected_law import FREQUENCIES, MOST_FREQUENCIES, Circle
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import Noise
 
@@ -133,7 +133,7 @@ def projected_laws(
     if reach == 0:
         return None
     gaussian = float(direction @ noise.gaussian.covariance @ direction)
-    finest = DECAYED * reach / (2 * np.pi * MOST_FREQUENCIES)
+    finest = DECAYED * reach / (2 * np.pi * (MOST_FREQUENCIES if gaussian > 0 else FREQUENCIES))
     smooth = max(gaussian, finest**2, coarse**2 * spread)
     circle = Circle(circumference=reach, frequencies=int(np.ceil(DECAYED * reach / (2 * np.pi * np.sqrt(smooth)))))
     hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["MOST_FREQUENCIES", "Circle", "StratumLaw"]
+__all__ = ["FREQUENCIES", "MOST_FREQUENCIES", "Circle", "StratumLaw"]
 
 Transform = NDArray[np.complex128]
 
@@ -30,7 +30,8 @@ POINTS, MOST_POINTS = 2**18, 2**22
 POINTS_A_FREQUENCY = 16
 """So many there must be for every frequency that is looked at."""
 
-MOST_FREQUENCIES = MOST_POINTS // POINTS_A_FREQUENCY
+FREQUENCIES, MOST_FREQUENCIES = POINTS // POINTS_A_FREQUENCY, MOST_POINTS // POINTS_A_FREQUENCY
+"""The most of them, with as many points as a rule and with as many as there can be."""
 
 FEWEST_PLACES = 2**16
 """Around a circle at which a density is known: where two of them cross, an integral of their difference has a kink."""
