@@ -33,6 +33,8 @@ DECAYED = 7.2
 MOST = {1: 10**6, 2: 420, 3: 62}
 """The most frequencies an axis may need, by how many statistics there are; beyond that a case is not judged."""
 
+MECHANISMS = ("certified_gaussian", "certified_laplace", "informative_gaussian")
+
 Made = Callable[[np.random.Generator, Floats], Floats]
 
 MADE_UP: dict[str, Made] = {
@@ -196,10 +198,10 @@ def _density(law: NDArray[np.complex128], half: Floats) -> Floats:
 
 
 def judged(seed: int) -> list[dict[str, Any]]:
-    """Return what the certified mechanisms claim in a case, and what is true."""
+    """Return what mechanisms claim in a case at trust gaussian, and what is true."""
     case, found = case_of(seed), []
-    for certify in (dp.mechanisms.certified_gaussian, dp.mechanisms.certified_laplace):
-        made = certify(case.model, case.target)
+    for name in MECHANISMS:
+        made = getattr(dp.mechanisms, name)(case.model, case.target)
         told = made.certificate.holds_at("gaussian")
         found.append(
             {
