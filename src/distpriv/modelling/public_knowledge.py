@@ -4,8 +4,9 @@ The scenarios are public, and they already predict F. With a weight on each of t
 
 .. math:: C = \operatorname{mean} Σ_θ + \operatorname{Cov} μ_θ.
 
-Printing μ̄ has the error covariance C and tells an attacker nothing: what a release is worth is what it adds to that. A
-noisy answer y = F + Z with noise of covariance N gives the linear Bayes estimate
+Where the reference is a sample, what it leaves open of μ_θ is added to Σ_θ: that is not known either. Printing μ̄ has
+the error covariance C and tells an attacker nothing: what a release is worth is what it adds to that. A noisy answer
+y = F + Z with noise of covariance N gives the linear Bayes estimate
 
 .. math:: \hat x = \barμ + G (y - \barμ), \qquad G = C (C + N)^{-1},
 
@@ -125,7 +126,7 @@ class PublicKnowledge:
     means: Floats = array_field()
     """μ_θ, one a row."""
     covariances: Floats = array_field()
-    """Σ_θ, one after the other."""
+    """Σ_θ, one after the other, with what a reference that is a sample leaves open of μ_θ."""
 
     @classmethod
     def of(cls, model: QueryModel, prior: Prior = None) -> Self:
@@ -141,7 +142,7 @@ class PublicKnowledge:
             scenarios=tuple(laws),
             chances=scenario_chances(tuple(laws), prior),
             means=np.array([law.mean for law in laws.values()]),
-            covariances=np.array([law.covariance for law in laws.values()]),
+            covariances=np.array([law.covariance + _means_error(model, name) for name, law in laws.items()]),
         )
 
     @property
@@ -262,6 +263,12 @@ def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
     [[4.0, 0.0], [0.0, 18.0]]
     """
     return np.asarray(block_diag(*(law.covariance for law in laws)))
+
+
+def _means_error(model: QueryModel, scenario: str) -> Floats:
+    r"""Return the covariance of the error of μ_θ: :math:`\sum_s k_s^2 V_s / N_s`, and nothing of a population."""
+    nothing = np.zeros((model.dimension, model.dimension))
+    return np.asarray(sum((s.drawn.get(scenario, 0) ** 2 * s.error for s in model.strata), nothing))
 
 
 def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
