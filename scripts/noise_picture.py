@@ -27,7 +27,6 @@ STYLES = {
     "wasserstein": ("#cc79a7", "x", "--"),
     "certified_gaussian": ("#0072b2", "o", "-"),
     "certified_laplace": ("#56b4e9", "s", "--"),
-    "informative_gaussian": ("#009e73", "v", "-"),
     "expected_value_gaussian": ("#d55e00", "^", "-."),
     "eigenvector_gaussian": ("#000000", "D", ":"),
     "optimal_gaussian": ("#0072b2", "o", "-"),
@@ -98,35 +97,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def worth_table(numbers: Numbers, secret: str) -> str:
-    """Return the error of the best estimates at each level of trust, beside that of the public mean."""
-
-    def cells(plan: Numbers) -> list[str]:
-        found = []
-        for trust in (("sampling", "gaussian"), ("sampling",)):
-            best = min(_held(plan, trust), key=lambda option: float(option["estimate_error"]))
-            found.append((f"{_digits(best['estimate_error'])} `{best['mechanism']}`", best))
-        (gaussian, best), (sampling, _) = found
-        noise = _digits(_least(_held(plan, ("sampling", "gaussian")))["error"])
-        attacker = f"{plan['undefended_attack_accuracy']:.1%} → ≤ {best['attack_accuracy']:.1%}"
-        public = _digits(plan["public_error"])
-        return [f"{plan['epsilon']:g}", public, gaussian, f"{best['information']:.0%}", attacker, sampling, noise]
-
-    head = ("ε", "public mean", "estimates, `gaussian`", "information", "attacker", "`sampling`", "least noise")
-    return table(head, (cells(plan) for plan in numbers["plans"] if plan["secret"] == secret))
-
-
-def _held(plan: Numbers, trust: tuple[str, ...]) -> list[Numbers]:
-    """Return what a plan may choose from at a level of trust."""
-    return [option for option in plan["options"] if option["holds"] and option["trust"] in trust]
-
-
 def trust_table(numbers: Numbers, secret: str) -> str:
     """Return the least error at each level of trust for every ε, and how often an attacker is right at most."""
 
     def cells(plan: Numbers) -> list[str]:
         levels = (("sampling",), ("sampling", "gaussian"))
-        proved = [_least(_held(plan, trust)) for trust in levels]
+        proved = [_least(o for o in plan["options"] if o["holds"] and o["trust"] in trust) for trust in levels]
         claimed = _least(o for o in plan["options"] if o["trust"] == "assumed" and o["mechanism"] != "no_noise")
         errors = [f"{_digits(o['error'])} `{o['mechanism']}`" for o in (*proved, claimed)]
         before, after = plan["undefended_attack_accuracy"], proved[1]["attack_accuracy"]
@@ -139,29 +115,18 @@ def trust_table(numbers: Numbers, secret: str) -> str:
 
 
 def plan_table(numbers: Numbers, epsilon: float) -> str:
-    """Return noise, error of the estimates and attacker of every mechanism at one ε, both secrets side by side."""
+    """Return error and attacker of every mechanism at one ε, both secrets side by side."""
     plans = [plan for plan in numbers["plans"] if plan["epsilon"] == epsilon]
     found = [{option["mechanism"]: option for option in plan["options"]} for plan in plans]
 
     def cells(name: str) -> list[str]:
         both = [options[name] for options in found]
-        numbered = [
-            (
-                _digits(o["error"]) + ("" if o["holds"] else " ✗"),
-                _digits(o["estimate_error"]),
-                f"≤ {o['attack_accuracy']:.1%}",
-            )
-            for o in both
-        ]
+        numbered = [(_digits(o["error"]) + ("" if o["holds"] else " ✗"), f"≤ {o['attack_accuracy']:.1%}") for o in both]
         return [f"`{name}`", both[0]["trust"], *(cell for pair in numbered for cell in pair)]
 
     head = ["mechanism", "trust"]
     for plan in plans:
-        head += [
-            f"{plan['secret']}: noise",
-            f"estimate, from {_digits(plan['public_error'])}",
-            f"attacker, from {plan['undefended_attack_accuracy']:.1%}",
-        ]
+        head += [plan["secret"], f"attacker, from {plan['undefended_attack_accuracy']:.1%}"]
     return table(head, (cells(name) for name in found[0]))
 
 
@@ -176,11 +141,7 @@ def tables(numbers: Numbers) -> dict[str, str]:
     """Return all tables of the page by the names that the page calls them."""
     made = {"plan": plan_table(numbers, 1.0)}
     for secret in dict.fromkeys(plan["secret"] for plan in numbers["plans"]):
-        made |= {
-            f"worth, {secret}": worth_table(numbers, secret),
-            f"trust, {secret}": trust_table(numbers, secret),
-            f"new, {secret}": column_table(numbers, secret),
-        }
+        made |= {f"trust, {secret}": trust_table(numbers, secret), f"new, {secret}": column_table(numbers, secret)}
     return made
 
 
