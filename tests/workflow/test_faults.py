@@ -28,7 +28,7 @@ from distpriv.workflow.plan_policy import plan_policy
 
 ROOT = Path(__file__).parents[2]
 TOTAL = dp.PrivacyTarget(epsilon=20, delta=0.05)
-PROCESSES, RELEASES, DATASETS = 8, 15, 10
+PROCESSES, RELEASES, DATASETS = 8, 10, 10
 CROWD = 500
 
 
