@@ -108,8 +108,9 @@ def _texts(value: str) -> Iterator[tuple[str, Any]]:
     yield from (("longer", f"{value}x"), ("shorter", value[:-1]), ("empty", ""), ("blank", f" {value}"))
     yield from (("upper", value.upper()), ("another", "another"), ("a number", 1), ("null", None))
     digits = [place for place, character in enumerate(value) if character.isdigit()]
-    for place in {*digits[:1], *digits[-1:]}:
-        yield "another digit", f"{value[:place]}{(int(value[place]) + 1) % 10}{value[place + 1 :]}"
+    ends = {digits[0]: "another digit", digits[-1]: "another last digit"} if digits else {}
+    for place, how in ends.items():
+        yield how, f"{value[:place]}{(int(value[place]) + 1) % 10}{value[place + 1 :]}"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -191,6 +191,9 @@ def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
     match noise:
         case GaussianNoise() | NoNoise() | SumNoise():
+            law = claim.written.law
+            if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
+                raise InvalidInput("what the rows showed is of another number of statistics.")
             return gaussian_certificate(model, within, noise, theorem, law=claim.written.law)
         case UnimodalNoise():
             unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
