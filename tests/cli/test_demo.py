@@ -26,7 +26,7 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
         assert expected in told
     assert told.rstrip().endswith("report.html")
     printed = capsys.readouterr().out
-    assert "> certified_laplace" in printed
+    assert "> informative_gaussian" in printed
     bundles = [
         json.loads((tmp_path / "distpriv-demo" / name / "release.json").read_text()) for name in ("bundle", "again")
     ]
