@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
@@ -140,3 +140,36 @@ def test_a_sample_says_at_trust_gaussian_too_that_rows_it_lacks_are_like_those_i
     model = dp.model(adult.slice(0, 2000), dp.Query(age=dp.mean("age")), secret, records=100)
     said = [a.statement for a in M.certified_gaussian(model, TARGET).certificate.assumptions]
     assert "rows that the reference lacks move the statistics as those do that it has, and as often" in said
+
+
+def gauss_hermite(points: int, rows: int) -> Floats:
+    """Rows with as many moments of a normal law as so many values can have."""
+    values, weights = np.polynomial.hermite_e.hermegauss(points)
+    counts = np.round(weights / weights.sum() * rows).astype(int)
+    counts[points // 2] += rows - counts.sum()
+    return np.repeat(values, counts)
+
+
+@pytest.mark.slow
+def test_noise_is_not_widened_without_end_where_none_can_smooth_a_ripple() -> None:
+    """Of one record no more can be unknown than it varies by, and noise went on to ten thousand times that."""
+    normal = ndtri((np.arange(24) + 0.5) / 24)
+    others = ndtri((np.arange(150) + 0.5) / 150)
+    x, y, group = [], [], []
+    for side, points in enumerate((3, 4)):
+        column = (gauss_hermite(points, 36)[:, np.newaxis] * math.sqrt(0.75) + 0.5 * normal).ravel()
+        x.append(np.tile(others, len(column)))
+        y.append(np.repeat(column, len(others)))
+        group.append(np.full(len(x[-1]), side))
+    one, other = np.concatenate(x), np.concatenate(y)
+    model = dp.model(
+        pa.table({"u": one + other, "v": one - 1.3 * other, "g": np.concatenate(group)}),
+        dp.Query(u=dp.total("u"), v=dp.total("v")),
+        dp.Share("g = 1", values=(0.0, 1.0)),
+        records=1,
+        replacement=True,
+        reference="population",
+    )
+    made = M.certified_laplace(model, dp.PrivacyTarget(epsilon=0.1, delta=1e-3))
+    spread = max(float(np.trace(law.covariance)) for law in model.distributions.values())
+    assert np.trace(made.noise.covariance) < 1e4 * spread

@@ -192,3 +192,19 @@ def test_functions_are_released_and_repeated_but_not_joined_by_others(table: pa.
 
 def _spread(rows: Mapping[str, Any]) -> float:
     return float(np.ptp(rows["age"]))
+
+
+def test_a_release_is_saved_into_a_folder_of_its_own(table: pa.Table, tmp_path: Path) -> None:
+    shown = dp.release(planned(table, {"=age": dp.mean("age")}), private(table), ledger=None)
+    place = shown.save(tmp_path / "new" / "folder")
+    assert json.loads((place / "release.json").read_text(encoding="utf-8"))["values"] == dict(shown.values)
+    head, row = (place / "release.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "statistic,estimate,low,high,noisy_value,noise"
+    assert row.startswith("'=age,")
+    assert float(row.split(",")[4]) == shown.values["=age"]
+    before = (place / "release.csv").read_bytes()
+    with pytest.raises(InvalidInput, match="has files in it: give one that is not there yet"):
+        shown.save(place)
+    assert (place / "release.csv").read_bytes() == before
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        shown.save(place / "release.csv" / "below")

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import evolve
 
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.checked_law import LARGEST_GATE, CheckedLaw, combination_in_words
+from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.law_check import checked_law, has_rows
+from distpriv.guarantees.law_in_words import gaussian_assumption, is_estimated
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
@@ -29,7 +29,6 @@ __all__ = [
     "lattice_factors",
     "moments_delta",
     "smoothed_target",
-    "with_names_of",
 ]
 
 LARGEST_SMOOTHING = 1e-3
@@ -43,8 +42,6 @@ ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
 
 LEAST_SHARE = 1e-3
 """A δ below this share of the target's is no measure of how much a correction to it matters."""
-
-EXACT_MOMENTS = ("exact moments", "given moments")
 
 
 def certified(
@@ -154,7 +151,9 @@ def gaussian_certificate(
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
     pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
-    believed = lattice.status == "checked" and not _estimated(model) and (law is not None or not _rows_are_gone(model))
+    believed = (
+        lattice.status == "checked" and not is_estimated(model) and (law is not None or not _rows_are_gone(model))
+    )
     unseen = False
     if law is None and believed and has_rows(model):
         unseen = delta > target.delta * (1 + NEAR)
@@ -176,7 +175,7 @@ def gaussian_certificate(
         theorem=theorem,
         assumptions=(
             *assumptions,
-            _gaussian_assumption(model, law),
+            gaussian_assumption(model, law),
             Assumption(
                 statement=f"δ is {delta_is} for the covariances as they are",
                 status="checked",
@@ -343,65 +342,9 @@ def _uncovered_assumption(noise: Noise) -> Assumption:
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 
 
-def _estimated(model: QueryModel) -> bool:
-    return model.provenance.method not in EXACT_MOMENTS
-
-
 def _rows_are_gone(model: QueryModel) -> bool:
     """Tell whether the statistics are sums over rows that nobody can look at."""
     return model.provenance.method == "exact moments" and not has_rows(model)
-
-
-def _gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumption:
-    method = model.provenance.method
-    if law is not None:
-        return _checked_assumption(model, law)
-    pools = f" drawn from pools of {'; '.join(model.provenance.pools)}" if model.provenance.pools else ""
-    return Assumption(
-        statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
-        status="assumed",
-        evidence=f"moments estimated from {model.provenance.draws or 'given'} points{pools}"
-        if _estimated(model)
-        else method,
-    )
-
-
-def with_names_of(certificate: Certificate, model: QueryModel) -> Certificate:
-    """Return the certificate with what was found in the rows told by the names that statistics have in a model."""
-    if certificate.law is None:
-        return certificate
-    again = _checked_assumption(model, certificate.law)
-    told = (again if said.statement == again.statement else said for said in certificate.assumptions)
-    return evolve(certificate, assumptions=tuple(told))
-
-
-def _checked_assumption(model: QueryModel, law: CheckedLaw) -> Assumption:
-    """Return what was found in the rows."""
-    statement = "the statistics are as good as Gaussian with the modelled means and covariances, on their lattice"
-    if law.is_complete:
-        evidence = f"held against the rows: the exact law of {model.names[0]} has a δ of {law.projected:.3g}"
-        return Assumption(statement=statement, status="checked", evidence=evidence)
-    deviations = np.sqrt(np.max([np.diag(of.covariance) for of in model.distributions.values()], axis=0))
-    along = combination_in_words(model.names, law.combination, deviations)
-    ripple = "the noise leaves no ripple" if law.peak is None else f"the noise leaves a ripple of {law.ripple:.1e}"
-    if law.peak is not None:
-        said = combination_in_words(model.names, law.peak, deviations)
-        leading = int(np.argmax(np.abs(np.array(law.peak)) * deviations))
-        ripple += f" where {said} repeats every {2 * np.pi / abs(law.peak[leading]):.3g}"
-    return Assumption(
-        statement=statement,
-        status="checked" if law.is_bell else "assumed",
-        evidence=f"held against the rows: {_second_order(law)}; the exact law of {law.combinations} combinations has a "
-        f"δ of at most {law.projected:.3g}, for {along}; {ripple}, and one is missed with a chance of {law.missed:.1e}",
-    )
-
-
-def _second_order(law: CheckedLaw) -> str:
-    if law.gate is None or law.second_order is None:
-        return "no second order was looked at"
-    if law.gate > LARGEST_GATE:
-        return "they are too far from a bell curve for a correction to be relied on"
-    return f"by the second-order law δ is {law.second_order:.3g}, an error of {law.gate:.1g} of itself included"
 
 
 def _largest_ratio(model: QueryModel) -> float:

@@ -80,6 +80,10 @@ class CheckedLaw:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
+        if not self.is_bell and self.missed > LARGEST_CHANCE:
+            return (
+                f"The bell curve was held against the rows, but a ripple is missed with a chance of {self.missed:.1g}."
+            )
         if not self.is_bell:
             return "The bell curve was held against the rows, which are too far from it."
         if self.is_complete:

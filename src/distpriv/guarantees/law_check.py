@@ -21,10 +21,10 @@ from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum
+from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unknown_covariance
 from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks", "unknown_covariance"]
+__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks"]
 
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
@@ -157,13 +157,3 @@ def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
         left = unknown_covariance(law.covariance, noise.gaussian.covariance)
         heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
     return heights
-
-
-def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
-    """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
-    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    scale = np.outer(units, units)
-    own, added = covariance / scale, noise / scale
-    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
-    return np.asarray((left + left.T) / 2)

@@ -12,9 +12,9 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.checked_law import CheckedLaw
-from distpriv.guarantees.law_check import unknown_covariance
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.spectrum import unknown_covariance
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
 
 __all__ = ["certified_against_rows"]

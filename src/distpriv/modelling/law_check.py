@@ -7,7 +7,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import spectrum
+from distpriv.modelling.spectrum import spectrum, unknown_covariance
 from distpriv.modelling.tilted_law import tilted_laws
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ def law_check(model: "QueryModel") -> LawCheck | None:
     rows, floor = model.simulator.row_laws(), np.diag(model.floor**2)
     covariances = {name: law.covariance for name, law in model.distributions.items()}
     found = spectrum(rows, covariances, floor)
-    heights = [max(2 * peak.ripple(_left(c, floor), name) for name, c in covariances.items()) for peak in found.peaks]
+    heights = [
+        max(2 * peak.ripple(unknown_covariance(c, floor), name) for name, c in covariances.items())
+        for peak in found.peaks
+    ]
     third, fourth = _cumulants(rows, covariances)
     return LawCheck(
         rows=tuple(rows.rows_of(stratum) for stratum in range(len(rows.strata))),
@@ -84,11 +87,3 @@ def _cumulants(rows: RowLaws, covariances: dict[str, Floats]) -> tuple[Floats, F
         third.append(sum(size * moments[s][1] for s, size in sizes.items()) / unit**1.5)
         fourth.append(sum(size * (moments[s][2] - 3 * moments[s][0] ** 2) for s, size in sizes.items()) / unit**2)
     return np.abs(third).max(axis=0), np.abs(fourth).max(axis=0)
-
-
-def _left(covariance: Floats, noise: Floats) -> Floats:
-    """Return Σ (Σ + S)⁻¹ S, in units in which all statistics are alike."""
-    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
-    scale = np.outer(*[np.where(units > 0, units, 1.0)] * 2)
-    own, added = covariance / scale, noise / scale
-    return np.asarray(own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale)

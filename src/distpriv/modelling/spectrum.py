@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["Peak", "Spectrum", "distinct_peaks", "spectrum", "whitening"]
+__all__ = ["Peak", "Spectrum", "distinct_peaks", "spectrum", "unknown_covariance", "whitening"]
 
 LEAST = 1e-4
 """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
@@ -213,6 +213,16 @@ def _waves(places: Floats, rows: Floats) -> tuple[Singles, Singles]:
     turns -= np.rint(turns)
     angles = turns.astype(np.float32) * np.float32(2 * math.pi)
     return np.cos(angles), np.sin(angles)
+
+
+def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
+    """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
+    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    scale = np.outer(units, units)
+    own, added = covariance / scale, noise / scale
+    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
+    return np.asarray((left + left.T) / 2)
 
 
 def whitening(covariance: Floats) -> Floats:

@@ -19,7 +19,7 @@ from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
-from distpriv.guarantees.certify import EXACT_MOMENTS
+from distpriv.guarantees.law_in_words import is_estimated
 from distpriv.mechanisms.couplings import has_points
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
@@ -44,7 +44,7 @@ def best_trust(candidate: Candidate, model: QueryModel) -> Trust:
     if candidate.rests_on in ("points", "points or rows"):
         return "sampling" if model.provenance.method == "given points" else "assumed"
     bare = candidate.rests_on == "theorem" or candidate.name == "no_noise"
-    known = model.provenance.method in EXACT_MOMENTS
+    known = not is_estimated(model)
     return "gaussian" if known and not (bare and model.floor.any()) else "assumed"
 
 

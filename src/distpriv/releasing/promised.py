@@ -13,7 +13,7 @@ from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
-from distpriv.guarantees.certify import with_names_of
+from distpriv.guarantees.law_in_words import with_names_of
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel

@@ -184,7 +184,21 @@ def another_reference(document: dict[str, Any]) -> None:
     document["evidence"]["reference"] = dict.fromkeys(document["evidence"]["reference"], "0" * 64)
 
 
-@pytest.mark.parametrize("change", [relabelled, another_question, milder_moments, another_reference])
+def all_there_is(document: dict[str, Any]) -> None:
+    """Say that a sample is the population, in a certificate that is said to be for another target."""
+    document["evidence"]["model"] |= {"reference": "population", "strata": []}
+    document["certificate"]["target"]["epsilon"] *= 1.5
+
+
+def smoother(document: dict[str, Any]) -> None:
+    """Say that rows showed less, in such a certificate."""
+    document["certificate"]["law"]["missed"] /= 2
+    document["certificate"]["target"]["epsilon"] *= 1.5
+
+
+@pytest.mark.parametrize(
+    "change", [relabelled, another_question, milder_moments, another_reference, all_there_is, smoother]
+)
 def test_what_a_bundle_says_of_other_questions_is_held_against_the_ledger(
     released: tuple[Path, History], tmp_path: Path, change: Callable[[dict[str, Any]], None]
 ) -> None:
