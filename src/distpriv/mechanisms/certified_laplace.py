@@ -18,7 +18,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, SumNoise
 
-__all__ = ["certified_laplace"]
+__all__ = ["certified_laplace", "covariance_by_search"]
 
 NAME, THEOREM = "certified_laplace", "the bound in two steps"
 
@@ -62,6 +62,15 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
             "delta = 0 is out of reach of the bound where covariances of a protected pair differ: give a delta above 0."
         )
     return _certified(model, target, LaplaceSearch.of(stretched(model), target, q, floor))
+
+
+def covariance_by_search(model: QueryModel, target: PrivacyTarget, weights: Floats) -> Floats:
+    """Return about the covariance that the mechanism's noise has where more than the floor is needed.
+
+    What the search finds is not held against the bound or the rows, both of which can only widen it.
+    """
+    search = LaplaceSearch.of(stretched(model), target, weights, _smooth_floor(model, target))
+    return search.least_noise(*(search.best() if search.axes.size else (1.0, 0.0))).covariance
 
 
 def _floor_alone(model: QueryModel, target: PrivacyTarget, floor: GaussianNoise) -> AdditiveMechanism | None:
