@@ -5,7 +5,7 @@ import tomllib
 from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Trust
-from distpriv.planning.merit import OBJECTIVES
+from distpriv.modelling.utility import OBJECTIVES
 from distpriv.workflow.policy.shape import PolicyShape
 from distpriv.workflow.release_schema import (
     AT_LEAST_0,

@@ -23,8 +23,9 @@ from distpriv.framework.secrets import Pair
 from distpriv.mechanisms.group_privacy import group_reach, group_size
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import PublicKnowledge
+from distpriv.modelling.utility import Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise
-from distpriv.planning.merit import Merit, Objective
+from distpriv.planning.merit import Merit
 
 ORDERS = 1 + np.geomspace(1e-2, 1e5, 2000)
 """Rényi orders α that are tried: each gives a valid δ, and the least is taken."""

@@ -19,8 +19,9 @@ from scripts.noise_picture import table
 import distpriv as dp
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise
-from distpriv.planning.merit import OBJECTIVES, Merit, Objective
+from distpriv.planning.merit import Merit
 
 DOCS = Path(__file__).parents[1] / "docs"
 NUMBERS, PAGE = DOCS / "images" / "published.json", DOCS / "published_mechanisms.md"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -20,11 +21,15 @@ from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.calibration import calibration
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import as_they_are
+from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
+from distpriv.planning.merit import Merit
 from distpriv.progress import silent
 
 M = dp.mechanisms
 BOTH: list[Callable[..., AdditiveMechanism]] = [M.coupled_gaussian, M.coupled_laplace]
+INFORMED: Callable[..., AdditiveMechanism] = partial(M.coupled_gaussian, objective="estimate")
+EVERY = [*BOTH, INFORMED]
 TARGET = dp.PrivacyTarget(epsilon=0.5, delta=0.05)
 X = [1.0, 4.0, 5.0, 9.0, 2.0, 3.0, 3.5, 7.0, 0.0, 6.0]
 POSITIVE = 4
@@ -58,7 +63,7 @@ def exact_delta(name: str, noise: NoiseLaw, epsilon: float) -> float:
 
 @pytest.mark.parametrize("pairing", ["independent", "transport"])
 @pytest.mark.parametrize("name", sorted(QUERIES))
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", EVERY)
 def test_the_exact_divergence_of_all_datasets_is_within_the_target(
     make: Callable[..., AdditiveMechanism], name: str, pairing: Pairing
 ) -> None:
@@ -126,7 +131,7 @@ def test_scaling_statistics_and_weights_does_the_same_to_the_noise(make: Callabl
         np.testing.assert_allclose(covariance(4, 0.5), plain * [[16, 2], [2, 0.25]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", EVERY)
 def test_what_never_moves_gets_no_noise(make: Callable[..., AdditiveMechanism]) -> None:
     made = two_rows(dp.Query(x=dp.mean("x"), c=dp.mean("c")))
     noise = make(made, TARGET, draws=2000).noise
@@ -136,7 +141,7 @@ def test_what_never_moves_gets_no_noise(make: Callable[..., AdditiveMechanism]) 
     assert still.certificate.holds
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", EVERY)
 def test_what_moves_more_seldom_than_delta_gets_no_noise(make: Callable[..., AdditiveMechanism]) -> None:
     table = pl.DataFrame({"x": np.arange(1000) == 0, "s": np.arange(1000) % 2 == 0})
     made = dp.model(table, dp.Query(x=dp.count("x")), dp.Share("s", values=(0.4, 0.6)), records=10)
@@ -144,12 +149,50 @@ def test_what_moves_more_seldom_than_delta_gets_no_noise(make: Callable[..., Add
     assert make(made, dp.PrivacyTarget(epsilon=0.5, delta=1e-3), draws=20_000).noise.expected_l2 > 0
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", EVERY)
 def test_statistics_that_repeat_each_other_are_no_trouble(make: Callable[..., AdditiveMechanism]) -> None:
     table = pl.DataFrame({"x": np.random.default_rng(1).normal(size=100), "s": np.arange(100) % 2 == 0})
     query = dp.Query(x=dp.mean("x"), again=dp.mean("3 * x"))
     made = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=10)
     assert make(made, TARGET, draws=2000).certificate.holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_shape_for_estimates_leaves_them_less_error_than_the_shape_of_least_noise(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    s = rng.random(400) < 0.5
+    columns = {f"x{k}": rng.gamma(rng.uniform(0.5, 5), size=400) + rng.normal(0, 0.5) * s for k in range(3)}
+    table = pl.DataFrame({**columns, "y": columns["x0"] + 0.3 * rng.normal(size=400), "s": s})
+    shares = (0.4, 0.6) if seed % 2 else (0.3, 0.5, 0.7)
+
+    def errors(factor: float) -> dict[Objective, float]:
+        """The error of estimates by noise that is made for either, statistics and weights changed along."""
+        query = dp.Query({name: dp.mean(f"{factor} * {name}") for name in (*columns, "y")})
+        made = dp.model(table, query, dp.Share("s", values=shares), records=30)
+        merit = Merit.of(made, weights=dict.fromkeys((*columns, "y"), factor**-2))
+        return {
+            objective: merit.cost(
+                M.coupled_gaussian(
+                    made, TARGET, draws=20_000, seed=3, objective=objective, weights=merit.weights.tolist()
+                ).noise.covariance
+            )
+            for objective in OBJECTIVES
+        }
+
+    found = errors(1)
+    assert found["estimate"] < 1.001 * found["noise"]
+    assert errors(1000.0)["estimate"] == pytest.approx(found["estimate"], rel=5e-3)
+
+
+def test_noise_for_estimates_counts_on_the_prior_and_refuses_what_is_none() -> None:
+    made = small_model(dp.Query(x=dp.mean("x"), most=dp.proportion("x > 4")))
+    sure, unsure = (
+        M.coupled_gaussian(made, TARGET, draws=2000, seed=1, objective="estimate", prior=prior).noise
+        for prior in ({"s @ 0.25": 1.0, "s @ 0.5": 0.0, "s @ 0.75": 0.0}, None)
+    )
+    assert sure != unsure
+    with pytest.raises(InvalidInput, match="objective"):
+        M.coupled_gaussian(made, TARGET, objective="least")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("make", BOTH)

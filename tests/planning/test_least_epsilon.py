@@ -8,8 +8,8 @@ from tests.mechanisms.shared import WORKED
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, NotCertified
+from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.planning.least_epsilon import _start
-from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.planning.option import Option
 
 

@@ -12,9 +12,9 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.modelling.utility import OBJECTIVES
 from distpriv.noise.laws import GaussianNoise, noise_from_dict
 from distpriv.planning.candidates import CANDIDATES, Choice
-from distpriv.planning.merit import OBJECTIVES
 
 TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
 

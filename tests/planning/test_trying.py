@@ -14,10 +14,9 @@ import distpriv as dp
 from distpriv.guarantees.certificate import TRUST, Certificate, Trust
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
-from distpriv.modelling.utility import weighted_rms
+from distpriv.modelling.utility import OBJECTIVES, Objective, weighted_rms
 from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.merit import OBJECTIVES, Objective
 from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
 
 INCOME = "income = '>50K'"

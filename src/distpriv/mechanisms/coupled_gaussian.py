@@ -5,20 +5,25 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
+from distpriv.mechanisms.search.calibration import Kind, Shape, calibration, coupled
+from distpriv.mechanisms.search.informative_shape import MOST_STATISTICS, embedded, informative_shape, slope
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import Progress, silent
 
-__all__ = ["coupled_gaussian", "gaussian_shape"]
+__all__ = ["coupled_gaussian", "gaussian_shape", "shape_for"]
 
 IMPROVEMENTS = 10
 """How often the shape is improved; each time gains less than the one before."""
@@ -35,6 +40,8 @@ def coupled_gaussian(
     draws: int | None = None,
     seed: int | None = None,
     weights: Weights = None,
+    objective: Objective = "noise",
+    prior: Prior = None,
     progress: Progress = silent,
 ) -> AdditiveMechanism:
     r"""Add Gaussian noise of the least scale at which coupled datasets show δ to be small enough.
@@ -51,6 +58,8 @@ def coupled_gaussian(
         draws: how many coupled datasets to draw; by default 1000/δ for means, and fewer for slow queries.
         seed: the same seed gives the same noise; by default one that nobody chose.
         weights: what an error in each statistic costs, as for `utility_weights`.
+        objective: whether the shape is the one of least noise, or the one that leaves estimates the least error.
+        prior: the probability of each scenario that estimates count on, by name; the same for all if not given.
         progress: told as drawing goes on.
 
     Raises:
@@ -66,7 +75,16 @@ def coupled_gaussian(
     ('sampling', True, True)
     """
     plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
-    return coupled(model, target, KIND, plan, weights)
+    one_of("objective", objective, OBJECTIVES, InvalidInput)
+    public = PublicKnowledge.of(model, prior).covariance if objective == "estimate" else None
+    return coupled(model, target, evolve(KIND, shape=shape_for(public)), plan, weights)
+
+
+def shape_for(public: Floats | None) -> Shape:
+    """Return how the shape is chosen: for estimates where what is publicly unknown is given, else for little noise."""
+    if public is None or len(public) > MOST_STATISTICS:
+        return gaussian_shape
+    return partial(informative_shape, public)
 
 
 def gaussian_shape(
@@ -94,11 +112,11 @@ def gaussian_shape(
         cost = scale**2 * float(root**2 @ np.diag(covariance))
         if cost < least:
             best, least = covariance, cost
-        importance = [_slope(epsilon, law / scale) for law in lengths]
+        importance = [slope(epsilon, law / scale) for law in lengths]
         shares = shares * [(law.mean(curve, scale) / limit) ** 2 for law in rough]
         if not any(w.any() for w in importance):  # they move so seldom that hardly any noise is needed
             break
-    return _embedded(best, units / units.max(initial=1e-300)), math.sqrt(least) if len(root) else 0.0
+    return embedded(best, units / units.max(initial=1e-300)), math.sqrt(least) if len(root) else 0.0
 
 
 def _solution(moment: Floats, root: Floats) -> Floats:
@@ -112,22 +130,6 @@ def _solution(moment: Floats, root: Floats) -> Floats:
 def _whitening(covariance: Floats) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors / np.sqrt(values))
-
-
-def _slope(epsilon: float, distances: Floats) -> Floats:
-    """Return φ' up to a factor, φ(t) = δ_G(ε; √t): the normal density at r/2 − ε/r, over r."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope = np.exp(-((distances / 2 - epsilon / distances) ** 2) / 2) / distances
-    return np.where(distances > 0, slope, 0.0)
-
-
-def _embedded(covariance: Floats, units: Floats) -> GaussianNoise:
-    """Return the noise in the statistics' own units, none in those that never move."""
-    moving = units > 0
-    values, vectors = np.linalg.eigh(covariance * np.outer(units[moving], units[moving]))
-    axes = np.zeros((len(units), len(values)))
-    axes[moving] = vectors
-    return GaussianNoise(axes=axes, variances=np.maximum(values, 1e-15 * values.max(initial=0.0)))
 
 
 KIND = Kind(

@@ -11,10 +11,15 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, items, real
 from distpriv.modelling.model import QueryModel, require_model
 
-__all__ = ["Weights", "utility_weights", "weighted_rms"]
+__all__ = ["OBJECTIVES", "Objective", "Weights", "utility_weights", "weighted_rms"]
 
 Weights = Mapping[str, float] | Sequence[float] | Literal["relative"] | None
 """By name (1 for those not named), one for each statistic in order, by each statistic's size, or 1 for all."""
+
+Objective = Literal["estimate", "noise"]
+"""Whether noise is judged by the error of the estimates that are left, or by its own."""
+
+OBJECTIVES: tuple[Objective, ...] = ("estimate", "noise")
 
 
 def utility_weights(model: QueryModel, weights: Weights = None) -> Floats:

@@ -13,11 +13,11 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
-from distpriv.modelling.utility import Weights
+from distpriv.modelling.utility import Objective, Weights
 
 __all__ = ["CANDIDATES", "DRAWN", "Basis", "Candidate", "Choice", "chosen_from"]
 
-Takes = Literal["weights", "prior", "seed"]
+Takes = Literal["weights", "prior", "objective", "seed"]
 
 Basis = Literal["moments", "theorem", "points", "points or rows", "rows"]
 """What a certificate rests on: known moments, what a theorem assumes, given points, how rows are drawn."""
@@ -47,10 +47,17 @@ class Candidate:
     """When a plan tries it."""
 
     def make(
-        self, model: QueryModel, target: PrivacyTarget, *, weights: Weights, prior: Prior, seed: int | None
+        self,
+        model: QueryModel,
+        target: PrivacyTarget,
+        *,
+        weights: Weights,
+        prior: Prior,
+        objective: Objective,
+        seed: int | None,
     ) -> AdditiveMechanism:
         """Run the mechanism."""
-        settings: dict[Takes, Any] = {"weights": weights, "prior": prior, "seed": seed}
+        settings: dict[Takes, Any] = {"weights": weights, "prior": prior, "objective": objective, "seed": seed}
         chosen = {name: settings[name] for name in self.takes}
         made: AdditiveMechanism = getattr(mechanisms, self.name)(model, target, **self.options, **chosen)
         return made
@@ -64,7 +71,7 @@ CANDIDATES = (
     Candidate(name="informative_gaussian", takes=("weights", "prior"), rests_on="moments", exact=True, turn=LIKELY),
     Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
     Candidate(name="certified_gaussian", takes=("weights",), rests_on="moments", exact=True, turn=LIKELY),
-    Candidate(name="coupled_gaussian", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
+    Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="optimal_gaussian", options=_POOLED, takes=("weights",), rests_on="moments", exact=True),
     Candidate(name="optimal_unimodal", options=_POOLED, rests_on="theorem"),
@@ -108,7 +115,7 @@ def _with_options(candidate: Candidate, options: Mapping[str, Any]) -> Candidate
             f"the options of {candidate.name} must have names, got {options!r}: write {{'draws': 20_000}}."
         )
     taken = set(inspect.signature(getattr(mechanisms, candidate.name)).parameters)
-    own = sorted(taken - {"model", "target", "weights", "prior", "seed", "progress"})
+    own = sorted(taken - {"model", "target", "weights", "prior", "objective", "seed", "progress"})
     for name in options:
         if name not in own:
             cure = did_you_mean(str(name), own) if own else "it has none."

@@ -8,9 +8,9 @@ from distpriv.framework.domains import one_of, real
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights
+from distpriv.modelling.utility import Objective, Weights
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.merit import Merit, Objective
+from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option
 from distpriv.planning.prospects import best_trust
 from distpriv.planning.running import attempt

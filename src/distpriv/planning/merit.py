@@ -7,7 +7,7 @@ grow with N, so that wider noise is never better.
 
 import math
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from attrs import field, frozen
@@ -18,14 +18,9 @@ from distpriv.framework.domains import did_you_mean, one_of, real
 from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
-from distpriv.modelling.utility import Weights, utility_weights, weighted_rms
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights, weighted_rms
 
-__all__ = ["OBJECTIVES", "MaxError", "Merit", "Objective"]
-
-Objective = Literal["estimate", "noise"]
-"""Whether options are compared by the error of their estimates or by that of their noise."""
-
-OBJECTIVES: tuple[Objective, ...] = ("estimate", "noise")
+__all__ = ["MaxError", "Merit"]
 
 MaxError = Mapping[str, float] | None
 """The largest error of statistics, by name, with which a release is of use; none for those not named."""
@@ -37,7 +32,7 @@ class Merit:
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [2]}, covariances=[[3]], pairs=[("a", "b")])
-    >>> [round(Merit.of(model, objective=objective).cost([[12.0]]), 3) for objective in OBJECTIVES]
+    >>> [round(Merit.of(model, objective=objective).cost([[12.0]]), 3) for objective in ("estimate", "noise")]
     [1.732, 3.464]
     >>> merit = Merit.of(model, max_error={"statistic_1": 1.5})
     >>> merit.public.error(merit.weights), merit.errors([[12.0]]), merit.too_large([[12.0]])

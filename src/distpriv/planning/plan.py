@@ -16,10 +16,10 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
-from distpriv.modelling.utility import Weights
+from distpriv.modelling.utility import Objective, Weights
 from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
 from distpriv.planning.earlier import Earlier, Settlement
-from distpriv.planning.merit import MaxError, Merit, Objective
+from distpriv.planning.merit import MaxError, Merit
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.running import run_all
 from distpriv.planning.table import plan_table

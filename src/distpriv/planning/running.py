@@ -38,7 +38,12 @@ def attempt(
     """
     try:
         made = candidate.make(
-            model, calibration_target(target), weights=merit.weights.tolist(), prior=merit.public.prior, seed=seed
+            model,
+            calibration_target(target),
+            weights=merit.weights.tolist(),
+            prior=merit.public.prior,
+            objective=merit.objective,
+            seed=seed,
         )
         return option(model, discretised(made, target), merit)
     except DistprivError as refusal:

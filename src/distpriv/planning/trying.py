@@ -98,7 +98,9 @@ class Prospects:
             return f"a pilot of {DRAWS:,} draws puts this one's above about {cost(about):.3g}."
         if cost(about / NEAR**2) < best.cost or candidate.turn != DRAWN:
             return None
-        about = close_covariance_estimate(candidate.name, self.model, self.target, self.merit.weights, self.seed or 0)
+        about = close_covariance_estimate(
+            candidate.name, self.model, self.target, self.merit.weights, self.seed or 0, self._public
+        )
         over = cost(about / CLOSELY_APART**2) > best.cost
         return f"{SHAPE_DRAWS:,} draws, or fewer, put this one's at about {cost(about):.4g}." if over else None
 
@@ -107,11 +109,16 @@ class Prospects:
         about = self.pilot.get(candidate.name)
         return 0.0 if about is None else self.merit.cost(about)
 
+    @property
+    def _public(self) -> Floats | None:
+        """What is publicly unknown, where noise is made for estimates."""
+        return self.merit.public.covariance if self.merit.objective == "estimate" else None
+
     @cached_property
     def pilot(self) -> dict[str, Floats]:
         """The covariances of a pilot's noise, by mechanism; none where there can be no pilot."""
         try:
-            return covariance_estimates(self.model, self.target, self.merit.weights, self.seed or 0)
+            return covariance_estimates(self.model, self.target, self.merit.weights, self.seed or 0, self._public)
         except (DistprivError, *NUMERICAL):
             return {}
 

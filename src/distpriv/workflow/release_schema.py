@@ -6,7 +6,7 @@ from distpriv.auditing.report import AuditRule
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
 from distpriv.modelling.drawing import Reference
-from distpriv.planning.merit import OBJECTIVES
+from distpriv.modelling.utility import OBJECTIVES
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.joint import Questions
 

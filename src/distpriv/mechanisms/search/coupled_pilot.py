@@ -15,7 +15,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
-from distpriv.mechanisms.coupled_gaussian import gaussian_shape
+from distpriv.mechanisms.coupled_gaussian import shape_for
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
 from distpriv.modelling.coupling import row_features
@@ -29,11 +29,18 @@ __all__ = ["DRAWS", "close_covariance_estimate", "covariance_estimates"]
 ROWS, DRAWS = 1000, 5000
 """How many rows of each stratum, and how many differences of datasets, a pilot draws."""
 
-SHAPES: dict[str, Shape] = {"coupled_gaussian": gaussian_shape, "coupled_laplace": laplace_shape}
 
-
-def covariance_estimates(model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int) -> dict[str, Floats]:
+def covariance_estimates(
+    model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int, public: Floats | None = None
+) -> dict[str, Floats]:
     """Return about the least noise of every mechanism that draws; nothing where a pilot would not be quick.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        weights: what an error of each statistic costs.
+        seed: of the pilot's draws.
+        public: what is publicly unknown, where noise is made for estimates.
 
     Raises:
         InvalidModel: the scenarios are not shares of one predicate.
@@ -55,17 +62,21 @@ def covariance_estimates(model: QueryModel, target: PrivacyTarget, weights: Floa
     limit = target.delta + 3 * math.sqrt(target.delta / DRAWS) + 3 / DRAWS
     return {
         name: _covariance(shape, differences, weights, target.epsilon, min(limit, 0.5))
-        for name, shape in SHAPES.items()
+        for name, shape in _shapes(public).items()
     }
 
 
 def close_covariance_estimate(
-    name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int
+    name: str, model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int, public: Floats | None = None
 ) -> Floats:
     """Return about the noise of one of them, by the draws that would choose its shape."""
     made_for = calibration_target(target)
     plan = calibration(model, made_for, name=name, seed=seed)
-    return _covariance(SHAPES[name], plan.pilot(as_they_are), weights, made_for.epsilon, plan.limit)
+    return _covariance(_shapes(public)[name], plan.pilot(as_they_are), weights, made_for.epsilon, plan.limit)
+
+
+def _shapes(public: Floats | None) -> dict[str, Shape]:
+    return {"coupled_gaussian": shape_for(public), "coupled_laplace": laplace_shape}
 
 
 def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> Floats:

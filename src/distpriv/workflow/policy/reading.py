@@ -17,7 +17,7 @@ from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
-from distpriv.planning.merit import Objective
+from distpriv.modelling.utility import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy import values

@@ -16,7 +16,7 @@ from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, 
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.public_knowledge import scenario_chances
-from distpriv.planning.merit import OBJECTIVES, Objective
+from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.written_queries import query_key, require_distinct
