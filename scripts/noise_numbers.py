@@ -1,4 +1,4 @@
-"""Measure docs/images/noise.json: the error of every mechanism against ε, for both secrets of the paper.
+"""Measure docs/images/noise.json: the noise of every mechanism and the error it leaves, for both secrets of the paper.
 
 Usage: python scripts/noise_numbers.py     (about ten minutes)
 """
@@ -11,6 +11,7 @@ from typing import Any
 import distpriv as dp
 from distpriv.cli.demo import paper_query
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.drawing import Reference
 from distpriv.planning.option import Option
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "noise.json"
@@ -23,9 +24,8 @@ SHARES = {
 """The values that the paper keeps apart, first the two of its main experiment."""
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 TABLE_EPSILONS = (0.2, 1.0, 5.0)
-
-COMPARED = [name for name in dp.mechanisms.__all__ if name != "informative_gaussian"]
-"""All mechanisms but the one whose noise is not made to be small."""
+FOR_ESTIMATES = ("informative_gaussian", "certified_laplace", "coupled_gaussian", "coupled_laplace")
+"""What leaves the best estimates at trust gaussian or sampling; all other noise leaves them more error."""
 
 MEASURES: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], float]] = {
     "DauM (G) of the paper, classic radius": lambda *given: (
@@ -54,21 +54,27 @@ def held(mechanism: AdditiveMechanism) -> AdditiveMechanism:
     return mechanism
 
 
-def model_of(secret: str, shares: tuple[float, float]) -> dp.QueryModel:
+def model_of(secret: str, shares: tuple[float, float], reference: Reference = "population") -> dp.QueryModel:
     """Return the model of the paper's five statistics, two shares to be kept apart."""
     share = dp.Share(PREDICATES[secret], values=shares)
-    return dp.model(dp.datasets.adult(), paper_query(), share, records=RECORDS, reference="population")
+    return dp.model(dp.datasets.adult(), paper_query(), share, records=RECORDS, reference=reference)
 
 
-def measured_plan(secret: str, model: dp.QueryModel, epsilon: float) -> dict[str, Any]:
-    """Return what a plan says of every mechanism at one ε."""
+def measured_plan(secret: str, model: dp.QueryModel, sample: dp.QueryModel, epsilon: float) -> dict[str, Any]:
+    """Return what plans say at one ε: the noise of every mechanism, and what is left after estimates by a few."""
     target = dp.PrivacyTarget(epsilon=epsilon, delta=DELTA)
-    plan = dp.plan(model, target, objective="noise", all=True, seed=SEED, mechanisms=COMPARED)
+    plan = dp.plan(model, target, all=True, objective="noise", seed=SEED)
+    telling = dp.plan(model, target, all=True, mechanisms=FOR_ESTIMATES, seed=SEED)
+    on_sample = dp.plan(sample, target, mechanisms=["informative_gaussian"])
     return {
         "secret": secret,
         "epsilon": epsilon,
         "undefended_attack_accuracy": rounded(plan.undefended_attack_accuracy),
+        "public_error": rounded(plan.public_error),
+        "public_error_on_sample": rounded(on_sample.public_error),
         "options": [measured(found) for found in plan.options],
+        "estimates": [measured(found) for found in telling.options],
+        "on_sample": [measured(found) for found in on_sample.options],
     }
 
 
@@ -78,6 +84,8 @@ def measured(found: Option) -> dict[str, Any]:
     return {
         "mechanism": found.name,
         "error": rounded(found.error),
+        "estimate_error": rounded(found.estimate_error),
+        "information": rounded(found.information),
         "delta": rounded(certificate.delta),
         "holds": certificate.holds,
         "trust": certificate.trust,
@@ -104,7 +112,8 @@ def measure() -> dict[str, Any]:
         for k, shares in enumerate(several):
             model = model_of(secret, shares)
             if k == 0:
-                plans += [_told(measured_plan(secret, model, epsilon)) for epsilon in EPSILONS]
+                sample = model_of(secret, shares, "sample")
+                plans += [_told(measured_plan(secret, model, sample, epsilon)) for epsilon in EPSILONS]
             columns += [_told(measured_column(secret, shares, model, epsilon)) for epsilon in TABLE_EPSILONS]
     return {"records": RECORDS, "delta": DELTA, "seed": SEED, "plans": plans, "columns": columns}
 

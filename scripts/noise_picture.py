@@ -27,6 +27,7 @@ STYLES = {
     "wasserstein": ("#cc79a7", "x", "--"),
     "certified_gaussian": ("#0072b2", "o", "-"),
     "certified_laplace": ("#56b4e9", "s", "--"),
+    "informative_gaussian": ("#009e73", "v", "-"),
     "expected_value_gaussian": ("#d55e00", "^", "-."),
     "eigenvector_gaussian": ("#000000", "D", ":"),
     "optimal_gaussian": ("#0072b2", "o", "-"),
@@ -38,6 +39,7 @@ STYLES = {
     "bounded": ("#555555", "h", ":"),
     "no_noise": ("#999999", "+", ":"),
 }  # told apart by colour-blind readers inside each panel, and by their marks and lines
+WORTH = (("#d55e00", "^", "-."), ("#0072b2", "o", "--"), ("#009e73", "v", "-"))
 Numbers = dict[str, Any]
 
 
@@ -90,6 +92,42 @@ def draw(numbers: Numbers, secret: str, folder: Path) -> Path:
     return target
 
 
+def draw_worth(numbers: Numbers, folder: Path) -> Path:
+    """Draw what is left after estimates against ε, with the public mean and the least noise, a panel a secret."""
+    plt.switch_backend("svg")
+    plt.rcParams["svg.hashsalt"] = "distpriv"
+    secrets = list(dict.fromkeys(plan["secret"] for plan in numbers["plans"]))
+    figure, row = plt.subplots(1, len(secrets), figsize=(10, 4.2), sharey=True, layout="constrained")
+    for axes, secret in zip(row, secrets, strict=True):
+        plans = [plan for plan in numbers["plans"] if plan["secret"] == secret]
+        epsilons = [plan["epsilon"] for plan in plans]
+        either = ("sampling", "gaussian")
+        lines = {
+            "least noise, trust gaussian": [_least(_held(plan, either))["error"] for plan in plans],
+            "estimates, trust sampling": [_most_telling(plan, ("sampling",))["estimate_error"] for plan in plans],
+            "estimates, trust gaussian": [_most_telling(plan, either)["estimate_error"] for plan in plans],
+        }
+        axes.axhline(plans[0]["public_error"], color="#555555", linestyle=":", label="public mean: no release at all")
+        for (name, errors), (colour, mark, line) in zip(lines.items(), WORTH, strict=True):
+            axes.plot(epsilons, errors, mark, color=colour, linestyle=line, linewidth=1.5, label=name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.grid(color="#dddddd", linewidth=0.5)
+        axes.set_axisbelow(True)
+        axes.set_xlabel("ε asked for, at δ = 0.001 (no unit)")
+        axes.set_title(secret, loc="left", fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+    row[0].set_ylabel("error of all statistics together, rms\n(years, persons, hours)")
+    figure.legend(*row[0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside lower center", fontsize=9)
+    target = folder / "worth.svg"
+    figure.savefig(target, metadata={"Date": None})
+    return target
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table, its first column to the left."""
     head = list(head)
@@ -97,12 +135,45 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def worth_table(numbers: Numbers, secret: str) -> str:
+    """Return the error of the best estimates at each level of trust, beside that of the public mean."""
+
+    def cells(plan: Numbers) -> list[str]:
+        best, sampling = _most_telling(plan, ("sampling", "gaussian")), _most_telling(plan, ("sampling",))
+        (on_sample,) = plan["on_sample"]
+        return [
+            f"{plan['epsilon']:g}",
+            _digits(plan["public_error"]),
+            f"{_digits(best['estimate_error'])} `{best['mechanism']}`",
+            f"{best['information']:.0%}",
+            f"{plan['undefended_attack_accuracy']:.1%} → ≤ {best['attack_accuracy']:.1%}",
+            _digits(on_sample["estimate_error"]) if on_sample["holds"] else "–",
+            f"{_digits(sampling['estimate_error'])} `{sampling['mechanism']}`",
+            _digits(_least(_held(plan, ("sampling", "gaussian")))["error"]),
+        ]
+
+    head = ("ε", "public mean", "estimates, `gaussian`", "information", "attacker", "as a sample", "`sampling`")
+    head = (*head, "least noise")
+    return table(head, (cells(plan) for plan in numbers["plans"] if plan["secret"] == secret))
+
+
+def _most_telling(plan: Numbers, trust: tuple[str, ...]) -> Numbers:
+    """Return what leaves the best estimates at a level of trust."""
+    held = [option for option in plan["estimates"] if option["holds"] and option["trust"] in trust]
+    return min(held, key=lambda option: float(option["estimate_error"]))
+
+
+def _held(plan: Numbers, trust: tuple[str, ...]) -> list[Numbers]:
+    """Return what a plan may choose from at a level of trust."""
+    return [option for option in plan["options"] if option["holds"] and option["trust"] in trust]
+
+
 def trust_table(numbers: Numbers, secret: str) -> str:
     """Return the least error at each level of trust for every ε, and how often an attacker is right at most."""
 
     def cells(plan: Numbers) -> list[str]:
         levels = (("sampling",), ("sampling", "gaussian"))
-        proved = [_least(o for o in plan["options"] if o["holds"] and o["trust"] in trust) for trust in levels]
+        proved = [_least(_held(plan, trust)) for trust in levels]
         claimed = _least(o for o in plan["options"] if o["trust"] == "assumed" and o["mechanism"] != "no_noise")
         errors = [f"{_digits(o['error'])} `{o['mechanism']}`" for o in (*proved, claimed)]
         before, after = plan["undefended_attack_accuracy"], proved[1]["attack_accuracy"]
@@ -115,18 +186,29 @@ def trust_table(numbers: Numbers, secret: str) -> str:
 
 
 def plan_table(numbers: Numbers, epsilon: float) -> str:
-    """Return error and attacker of every mechanism at one ε, both secrets side by side."""
+    """Return noise, error of the estimates and attacker of all that is made for little noise, both secrets at one ε."""
     plans = [plan for plan in numbers["plans"] if plan["epsilon"] == epsilon]
     found = [{option["mechanism"]: option for option in plan["options"]} for plan in plans]
 
     def cells(name: str) -> list[str]:
         both = [options[name] for options in found]
-        numbered = [(_digits(o["error"]) + ("" if o["holds"] else " ✗"), f"≤ {o['attack_accuracy']:.1%}") for o in both]
+        numbered = [
+            (
+                _digits(o["error"]) + ("" if o["holds"] else " ✗"),
+                _digits(o["estimate_error"]),
+                f"≤ {o['attack_accuracy']:.1%}",
+            )
+            for o in both
+        ]
         return [f"`{name}`", both[0]["trust"], *(cell for pair in numbered for cell in pair)]
 
     head = ["mechanism", "trust"]
     for plan in plans:
-        head += [plan["secret"], f"attacker, from {plan['undefended_attack_accuracy']:.1%}"]
+        head += [
+            f"{plan['secret']}: noise",
+            f"estimate, from {_digits(plan['public_error'])}",
+            f"attacker, from {plan['undefended_attack_accuracy']:.1%}",
+        ]
     return table(head, (cells(name) for name in found[0]))
 
 
@@ -141,7 +223,11 @@ def tables(numbers: Numbers) -> dict[str, str]:
     """Return all tables of the page by the names that the page calls them."""
     made = {"plan": plan_table(numbers, 1.0)}
     for secret in dict.fromkeys(plan["secret"] for plan in numbers["plans"]):
-        made |= {f"trust, {secret}": trust_table(numbers, secret), f"new, {secret}": column_table(numbers, secret)}
+        made |= {
+            f"worth, {secret}": worth_table(numbers, secret),
+            f"trust, {secret}": trust_table(numbers, secret),
+            f"new, {secret}": column_table(numbers, secret),
+        }
     return made
 
 
@@ -169,4 +255,6 @@ if __name__ == "__main__":
     for secret in dict.fromkeys(plan["secret"] for plan in measured["plans"]):
         picture = draw(measured, secret, NUMBERS.parent)
         print(f"{picture.name}: {picture.stat().st_size:,} bytes")
+    picture = draw_worth(measured, NUMBERS.parent)
+    print(f"{picture.name}: {picture.stat().st_size:,} bytes")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")

@@ -1,10 +1,11 @@
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scripts.noise_numbers import DELTA, SEED, SHARES, measured, measured_column, measured_plan, model_of
-from scripts.noise_picture import NUMBERS, PAGE, PANELS, STYLES, curves, draw, filled
+from scripts.noise_picture import NUMBERS, PAGE, PANELS, STYLES, curves, draw, draw_worth, filled
 
 import distpriv as dp
 from distpriv.planning.candidates import CANDIDATES
@@ -50,10 +51,20 @@ def test_every_mechanism_that_adds_noise_is_in_the_picture() -> None:
 
 @pytest.mark.slow
 def test_a_picture_is_the_same_every_time(tmp_path: Path) -> None:
-    once, again = (draw(RECORDED, "income", tmp_path).read_bytes() for _ in range(2))
-    assert once == again
-    assert b"<dc:date>" not in once
-    assert (NUMBERS.parent / "noise_income.svg").exists()
+    pictures = {"noise_income.svg": partial(draw, RECORDED, "income"), "worth.svg": partial(draw_worth, RECORDED)}
+    for name, made in pictures.items():
+        once, again = (made(tmp_path).read_bytes() for _ in range(2))
+        assert once == again
+        assert b"<dc:date>" not in once
+        assert (NUMBERS.parent / name).exists()
+
+
+def test_estimates_are_better_than_the_public_mean_and_a_sample_costs_a_little() -> None:
+    for plan in RECORDED["plans"]:
+        best = min(option["estimate_error"] for option in plan["estimates"] if option["holds"])
+        (on_sample,) = plan["on_sample"]
+        assert best < plan["public_error"]
+        assert best < 1.001 * on_sample["estimate_error"] < 1.001 * plan["public_error_on_sample"]
 
 
 @pytest.mark.parametrize("name", RECOMPUTED)
@@ -70,9 +81,9 @@ def test_a_number_of_the_picture_comes_out_again(name: str) -> None:
 def test_a_whole_plan_and_a_whole_column_come_out_again() -> None:
     secret, shares = "work class", SHARES["work class"][0]
     model = model_of(secret, shares)
-    for found, recorded in zip(
-        measured_plan(secret, model, 0.2)["options"], recorded_plan(secret, 0.2)["options"], strict=True
-    ):
-        assert_alike(found, recorded)
+    plan, before = measured_plan(secret, model, model_of(secret, shares, "sample"), 0.2), recorded_plan(secret, 0.2)
+    for part in ("options", "estimates", "on_sample"):
+        for found, recorded in zip(plan[part], before[part], strict=True):
+            assert_alike(found, recorded)
     column = next(c for c in RECORDED["columns"] if c["shares"] == list(shares) and c["epsilon"] == 0.2)
     assert_alike(measured_column(secret, shares, model, 0.2)["errors"], column["errors"])

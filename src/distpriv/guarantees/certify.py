@@ -119,11 +119,20 @@ def by_coupling(
 
 
 def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> float:
-    """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows."""
+    """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows.
+
+    Above the target it is the model's own, which tells enough, and nothing of populations that a sample may be of.
+    """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
     if lattice.status != "checked":
         return 1.0
-    return allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
+    return allowed_delta(
+        model,
+        noise,
+        target.epsilon,
+        lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1],
+        limit=target.delta,
+    )
 
 
 def gaussian_certificate(

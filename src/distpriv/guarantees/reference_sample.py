@@ -115,7 +115,9 @@ def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
     ]
 
 
-def allowed_delta(model: QueryModel, noise: Noise, epsilon: float, delta_of: Callable[[QueryModel], float]) -> float:
+def allowed_delta(
+    model: QueryModel, noise: Noise, epsilon: float, delta_of: Callable[[QueryModel], float], limit: float = 1.0
+) -> float:
     """Return the δ of noise that is not exceeded in 99 of 100 populations that such a reference may be a sample of.
 
     A hundred populations are ranked by estimates of δ, and the worst of them is then judged as the model itself is.
@@ -125,9 +127,10 @@ def allowed_delta(model: QueryModel, noise: Noise, epsilon: float, delta_of: Cal
         noise: Gaussian noise, none, or Laplace noise with it or without.
         epsilon: ε.
         delta_of: returns δ, or a bound on it, for the worst pair of a model under this noise.
+        limit: a δ above which it does not matter how large it is: where the model's own is, that is returned.
     """
     own = delta_of(model)
-    if not model.strata or own >= 1:
+    if not model.strata or own >= 1 or own > limit:
         return own
     return max(own, delta_of(worst_population(model, noise, epsilon)))
 

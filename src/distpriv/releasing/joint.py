@@ -299,14 +299,17 @@ class EarlierReleases:
 
 
 def _least_factor(holds: Callable[[float], bool], least: float = 1.0) -> float | None:
-    """Return about the least factor from which on a test is passed, `least` or more; None if there is none."""
+    """Return about the least factor from which on a test is passed, `least` or more; None if there is none.
+
+    Where something is known of it, the least factor is likely to be near.
+    """
     if holds(least):
         return least
-    low, high = least, min(2 * least, WIDEST)
-    while not holds(high):
+    low, step = least, CLOSE if least > 1 else 2.0
+    while not holds(high := min(low * step, WIDEST)):
         if high >= WIDEST:
             return None
-        low, high = high, min(high * 4, WIDEST)
+        low, step = high, min(step**3, 4.0)
     while high > low * CLOSE:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
