@@ -152,8 +152,8 @@ def worth_table(numbers: Numbers, secret: str) -> str:
             _digits(_least(_held(plan, ("sampling", "gaussian")))["error"]),
         ]
 
-    head = ("ε", "public mean", "estimates, `gaussian`", "information", "attacker", "as a sample", "`sampling`")
-    head = (*head, "least noise")
+    head = ["ε", "public mean", "estimates, `gaussian`", "information", "attacker", "as a sample", "`sampling`"]
+    head.append("least noise")
     return table(head, (cells(plan) for plan in numbers["plans"] if plan["secret"] == secret))
 
 
