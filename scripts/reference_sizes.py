@@ -3,22 +3,25 @@
 References are random rows of the Adult data, and noise is judged on the moments of all of them. Each run is a line of
 JSON.
 
-Usage: python -m scripts.reference_sizes 100 > runs.jsonl
+Usage: python -m scripts.reference_sizes 100 > runs.jsonl     (half an hour for the plan's choice alone)
+       python -m scripts.reference_sizes 100 "the plan's choice" > runs.jsonl
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import evolve
 
 import distpriv as dp
+from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import relative_errors
 
 __all__ = ["run", "runs"]
 
+CHOICE = "the plan's choice"
 SIZES = (500, 2_000, 10_000)
 EPSILONS = (0.2, 1.0)
 STATISTICS = {
@@ -30,14 +33,14 @@ STATISTICS = {
     "gain": dp.mean("capital_gain"),
 }
 SECRETS = (dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.Share("workclass = 'Private'", values=(0.45, 0.55)))
-MECHANISMS = ("certified_gaussian", "certified_laplace")
+MECHANISMS = (CHOICE, "certified_gaussian", "certified_laplace")
 
 
-def runs(count: int) -> Iterator[dict[str, Any]]:
+def runs(count: int, mechanisms: Sequence[str] = MECHANISMS) -> Iterator[dict[str, Any]]:
     """Yield what every run found: sizes, mechanisms and kinds of questions in turn."""
     for number in range(count):
         for rows in SIZES:
-            for mechanism in MECHANISMS:
+            for mechanism in mechanisms:
                 yield run(number, rows, mechanism)
 
 
@@ -51,7 +54,7 @@ def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
     sample = dp.model(drawn, query, secret, records=100)
     whole = dp.model(adult, query, secret, records=100, reference="population")
     made = {"sample": sample, "population": evolve(sample, strata=()), "all rows": whole}
-    found = {name: getattr(dp.mechanisms, mechanism)(model, target) for name, model in made.items()}
+    found = {name: _mechanism(mechanism, model, target) for name, model in made.items()}
     return {
         "run": number,
         "rows": rows,
@@ -59,12 +62,20 @@ def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
         "statistics": chosen,
         "epsilon": target.epsilon,
         "standard_error": relative_errors(sample)[0].relative,
+        "chosen": {name: law.name for name, law in found.items()},
         "noise": {name: law.noise.expected_rms for name, law in found.items()},
         "delta": {name: dp.delta_upper_bound(whole, law, epsilon=target.epsilon) for name, law in found.items()},
     }
 
 
+def _mechanism(name: str, model: dp.QueryModel, target: dp.PrivacyTarget) -> AdditiveMechanism:
+    if name == CHOICE:
+        return dp.plan(model, target, seed=1).mechanism
+    made: AdditiveMechanism = getattr(dp.mechanisms, name)(model, target)
+    return made
+
+
 if __name__ == "__main__":
-    for result in runs(int(sys.argv[1])):
+    for result in runs(int(sys.argv[1]), sys.argv[2:] or MECHANISMS):
         sys.stdout.write(json.dumps(result) + "\n")
         sys.stdout.flush()
