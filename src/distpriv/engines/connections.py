@@ -16,7 +16,7 @@ from types import MappingProxyType
 import duckdb
 from sqlglot import exp
 
-__all__ = ["literal", "matching_files", "of_database", "of_files", "of_memory"]
+__all__ = ["literal", "matching_files", "of_database", "of_files", "of_memory", "of_memory_as_written"]
 
 _ALONE: Mapping[str, str] = MappingProxyType(
     {
@@ -48,6 +48,13 @@ def matching_files(path: str) -> list[str]:
 def of_memory() -> duckdb.DuckDBPyConnection:
     """Return a connection for tables in memory: it reads no file at all."""
     return _memory().cursor()
+
+
+def of_memory_as_written() -> duckdb.DuckDBPyConnection:
+    """Return a connection for tables in memory that evaluates every part of an expression where it is written."""
+    connection = _unlocked().cursor()
+    connection.execute("PRAGMA disable_optimizer")
+    return connection
 
 
 def of_files(files: Sequence[str]) -> duckdb.DuckDBPyConnection:
@@ -88,6 +95,12 @@ def _sealed(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def _memory() -> duckdb.DuckDBPyConnection:
     """Return the process's own in-memory database; opening one costs more than most queries."""
     return duckdb.connect(":memory:", config={**_ALONE, **_SEALED})
+
+
+@cache
+def _unlocked() -> duckdb.DuckDBPyConnection:
+    """Return another one: where settings are locked, the optimiser cannot be switched off."""
+    return duckdb.connect(":memory:", config={**_ALONE, "enable_external_access": "false"})
 
 
 @cache

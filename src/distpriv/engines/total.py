@@ -14,7 +14,7 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 from sqlglot import exp
 
-from distpriv.engines.connections import literal
+from distpriv.engines.connections import literal, of_memory_as_written
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import RowExpression
 from distpriv.errors import InvalidSource
@@ -66,9 +66,7 @@ class TotalTable:
         Raises:
             duckdb.Error: DuckDB does not know a type.
         """
-        connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
-        connection.execute("SET enable_external_access = false")
-        connection.execute("PRAGMA disable_optimizer")
+        connection = of_memory_as_written()
         every = {_ROW: pa.array(np.arange(rows))}  # an expression may read no column at all
         if not expected.names:
             return cls(columns=pa.table(every), connection=connection)

@@ -8,9 +8,9 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping
 
-import duckdb
 import pyarrow as pa
 
+from distpriv.engines.connections import of_memory
 from distpriv.engines.engine import SOURCE, Engine
 from distpriv.engines.total import is_text, raw_columns
 from distpriv.errors import InvalidSource
@@ -61,7 +61,7 @@ def _counted(column: pa.ChunkedArray) -> Iterator[bytes]:
 
     A whole number is written the same whatever its type; null, NaN and empty text are one value, as files write them.
     """
-    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as connection:
+    with of_memory() as connection:
         connection.register(SOURCE, pa.table({"c": column}))
         query = (
             f"SELECT t, COUNT(*) AS n FROM (SELECT {_canonical(column.type)} AS t FROM {SOURCE}) GROUP BY t ORDER BY t"
