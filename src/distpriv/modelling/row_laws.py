@@ -13,6 +13,10 @@ from distpriv.modelling.projected_law import Circle, StratumLaw, Transform
 __all__ = ["RowLaws"]
 
 
+FEW = 200
+"""Of so many rows or fewer, draws without replacement are counted one by one."""
+
+
 @frozen(kw_only=True, eq=False)
 class RowLaws:
     """Statistics that are sums over rows, in every scenario.
@@ -51,13 +55,29 @@ class RowLaws:
         return laws
 
     def phases(self, frequency: Floats) -> dict[str, complex]:
-        """Return E e^{itᵀF} in every scenario; without replacement to the second order."""
-        means = [complex(np.exp(1j * (rows @ frequency)).mean()) for rows in self.strata]
-        found = {}
-        for name, sizes in self.drawn.items():
-            log = 0j
-            for stratum, size in sizes.items():
-                weight = size if self.replacement else size * (1 - size / self.rows_of(stratum))
-                log += weight * math.log(max(abs(means[stratum]), 1e-300)) + 1j * size * cmath.phase(means[stratum])
-            found[name] = cmath.exp(log)
-        return found
+        """Return E e^{itᵀF} in every scenario; without replacement from many rows to the second order."""
+        turns = [np.exp(1j * (rows @ frequency)) for rows in self.strata]
+        return {
+            name: math.prod(
+                (self._phase(turns[stratum], stratum, size) for stratum, size in sizes.items()), start=1 + 0j
+            )
+            for name, sizes in self.drawn.items()
+        }
+
+    def _phase(self, turns: Transform, stratum: int, size: int) -> complex:
+        """Return the mean of a product of so many of these numbers, drawn from a stratum."""
+        rows = self.rows_of(stratum)
+        if not self.replacement and rows <= FEW and rows == len(turns):
+            return _mean_product(turns, size)
+        mean = complex(turns.mean())
+        weight = size if self.replacement else size * (1 - size / rows)
+        return cmath.exp(weight * math.log(max(abs(mean), 1e-300)) + 1j * size * cmath.phase(mean))
+
+
+def _mean_product(numbers: Transform, size: int) -> complex:
+    """Return the mean product of so many different ones of the numbers: the elementary symmetric polynomial's share."""
+    sums = np.zeros(size + 1, dtype=np.complex128)
+    sums[0] = 1.0
+    for number in numbers:
+        sums[1:] += number * sums[:-1]
+    return complex(sums[size] / math.comb(len(numbers), size))
