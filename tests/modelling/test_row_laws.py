@@ -21,7 +21,9 @@ def enumerated(strata: tuple[np.ndarray, ...], sizes: dict[int, int], frequency:
 @pytest.mark.parametrize("lattice", [True, False])
 def test_phases_are_those_of_all_datasets(again: bool, lattice: bool) -> None:
     rng = np.random.default_rng(3)
-    strata = tuple(rng.integers(0, 4, (6, 2)) * 1.0 if lattice else rng.normal(size=(6, 2)) for _ in range(2))
+    strata = tuple(
+        rng.integers(0, 4, (6, 2)).astype(np.float64) if lattice else rng.normal(size=(6, 2)) for _ in range(2)
+    )
     drawn = {"a": {0: 1, 1: 4}, "b": {0: 4, 1: 2}}
     laws = RowLaws(strata=strata, drawn=drawn, replacement=again)
     for _ in range(5):
