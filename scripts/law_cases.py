@@ -1,13 +1,15 @@
 """Hold certificates at trust gaussian against exact laws: random cases of one to three statistics, real and made up.
 
 Usage: python -m scripts.law_cases FIRST LAST FILE     (seeds; one line of JSON a certificate, a minute for ten cases)
-       python -m scripts.law_cases FILE                (the table of how many were false)
+       python -m scripts.law_cases page BEFORE AFTER   (docs/images/law_cases.json and the table of the page)
+
+BEFORE is what the same seeds give with a version that does not look at the rows.
 """
 
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from numpy.typing import NDArray
 import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.noise.laws import Noise
+
+DOCS = Path(__file__).parents[1] / "docs"
+NUMBERS, PAGE = DOCS / "images" / "law_cases.json", DOCS / "proofs" / "law_check.md"
 
 ROWS = 3000
 """Of each stratum."""
@@ -219,24 +224,55 @@ def judged(seed: int) -> list[dict[str, Any]]:
     return found
 
 
-def table(found: Sequence[dict[str, Any]]) -> str:
-    """Return how many certificates are false by how much, by how many statistics there are."""
-    lines = [
-        "| statistics | certificates | judged | above target by 2 % | by 10 % | by 2x | worst |",
-        "|---|" + "---|" * 6,
+def recorded(found: Iterable[dict[str, Any]]) -> list[list[Any]]:
+    """Return what is kept of certificates that hold at trust gaussian: seed, statistics, records, target, exact δ."""
+    return [
+        [each["seed"], each["mechanism"], each["statistics"], each["records"], each["target"], _rounded(each["exact"])]
+        for each in found
+        if each["holds"]
     ]
-    for size in sorted({each["statistics"] for each in found}):
-        own = [each for each in found if each["statistics"] == size and each["holds"]]
-        known = [each["exact"] / each["target"] for each in own if each["exact"] is not None]
-        missed = [str(sum(ratio > limit for ratio in known)) for limit in (1.02, 1.1, 2.0)]
-        worst = f"{max(known, default=0.0):.3g}"
-        lines.append("| " + " | ".join([str(size), str(len(own)), str(len(known)), *missed, worst]) + " |")
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.4g}")
+
+
+def table(numbers: Mapping[str, Sequence[Sequence[Any]]]) -> str:
+    """Return how many certificates are false by how much, before and after, by how many statistics there are."""
+    lines = [
+        "| statistics | rows looked at | certificates | judged | above target by 2 % | by 10 % | by 2x | worst |",
+        "|---|---|" + "---:|" * 6,
+    ]
+    sizes = sorted({each[2] for several in numbers.values() for each in several})
+    for size in (*sizes, None):
+        for name, several in numbers.items():
+            own = [each for each in several if size in (None, each[2])]
+            known = [each[5] / each[4] for each in own if each[5] is not None]
+            missed = [str(sum(ratio > limit for ratio in known)) for limit in (1.02, 1.1, 2.0)]
+            worst = f"{max(known, default=0.0):.3g}"
+            cells = [str(size or "all"), name, str(len(own)), str(len(known)), *missed, worst]
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def filled(page: str, numbers: Mapping[str, Sequence[Sequence[Any]]]) -> str:
+    """Return the page with its table made anew."""
+    begin, end = "<!-- table: cases -->\n", "<!-- end -->"
+    before, found, after = page.partition(begin)
+    if not found:
+        raise ValueError(f"the page has no place for the table: write {begin.strip()} and {end} there.")
+    return before + begin + table(numbers) + "\n" + end + after.partition(end)[2]
+
+
+def _lines(file: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+
+
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        print(table([json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]))
+    if sys.argv[1] == "page":
+        made = {"no": recorded(_lines(sys.argv[2])), "yes": recorded(_lines(sys.argv[3]))}
+        NUMBERS.write_text(json.dumps(made, separators=(",", ":")).replace("],[", "],\n["), encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
     else:
         first, last, target = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
         with target.open("a") as file:

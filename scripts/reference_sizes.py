@@ -5,11 +5,13 @@ JSON.
 
 Usage: python -m scripts.reference_sizes 100 > runs.jsonl     (half an hour for the plan's choice alone)
        python -m scripts.reference_sizes 100 "the plan's choice" > runs.jsonl
+       python -m scripts.reference_sizes page runs.jsonl
 """
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,11 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import relative_errors
 from distpriv.noise.laws import UnimodalNoise
 
-__all__ = ["run", "runs"]
+__all__ = ["NUMBERS", "PAGE", "filled", "recorded", "run", "runs"]
+
+DOCS = Path(__file__).parents[1] / "docs"
+NUMBERS, PAGE = DOCS / "images" / "reference_sizes.json", DOCS / "concepts" / "trust.md"
+HOW, DELTA = ("sample", "population"), 1e-3
 
 CHOICE = "the plan's choice"
 SIZES = (500, 2_000, 10_000)
@@ -51,7 +57,7 @@ def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
     adult, rng = dp.datasets.adult(), np.random.default_rng((rows, number))
     chosen = sorted(rng.choice(list(STATISTICS), 1 + number % 2, replace=False).tolist())
     query, secret = dp.Query({name: STATISTICS[name] for name in chosen}), SECRETS[number // 2 % 2]
-    target = dp.PrivacyTarget(epsilon=EPSILONS[number // 4 % 2], delta=1e-3)
+    target = dp.PrivacyTarget(epsilon=EPSILONS[number // 4 % 2], delta=DELTA)
     drawn = adult.take(np.sort(rng.choice(adult.num_rows, rows, replace=False)))
     sample = dp.model(drawn, query, secret, records=100)
     whole = dp.model(adult, query, secret, records=100, reference="population")
@@ -84,7 +90,55 @@ def _mechanism(name: str, model: dp.QueryModel, target: dp.PrivacyTarget) -> Add
     return made
 
 
+def recorded(found: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
+    """Return what is kept of runs: rows, choice, noise over that of all rows, and δ over its target, both ways."""
+    return [
+        [
+            each["rows"],
+            each["run"],
+            each["chosen"]["sample"],
+            *(float(f"{each['noise'][how] / each['noise']['all rows']:.4g}") for how in HOW),
+            *(float(f"{each['delta by rows'][how] / DELTA:.4g}") for how in HOW),
+        ]
+        for each in found
+    ]
+
+
+def table(numbers: Sequence[Sequence[Any]]) -> str:
+    """Return how often δ is missed, and the price, by the number of rows."""
+    lines = [
+        "| reference | runs | taken for the population: δ missed by 10 % | by 2x | worst "
+        "| taken for a sample: by 10 % | by 2x | worst | noise, median | 9 of 10 |",
+        "|---|" + "---:|" * 9,
+    ]
+    for rows in SIZES:
+        own = [each for each in numbers if each[0] == rows]
+        cells = [f"{rows:,} rows", str(len(own))]
+        for place in (6, 5):
+            ratios = np.array([each[place] for each in own])
+            cells += [str(int((ratios > limit).sum())) for limit in (1.1, 2.0)] + [f"{ratios.max():.3g}"]
+        price = np.array([each[3] for each in own])
+        cells += [f"× {np.quantile(price, share):.2f}" for share in (0.5, 0.9)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def filled(page: str, numbers: Sequence[Sequence[Any]]) -> str:
+    """Return the page with its table made anew."""
+    begin, end = "<!-- table: sizes -->\n", "<!-- end -->"
+    before, found, after = page.partition(begin)
+    if not found:
+        raise ValueError(f"the page has no place for the table: write {begin.strip()} and {end} there.")
+    return before + begin + table(numbers) + "\n" + end + after.partition(end)[2]
+
+
 if __name__ == "__main__":
-    for result in runs(int(sys.argv[1]), sys.argv[2:] or MECHANISMS):
-        sys.stdout.write(json.dumps(result) + "\n")
-        sys.stdout.flush()
+    if sys.argv[1] == "page":
+        lines = Path(sys.argv[2]).read_text(encoding="utf-8").splitlines()
+        kept = recorded([each for each in map(json.loads, lines) if each["mechanism"] == CHOICE])
+        NUMBERS.write_text(json.dumps(kept, separators=(",", ":")).replace("],[", "],\n["), encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), kept), encoding="utf-8")
+    else:
+        for result in runs(int(sys.argv[1]), sys.argv[2:] or MECHANISMS):
+            sys.stdout.write(json.dumps(result) + "\n")
+            sys.stdout.flush()

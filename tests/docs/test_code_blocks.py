@@ -7,7 +7,9 @@ from tests.docs.pages import PAGES, README, name_of
 
 import distpriv as dp
 
-HEAVY = re.compile(r"^\$ distpriv (plan|release|audit|demo|reproduce)|\b(plan|audit|least_epsilon)\(", re.MULTILINE)
+HEAVY = re.compile(
+    r"^\$ distpriv (plan|release|audit|demo|reproduce)|\b(plan|audit|least_epsilon|certified_laplace)\(", re.MULTILINE
+)
 """What tries every mechanism or many attacks, and takes seconds."""
 
 
