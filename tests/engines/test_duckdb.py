@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+import distpriv as dp
 from distpriv.engines.engine import SOURCE, engine_for
 from distpriv.errors import InvalidExpression, InvalidSource
 
@@ -129,3 +130,17 @@ def test_what_is_no_table_is_refused(source: Any, message: str) -> None:
 def test_an_expression_that_does_not_fit_the_types_is_refused() -> None:
     with pytest.raises(InvalidExpression, match=r"does not fit the pyarrow table: .*; cast or change it"):
         engine_for(TABLE).select(f"SELECT sqrt(sex) FROM {SOURCE}")
+
+
+@pytest.mark.parametrize("counted", [40, 41, 120])
+def test_moments_of_many_numbers_are_those_of_few(counted: int) -> None:
+    rng = np.random.default_rng(counted)
+    table = pa.table({"x": rng.integers(0, counted, 5000), "s": rng.random(5000) < 0.3})
+    query = dp.Query({f"n{k}": dp.count(f"x = {k}") for k in range(counted)})
+    made = dp.model(table, query, dp.Share("s", values=(0.2, 0.4)), records=50)
+    few = dp.Query({f"n{k}": dp.count(f"x = {k}") for k in (0, 7, 39)})
+    alone = dp.model(table, few, dp.Share("s", values=(0.2, 0.4)), records=50)
+    for name, law in alone.distributions.items():
+        whole = made.distributions[name]
+        np.testing.assert_allclose(whole.mean[[0, 7, 39]], law.mean, rtol=1e-12)
+        np.testing.assert_allclose(whole.covariance[np.ix_([0, 7, 39], [0, 7, 39])], law.covariance, rtol=1e-9)

@@ -10,7 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["PARTS", "parts_of", "put_together"]
+__all__ = ["PARTS", "SCHEMA", "parts_of", "put_together"]
+
+AT_ONCE = 64
+"""How many parts are held in memory before they are added up."""
 
 _LISTS = ("mean", "products", "low", "high")
 PARTS = ", ".join(["stratum boolean", "n bigint", "unusable bigint", *(f"{name} array<double>" for name in _LISTS)])
@@ -31,12 +34,15 @@ def parts_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for side in (True, False):
             chosen = stratum == side
             if chosen.any():
-                found.setdefault(side, []).append(_part(values[:, chosen], int(unusable[chosen].sum())))
+                parts = found.setdefault(side, [])
+                parts.append(_part(values[:, chosen], int(unusable[chosen].sum())))
+                if len(parts) == AT_ONCE:
+                    found[side] = [_joined(parts)]
     for side, parts in found.items():
         part = _joined(parts)
         listed = {name: [value.ravel().tolist()] for name, value in part.items() if isinstance(value, np.ndarray)}
         yield pa.RecordBatch.from_pydict(
-            {"stratum": [side], "n": [part["n"]], "unusable": [part["unusable"]], **listed}, schema=_SCHEMA
+            {"stratum": [side], "n": [part["n"]], "unusable": [part["unusable"]], **listed}, schema=SCHEMA
         )
 
 
@@ -59,7 +65,7 @@ def put_together(table: pa.Table) -> list[dict[str, Any]]:
 
 
 _NUMBERS = pa.list_(pa.float64())
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [("stratum", pa.bool_()), ("n", pa.int64()), ("unusable", pa.int64())] + [(name, _NUMBERS) for name in _LISTS]
 )
 

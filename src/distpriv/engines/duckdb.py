@@ -3,16 +3,17 @@
 import csv
 import gzip
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from glob import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
 from attrs import field, frozen
 
+from distpriv.engines import arrow_moments
 from distpriv.engines.connections import literal, matching_files, of_files, of_memory
 from distpriv.engines.database import connected
 from distpriv.engines.engine import SOURCE
@@ -29,6 +30,14 @@ SUFFIXES = _PARQUET + _CSV
 SEPARATORS = (",", ";", "\t", "|")
 LONGEST_LINE = 1_000_000
 """Bytes in which the names of all columns must stand."""
+
+MOST_AGGREGATED = 40
+"""Of how many numbers one SELECT returns all covariances."""
+
+ROWS_AT_ONCE = 20_000
+"""How many rows are multiplied at a time where there are more numbers."""
+
+T = TypeVar("T")
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -73,8 +82,12 @@ class DuckDBEngine:
 
     def select(self, query: str) -> pa.Table:
         """Run one SELECT that calls the table SOURCE."""
+        return self._converted(lambda: self.run(query).to_arrow_table())
+
+    def _converted(self, compute: Callable[[], T]) -> T:
+        """Return what a query gives, or say in words of ours why it gives nothing."""
         try:
-            return self.run(query).to_arrow_table()
+            return compute()
         except (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException) as failure:
             raise InvalidSource(
                 f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}.",
@@ -89,9 +102,18 @@ class DuckDBEngine:
     def moments(
         self, rows: RowSelect, shifts: Sequence[float], predicate: RowExpression | None
     ) -> list[dict[str, Any]]:
-        """Return counts, means, covariances and extremes by stratum, by one SELECT."""
+        """Return counts, means, covariances and extremes by stratum, by one SELECT.
+
+        Of many numbers the rows are multiplied as matrices: there are more covariances than one SELECT can hold.
+        """
+        if len(shifts) > MOST_AGGREGATED:
+            parts = self._converted(lambda: list(self._parts(rows.shifted(shifts, predicate))))
+            return arrow_moments.put_together(pa.Table.from_batches(parts, arrow_moments.SCHEMA))
         found: list[dict[str, Any]] = self.select(rows.moments(shifts, predicate)).to_pylist()
         return found
+
+    def _parts(self, query: str) -> Iterator[pa.RecordBatch]:
+        return arrow_moments.parts_of(self.run(query).fetch_record_batch(ROWS_AT_ONCE))
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""
