@@ -113,7 +113,7 @@ class DuckDBEngine:
         return found
 
     def _parts(self, query: str) -> Iterator[pa.RecordBatch]:
-        return arrow_moments.parts_of(self.run(query).fetch_record_batch(ROWS_AT_ONCE))
+        return arrow_moments.parts_of(self.run(query).to_arrow_reader(ROWS_AT_ONCE))
 
     def sample(self, query: str, rows: int, seed: int) -> pa.Table:
         """Return a uniform sample, without replacement and seeded, of so many rows of a SELECT (all if fewer)."""
