@@ -120,13 +120,16 @@ def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...]
     'age + 2·women'
     >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
     'a + b + c + d and 4 others'
+    >>> combination_in_words(("men", "women"), (1.0, -0.9999), np.ones(2))
+    'men − women'
     """
     effects = np.abs(np.array(coefficients)) * deviations
     order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
     said = ""
     for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
         share = coefficients[k] / coefficients[order[0]]
-        times = "" if abs(abs(share) - 1) < 1e-9 else f"{abs(share):.3g}·"
+        written = f"{abs(share):.3g}"
+        times = "" if written == "1" else f"{written}·"
         sign = (" + " if share > 0 else " − ") if said else ""
         said += f"{sign}{times}{names[k]}"
     return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"
