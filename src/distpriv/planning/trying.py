@@ -13,7 +13,7 @@ from distpriv.mechanisms.certified_laplace import covariance_by_search
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
-from distpriv.planning.candidates import DRAWN, Candidate
+from distpriv.planning.candidates import DRAWN, FREE, Candidate
 from distpriv.planning.earlier import Settlement
 from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal, Skipped
@@ -49,9 +49,13 @@ class Prospects:
     merit: Merit
     seed: int | None
 
-    def in_order(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return them in the order in which to try them; of those that draw, the one first that a pilot prefers."""
-        return sorted(candidates, key=lambda c: (c.turn, self._about(c) if c.turn == DRAWN else 0.0))
+    def in_order(self, candidates: Sequence[Candidate], settlement: Settlement) -> list[Candidate]:
+        """Return them in the order in which to try them; of those that draw, the one first that a pilot prefers.
+
+        What costs nothing comes first, but not after earlier releases, which it has to be calibrated with.
+        """
+        last = (FREE,) if settlement.earlier is not None else ()
+        return sorted(candidates, key=lambda c: (c.turn in last, c.turn, self._about(c) if c.turn == DRAWN else 0.0))
 
     def too_little_trust(self, candidate: Candidate) -> str | None:
         """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
@@ -149,7 +153,7 @@ def try_what_can_win(
             able.append(candidate)
         else:
             run(candidate, reason)
-    for candidate in prospects.in_order(able):
+    for candidate in prospects.in_order(able, settlement):
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
         told = settlement.earlier is None and prospects.is_told_best(candidate, found.get(MOST_TELLING))
