@@ -8,6 +8,8 @@ from attrs import evolve
 import distpriv as dp
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import (
+    _farthest,
+    _laplace_estimates,
     allowed_delta,
     cautious,
     relative_errors,
@@ -15,7 +17,7 @@ from distpriv.guarantees.reference_sample import (
     worst_population,
 )
 from distpriv.guarantees.upper_bound import delta_upper_bound
-from distpriv.modelling.plausible_models import plausible_models
+from distpriv.modelling.plausible_models import TRIED, plausible_models
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
 Law = GaussianNoise | SumNoise
@@ -140,3 +142,24 @@ def test_noise_for_a_sample_is_more_than_for_a_population_and_little_more_for_ma
         found.append(next(several) / next(several))
     assert 1.05 < found[0] < 2
     assert 1 <= found[1] < 1.1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_population_in_which_laplace_noise_hides_least_is_on_the_short_list(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    adult, names = dp.datasets.adult(), ["age", "education_num", "hours_per_week", "capital_gain"]
+    chosen = rng.choice(names, 1 + seed % 3, replace=False)
+    rows = adult.take(np.sort(rng.choice(adult.num_rows, 500 * 4 ** (seed % 3), replace=False)))
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55) if seed % 2 else (0.3, 0.4, 0.5))
+    model = dp.model(rows, dp.Query({name: dp.mean(name) for name in chosen}), secret, records=100)
+    shift = model.mean_shift(model.protected_pairs[0])
+    axis = (shift / np.linalg.norm(shift))[:, np.newaxis]
+    floor = GaussianNoise.of(0.1 * np.diag(np.diag(next(iter(model.distributions.values())).covariance)))
+    laplace = LaplaceNoise(axes=axis, scales=np.array([np.linalg.norm(shift) * rng.uniform(0.9, 1.3)]))
+    noise = SumNoise(parts=(laplace, floor))
+    populations = plausible_models(model, TRIED)
+    every = _laplace_estimates(populations, model.protected_pairs[:2], noise, 1.0).max(axis=1)
+    some = _laplace_estimates(
+        _farthest(populations, model.protected_pairs[:2], noise, 1.0), model.protected_pairs[:2], noise, 1.0
+    )
+    assert some.max() == every.max()

@@ -27,6 +27,9 @@ LARGEST = 500.0
 MIXER = 0x9E3779B97F4A7C15
 """An odd number whose powers mix the places of a row along all axes into one key."""
 
+LEAST_NUMBER = 1e-200
+"""Where a tilt is so strong that it is certain which rows are drawn, their number varies by so little."""
+
 FINEST_CELL = 1 / 64
 """Width of the cells that near rows are in, in standard deviations of a row."""
 
@@ -120,7 +123,7 @@ class TiltedStratum:
             level=levels,
             surplus=first[0] - self.drawn,
             mean=first[1:].T,
-            number=second[0],
+            number=np.maximum(second[0], LEAST_NUMBER),
             mixed=second[1:size].T,
             square=_square(second[size:], tilts.shape[1]),
         )
