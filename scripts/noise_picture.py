@@ -146,7 +146,7 @@ def worth_table(numbers: Numbers, secret: str) -> str:
             _digits(plan["public_error"]),
             f"{_digits(best['estimate_error'])} `{best['mechanism']}`",
             f"{best['information']:.0%}",
-            f"{plan['undefended_attack_accuracy']:.1%} → ≤ {best['attack_accuracy']:.1%}",
+            _attacker(plan["undefended_attack_accuracy"], best["attack_accuracy"]),
             _digits(on_sample["estimate_error"]) if on_sample["holds"] else "–",
             f"{_digits(sampling['estimate_error'])} `{sampling['mechanism']}`",
             _digits(_least(_held(plan, ("sampling", "gaussian")))["error"]),
@@ -155,6 +155,11 @@ def worth_table(numbers: Numbers, secret: str) -> str:
     head = ["ε", "public mean", "estimates, `gaussian`", "information", "attacker", "as a sample", "`sampling`"]
     head.append("least noise")
     return table(head, (cells(plan) for plan in numbers["plans"] if plan["secret"] == secret))
+
+
+def _attacker(before: float, after: float) -> str:
+    """Return how often an attacker is right, and at most is afterwards; nothing where the ceiling says no more."""
+    return f"{before:.1%} → ≤ {after:.1%}" if after <= before + 5e-4 else f"{before:.1%} → –"
 
 
 def _most_telling(plan: Numbers, trust: tuple[str, ...]) -> Numbers:
@@ -178,7 +183,7 @@ def trust_table(numbers: Numbers, secret: str) -> str:
         errors = [f"{_digits(o['error'])} `{o['mechanism']}`" for o in (*proved, claimed)]
         before, after = plan["undefended_attack_accuracy"], proved[1]["attack_accuracy"]
         price = f"× {proved[0]['error'] / proved[1]['error']:.1f}"
-        accuracy = f"{before:.1%} → ≤ {after:.1%}"
+        accuracy = _attacker(before, after)
         return [f"{plan['epsilon']:g}", errors[1], accuracy, errors[0], price, errors[2], f"{claimed['delta']:.2g}"]
 
     head = ("ε", "`gaussian`", "attacker", "`sampling`", "price", "`assumed`, as claimed", "its δ at most")
