@@ -3,8 +3,7 @@
 References are random rows of the Adult data, and noise is judged on the moments of all of them. Each run is a line of
 JSON.
 
-Usage: python -m scripts.reference_sizes 100 > runs.jsonl     (half an hour for the plan's choice alone)
-       python -m scripts.reference_sizes 100 "the plan's choice" > runs.jsonl
+Usage: python -m scripts.reference_sizes 0 100 "the plan's choice" > runs.jsonl     (half an hour)
        python -m scripts.reference_sizes page runs.jsonl
 """
 
@@ -44,9 +43,9 @@ SECRETS = (dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.Share("workclass
 MECHANISMS = (CHOICE, "certified_gaussian", "certified_laplace")
 
 
-def runs(count: int, mechanisms: Sequence[str] = MECHANISMS) -> Iterator[dict[str, Any]]:
+def runs(first: int, last: int, mechanisms: Sequence[str] = MECHANISMS) -> Iterator[dict[str, Any]]:
     """Yield what every run found: sizes, mechanisms and kinds of questions in turn."""
-    for number in range(count):
+    for number in range(first, last):
         for rows in SIZES:
             for mechanism in mechanisms:
                 yield run(number, rows, mechanism)
@@ -62,7 +61,12 @@ def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
     sample = dp.model(drawn, query, secret, records=100)
     whole = dp.model(adult, query, secret, records=100, reference="population")
     made = {"sample": sample, "population": evolve(sample, strata=()), "all rows": whole}
-    found = {name: _mechanism(mechanism, model, target) for name, model in made.items()}
+    first = dp.plan(sample, target, seed=1).mechanism if mechanism == CHOICE else None
+    name_of = mechanism if first is None else first.name
+    found = {
+        name: first if first is not None and model is sample else _mechanism(name_of, model, target)
+        for name, model in made.items()
+    }
     return {
         "run": number,
         "rows": rows,
@@ -84,8 +88,6 @@ def _by_rows(whole: dp.QueryModel, target: dp.PrivacyTarget, made: AdditiveMecha
 
 
 def _mechanism(name: str, model: dp.QueryModel, target: dp.PrivacyTarget) -> AdditiveMechanism:
-    if name == CHOICE:
-        return dp.plan(model, target, seed=1).mechanism
     made: AdditiveMechanism = getattr(dp.mechanisms, name)(model, target)
     return made
 
@@ -139,6 +141,6 @@ if __name__ == "__main__":
         NUMBERS.write_text(json.dumps(kept, separators=(",", ":")).replace("],[", "],\n["), encoding="utf-8")
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), kept), encoding="utf-8")
     else:
-        for result in runs(int(sys.argv[1]), sys.argv[2:] or MECHANISMS):
+        for result in runs(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or MECHANISMS):
             sys.stdout.write(json.dumps(result) + "\n")
             sys.stdout.flush()
