@@ -6,11 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.special import ndtr, ndtri
+from scipy.stats import ortho_group
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
+from distpriv.guarantees.projections import projected_deltas
+from distpriv.modelling.uneven_shapes import uneven_directions
 
 M = dp.mechanisms
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -173,3 +176,79 @@ def test_noise_is_not_widened_without_end_where_none_can_smooth_a_ripple() -> No
     made = M.certified_laplace(model, dp.PrivacyTarget(epsilon=0.1, delta=1e-3))
     spread = max(float(np.trace(law.covariance)) for law in model.distributions.values())
     assert np.trace(made.noise.covariance) < 1e4 * spread
+
+
+def turned_skewness(size: int, records: int, seed: int) -> tuple[dp.QueryModel, Floats]:
+    """Rows of two groups with equal covariances and almost equal means, one combination skewed one way or the other."""
+    rng, rows = np.random.default_rng(seed), 5000
+    others = rng.normal(size=(rows, size - 1))
+    hidden = (rng.random(rows) < 0.1) + 0.1 * rng.normal(size=rows).clip(-2, 2)
+    known = np.column_stack([np.ones(rows), others])
+    hidden -= known @ np.linalg.lstsq(known, hidden, rcond=None)[0]
+    hidden /= hidden.std()
+    both = np.concatenate([np.column_stack([hidden, others]), np.column_stack([-hidden, others])])
+    both[rows:, 1] += 0.02
+    turn = ortho_group.rvs(size, random_state=seed)
+    columns = {f"x{k}": (both @ turn.T)[:, k] for k in range(size)}
+    query = dp.Query({name: dp.total(name) for name in columns})
+    table = pa.table({**columns, "g": np.repeat([0, 1], rows)})
+    secret = dp.Share("g = 1", values=(0.0, 1.0))
+    return dp.model(table, query, secret, records=records, replacement=True, reference="population"), turn[:, 0]
+
+
+def test_the_combination_whose_skewness_is_turned_is_looked_at() -> None:
+    model, hidden = turned_skewness(5, 100, 4)
+    directions = uneven_directions(model, model.rows().row_laws(), np.zeros((5, 5)))
+    covariance = next(iter(model.distributions.values())).covariance
+    length = math.sqrt(hidden @ covariance @ hidden)
+    assert max(abs(found @ covariance @ hidden) / length for found in directions) > 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["certified_gaussian", "informative_gaussian", "certified_laplace"])
+def test_equal_moments_do_not_hide_a_skewness_that_is_turned(mechanism: str) -> None:
+    model, hidden = turned_skewness(5, 100, 4)
+    target = dp.PrivacyTarget(epsilon=2, delta=1e-4)
+    made = getattr(M, mechanism)(model, target)
+    exact = float(projected_deltas(model, model.rows().row_laws(), made.noise, target.epsilon, hidden).max())
+    assert not made.certificate.holds_at("gaussian") or exact <= target.delta
+
+
+@pytest.mark.slow
+def test_an_attacker_sees_a_skewness_that_is_turned() -> None:
+    model, hidden = turned_skewness(4, 100, 1)
+    made = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.02))
+    seen = float(projected_deltas(model, model.rows().row_laws(), made.noise, 0.0, hidden).max())
+    assert attack_accuracy_upper_bound(model, made) >= (1 + seen) / 2 - 1e-3
+
+
+@pytest.mark.slow
+def test_lobes_are_counted_by_the_rows_that_vary() -> None:
+    rng, size, step = np.random.default_rng(0), 6, 1.5
+    rows = rng.normal(size=(3000, size))
+    rows = np.concatenate([rows, -rows])
+    rows[:, 0] = step * np.round(rows[:, 0] / step) + rng.normal(0, 0.01 * step, 6000)
+    rows -= rows.mean(axis=0)
+    rows[:, 0] += step / 2
+    turn = ortho_group.rvs(size, random_state=0)
+    every = np.concatenate([rng.normal(0, 1e-4, (50, size)), rows]) @ turn.T
+    columns = {f"x{k}": every[:, k] for k in range(size)}
+    query = dp.Query({name: dp.total(name) for name in columns})
+    secret = dp.Share("g = 1", values=(0.0030, 0.0031))
+    table = pa.table({**columns, "g": np.repeat([0, 1], [50, 6000])})
+    model = dp.model(table, query, secret, records=10_000, replacement=True, reference="population")
+    target = dp.PrivacyTarget(epsilon=0.2, delta=1e-2)
+    made = M.certified_gaussian(model, target)
+    exact = float(projected_deltas(model, model.rows().row_laws(), made.noise, target.epsilon, turn[:, 0]).max())
+    assert not made.certificate.holds_at("gaussian") or exact <= target.delta
+
+
+def test_numbers_of_all_sizes_are_no_reason_to_fail() -> None:
+    rng, group = np.random.default_rng(0), np.repeat([0, 1], [1, 300])
+    huge = np.where(rng.random(301) < 0.02, 1e9, rng.normal(size=301))
+    table = pa.table({"i": group.astype(float), "t": 1e-9 * rng.normal(size=301), "h": huge, "g": group})
+    query = dp.Query({name: dp.total(name) for name in "ith"})
+    secret = dp.Share("g = 1", values=(0.0, 1.0))
+    model = dp.model(table, query, secret, records=1, replacement=True, reference="population")
+    made = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.3))
+    assert not made.certificate.holds_at("gaussian")

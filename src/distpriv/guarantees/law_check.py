@@ -54,7 +54,10 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
         delta: by how much.
     """
     rows = model.rows().row_laws()
-    found = _found_with(model, rows, noise)
+    try:
+        found = _found_with(model, rows, noise)
+    except np.linalg.LinAlgError:  # numbers of all sizes: nothing was looked for
+        found = Spectrum(peaks=(), missed=1.0)
     ripples = _ripples(model, noise, found)
     frequencies = _highest(found, ripples)
     directions = telling_directions(model, rows, noise.covariance, worst, frequencies)

@@ -1,0 +1,144 @@
+r"""Combinations of the released numbers whose shape tells scenarios apart, although mean and variance may be the same.
+
+The cumulants of a sum over rows are sums of the rows' cumulants: with :math:`k_s` rows of stratum s drawn, the third
+cumulant of :math:`w^\top F` is :math:`\sum_s k_s E (w^\top x_s)^3` and the fourth
+:math:`\sum_s k_s (E (w^\top x_s)^4 - 3 (E (w^\top x_s)^2)^2)`, x_s a row about the mean of its stratum. In coordinates
+in which the noisy statistics have the identity as covariance, the difference of two scenarios is a polynomial on the
+unit sphere, and its largest values are found by ascents from many places, always the same. A combination found this way
+is then looked at by its exact law (`guarantees.projections`): nothing rests on cumulants.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import whitening
+
+__all__ = ["uneven_directions"]
+
+ROWS = 4000
+"""How many rows of a stratum cumulants are taken of."""
+
+STARTS, STEPS, SEED = 24, 25, 29
+"""From how many random places an ascent starts, how far it goes, and the seed of both."""
+
+KEPT = 2
+"""How many combinations of each order are looked at, for every kind of pair."""
+
+KINDS = 4
+"""Pairs of how many kinds: those that differ in the same strata, in the same proportions, are of one kind."""
+
+NEGLIGIBLE = 0.003
+"""A difference of cumulants, in units of the noisy numbers, that changes no likelihood worth looking at."""
+
+APART = 0.95
+"""Combinations whose cosine is larger are one."""
+
+Ascended = Callable[[Floats], tuple[Floats, Floats]]
+"""From places, one a column, to the values of a function there and its gradients."""
+
+
+def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[Floats]:
+    """Return combinations along which third and fourth cumulants of protected pairs differ most.
+
+    Args:
+        model: the model.
+        rows: the rows behind it.
+        noise: the covariance of the noise.
+    """
+    found: list[tuple[float, Floats]] = []
+    for pair in _kinds(model, rows):
+        noisy = np.mean([model.distributions[name].covariance for name in pair], axis=0) + noise
+        axes = whitening(noisy)
+        strata = {number: _about_mean(rows.strata[number]) @ axes for number in _differing(rows, pair)}
+        for order in (3, 4):
+            weights = {s: _weight(rows, pair[0], s, order) - _weight(rows, pair[1], s, order) for s in strata}
+            places, values = _highest(_difference(strata, weights, order), axes.shape[1])
+            found += [(value, axes @ place) for place, value in zip(places, values, strict=True)]
+    found.sort(key=lambda each: -each[0])
+    return [direction for value, direction in found if value > NEGLIGIBLE]
+
+
+def _kinds(model: QueryModel, rows: RowLaws) -> list[Pair]:
+    """Return a pair of every kind, the one whose rows differ most, of the kinds that differ most."""
+    found: dict[tuple[float, ...], tuple[float, Pair]] = {}
+    for pair in model.protected_pairs:
+        moves = [rows.drawn[pair[0]].get(s, 0) - rows.drawn[pair[1]].get(s, 0) for s in range(len(rows.strata))]
+        most = max(map(abs, moves), default=0)
+        if most:
+            first = next(move for move in moves if move)
+            kind = tuple(round(move / first, 6) for move in moves)
+            found[kind] = max(found.get(kind, (0.0, pair)), (float(most), pair))
+    return [pair for _, pair in sorted(found.values(), reverse=True)[:KINDS]]
+
+
+def _differing(rows: RowLaws, pair: Pair) -> list[int]:
+    first, second = (rows.drawn[name] for name in pair)
+    return [s for s in range(len(rows.strata)) if first.get(s, 0) != second.get(s, 0)]
+
+
+def _weight(rows: RowLaws, scenario: str, stratum: int, order: int) -> float:
+    """Return how many times a row's cumulant counts; without replacement about, which is enough to find a direction."""
+    size = rows.drawn[scenario].get(stratum, 0)
+    if rows.replacement or not size:
+        return float(size)
+    share = size / rows.rows_of(stratum)
+    return size * (1 - share) * (1 - 2 * share if order == 3 else 1 - 6 * share * (1 - share))
+
+
+def _about_mean(rows: Floats) -> Floats:
+    some = rows if len(rows) <= ROWS else rows[np.random.default_rng(SEED).choice(len(rows), ROWS, replace=False)]
+    return np.asarray(some - some.mean(axis=0))
+
+
+def _difference(strata: dict[int, Floats], weights: dict[int, float], order: int) -> Ascended:
+    """Return the difference of the scenarios' cumulants as a function of unit vectors."""
+
+    def at(places: Floats) -> tuple[Floats, Floats]:
+        value, gradient = np.zeros(places.shape[1]), np.zeros_like(places)
+        for number, rows in strata.items():
+            along, weight = rows @ places, weights[number]
+            power = along ** (order - 1)
+            value += weight * (power * along).mean(axis=0)
+            gradient += weight * order * (rows.T @ power) / len(rows)
+            if order == 4:
+                square = (along**2).mean(axis=0)
+                value -= 3 * weight * square**2
+                gradient -= 12 * weight * square * (rows.T @ along) / len(rows)
+        return value, gradient
+
+    return at
+
+
+def _highest(function: Ascended, size: int) -> tuple[list[Floats], list[float]]:
+    """Return where a homogeneous function is largest or least on the sphere, a few places apart, and its size there."""
+    if size == 0:
+        return [], []
+    rng = np.random.default_rng(SEED)
+    starts = np.concatenate([rng.normal(size=(size, STARTS)), np.eye(size)[:, :STARTS]], axis=1)
+    places = starts / np.linalg.norm(starts, axis=0)
+    values, gradients = function(places)
+    shift = np.zeros(places.shape[1])
+    for _ in range(STEPS):
+        lengths = np.maximum(np.linalg.norm(gradients, axis=0), 1e-300)
+        moved = np.sign(values) * gradients / lengths + shift * places
+        moved /= np.maximum(np.linalg.norm(moved, axis=0), 1e-300)
+        reached, there = function(moved)
+        better = np.abs(reached) > np.abs(values)
+        places, values = np.where(better, moved, places), np.where(better, reached, values)
+        gradients = np.where(better, there, gradients)
+        shift = np.where(better, shift / 2, np.maximum(1.0, 2 * shift))
+    return _apart(places, np.abs(values))
+
+
+def _apart(places: Floats, values: Floats) -> tuple[list[Floats], list[float]]:
+    kept: list[int] = []
+    for k in np.argsort(-values, kind="stable"):
+        near: Sequence[float] = [abs(float(places[:, k] @ places[:, other])) for other in kept]
+        if len(kept) < KEPT and all(cosine < APART for cosine in near):
+            kept.append(int(k))
+    return [places[:, k] for k in kept], [float(values[k]) for k in kept]
