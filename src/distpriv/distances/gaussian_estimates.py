@@ -82,7 +82,7 @@ def _values(epsilons: Floats, excess: Floats, shift: Floats) -> Floats:
 
 def _regular_axes(shifts: Floats, firsts: Floats, seconds: Floats, which: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return a - 1 and b of every pair, of covariances that are made regular by as little as it takes."""
-    deviation = np.sqrt(np.diagonal(firsts + seconds, axis1=1, axis2=2) / 2)
+    deviation = np.sqrt(np.maximum(np.diagonal(firsts + seconds, axis1=1, axis2=2), 0.0) / 2)
     deviation = np.where(deviation > 0, deviation, 1.0)
     unit = deviation[:, :, np.newaxis] * deviation[:, np.newaxis, :]
     whitening = _whitening(seconds / unit)

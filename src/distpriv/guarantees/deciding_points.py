@@ -48,7 +48,8 @@ def sticks(first: Floats, second: Floats, epsilon: float, chosen: Floats) -> Flo
     """Return (q₁ − e^ε q₂)₊ over the density of the points, from logarithms."""
     possible = np.isfinite(first)
     above = np.where(possible, first, 0.0) - second - epsilon
-    return np.asarray(np.where(possible, np.exp(first - chosen) * -np.expm1(-np.maximum(above, 0.0)), 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is infinite, and tells that nothing is known
+        return np.asarray(np.where(possible, np.exp(first - chosen) * -np.expm1(-np.maximum(above, 0.0)), 0.0))
 
 
 def blurred(first: Floats, second: Floats, epsilon: float) -> tuple[Floats, Floats]:

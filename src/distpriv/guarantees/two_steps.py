@@ -175,7 +175,7 @@ def _turned(matrix: Floats, frame: Floats) -> Floats:
 
 def _own_deviation(covariance: Floats) -> float:
     """Return (vᵀA⁻¹v)^{-1/2} for the first axis v, a little less, or 0 where rounding leaves it unknown."""
-    deviation = np.sqrt(np.diag(covariance))
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     if not (deviation > 0).all():
         return 0.0
     correlation = covariance / np.outer(deviation, deviation)

@@ -75,7 +75,8 @@ def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
 def _unit(combination: Floats) -> list[float]:
     """Return the combination with squares that sum to 1 and the largest coefficient positive."""
     largest = combination[int(np.abs(combination).round(9).argmax())]
-    found: list[float] = (combination / (np.sign(largest) * np.linalg.norm(combination))).tolist()
+    length = float(np.linalg.norm(combination))
+    found: list[float] = (combination * (np.sign(largest) / length if length > 0 else 0.0)).tolist()
     return found
 
 

@@ -176,7 +176,8 @@ class InformativeSearch:
         epsilons, logarithms = self.search.epsilons[pairs], excess[pairs] + np.log(self.search.deltas[pairs])
         distances = _distances(epsilons, logarithms)
         # dρ²/d log H = 2ρH/φ(ρ/2 − ε/ρ)
-        steepness = 2 * distances * np.exp(logarithms - norm.logpdf(distances / 2 - epsilons / distances))
+        with np.errstate(over="ignore", divide="ignore"):
+            steepness = 2 * distances * np.exp(logarithms - norm.logpdf(distances / 2 - epsilons / distances))
         inverse = np.linalg.inv(here)
         # ∇_K ρ² = -K⁻¹ (∇_S ρ²) K⁻¹
         forms = -steepness[:, np.newaxis, np.newaxis] * (inverse @ slopes[pairs] @ inverse)
