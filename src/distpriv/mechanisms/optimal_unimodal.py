@@ -67,7 +67,7 @@ def optimal_unimodal(
     known = np.array(
         [mahalanobis(direction, pair_covariance(model, p, covariance, theorem)) for p in model.protected_pairs]
     )
-    if uncertainty and (along * known)[along > 0].max() <= analytic_radius(target.epsilon, target.delta):
+    if uncertainty and (along[along > 0] * known[along > 0]).max() <= analytic_radius(target.epsilon, target.delta):
         return certified(model, target, nothing, name=name, theorem=theorem)
     steps = least_unimodal(
         target,
