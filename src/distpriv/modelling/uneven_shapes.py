@@ -20,20 +20,26 @@ from distpriv.modelling.spectrum import whitening
 
 __all__ = ["uneven_directions"]
 
-ROWS = 4000
+ROWS = 2000
 """How many rows of a stratum cumulants are taken of."""
 
-STARTS, STEPS, SEED = 24, 25, 29
-"""From how many random places an ascent starts, how far it goes, and the seed of both."""
+STARTS, FEWEST_STARTS, STEPS, SEED = 96, 6, 25, 29
+"""From how many random places ascents start, for all kinds of pairs and for each at least, how far, and their seed."""
+
+AXES = 24
+"""From how many axes of the noisy statistics they start as well."""
 
 KEPT = 2
 """How many combinations of each order are looked at, for every kind of pair."""
 
-KINDS = 4
-"""Pairs of how many kinds: those that differ in the same strata, in the same proportions, are of one kind."""
+KINDS = 32
+"""Pairs of how many kinds are looked at: those that differ in the same strata in the same proportions are one kind."""
 
 NEGLIGIBLE = 0.003
 """A difference of cumulants, in units of the noisy numbers, that changes no likelihood worth looking at."""
+
+MOST = 8
+"""How many combinations are looked at in all, those whose cumulants differ most."""
 
 APART = 0.95
 """Combinations whose cosine is larger are one."""
@@ -51,16 +57,18 @@ def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[F
         noise: the covariance of the noise.
     """
     found: list[tuple[float, Floats]] = []
-    for pair in _kinds(model, rows):
+    kinds = _kinds(model, rows)
+    starts = max(FEWEST_STARTS, min(STARTS // 4, STARTS // max(len(kinds), 1)))
+    for pair in kinds:
         noisy = np.mean([model.distributions[name].covariance for name in pair], axis=0) + noise
         axes = whitening(noisy)
         strata = {number: _about_mean(rows.strata[number]) @ axes for number in _differing(rows, pair)}
         for order in (3, 4):
             weights = {s: _weight(rows, pair[0], s, order) - _weight(rows, pair[1], s, order) for s in strata}
-            places, values = _highest(_difference(strata, weights, order), axes.shape[1])
+            places, values = _highest(_difference(strata, weights, order), axes.shape[1], starts)
             found += [(value, axes @ place) for place, value in zip(places, values, strict=True)]
     found.sort(key=lambda each: -each[0])
-    return [direction for value, direction in found if value > NEGLIGIBLE]
+    return [direction for value, direction in found[:MOST] if value > NEGLIGIBLE]
 
 
 def _kinds(model: QueryModel, rows: RowLaws) -> list[Pair]:
@@ -102,11 +110,12 @@ def _difference(strata: dict[int, Floats], weights: dict[int, float], order: int
         value, gradient = np.zeros(places.shape[1]), np.zeros_like(places)
         for number, rows in strata.items():
             along, weight = rows @ places, weights[number]
-            power = along ** (order - 1)
+            squares = along * along
+            power = squares if order == 3 else squares * along
             value += weight * (power * along).mean(axis=0)
             gradient += weight * order * (rows.T @ power) / len(rows)
             if order == 4:
-                square = (along**2).mean(axis=0)
+                square = squares.mean(axis=0)
                 value -= 3 * weight * square**2
                 gradient -= 12 * weight * square * (rows.T @ along) / len(rows)
         return value, gradient
@@ -114,12 +123,12 @@ def _difference(strata: dict[int, Floats], weights: dict[int, float], order: int
     return at
 
 
-def _highest(function: Ascended, size: int) -> tuple[list[Floats], list[float]]:
+def _highest(function: Ascended, size: int, count: int) -> tuple[list[Floats], list[float]]:
     """Return where a homogeneous function is largest or least on the sphere, a few places apart, and its size there."""
     if size == 0:
         return [], []
     rng = np.random.default_rng(SEED)
-    starts = np.concatenate([rng.normal(size=(size, STARTS)), np.eye(size)[:, :STARTS]], axis=1)
+    starts = np.concatenate([rng.normal(size=(size, count)), np.eye(size)[:, :AXES]], axis=1)
     places = starts / np.linalg.norm(starts, axis=0)
     values, gradients = function(places)
     shift = np.zeros(places.shape[1])
