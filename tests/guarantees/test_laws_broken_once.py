@@ -204,6 +204,24 @@ def test_the_combination_whose_skewness_is_turned_is_looked_at() -> None:
     assert max(abs(found @ covariance @ hidden) / length for found in directions) > 0.99
 
 
+def test_the_pair_whose_skewness_is_turned_is_looked_at_however_many_others_move_more_rows() -> None:
+    rng, rows = np.random.default_rng(1), 1000
+    one = np.column_stack([(rng.random(rows) < 0.1) + 0.1 * rng.normal(size=rows), rng.normal(size=(rows, 2))])
+    one -= one.mean(axis=0)
+    one = one @ np.linalg.inv(np.linalg.cholesky(np.cov(one.T, bias=True))).T
+    both = np.concatenate([one, one * [-1, 1, 1]])
+    every = np.concatenate([both + np.array([0, 0.01 * (-1) ** k, 0]) for k in range(4)])
+    turn = ortho_group.rvs(3, random_state=1)
+    columns = {f"x{k}": (every @ turn.T)[:, k] for k in range(3)}
+    table = pa.table({**columns, "g": np.repeat(range(4), 2 * rows), "h": np.tile(np.repeat([0, 1], rows), 4)})
+    secrets = [*(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(4)), dp.Share("h = 1", values=(0.1, 0.9))]
+    query = dp.Query({name: dp.total(name) for name in columns})
+    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    directions = uneven_directions(model, model.rows().row_laws(), np.zeros((3, 3)))
+    cosines = [abs(found @ turn[:, 0]) / np.linalg.norm(found) for found in directions]
+    assert max(cosines) > 0.99
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["certified_gaussian", "informative_gaussian", "certified_laplace"])
 def test_equal_moments_do_not_hide_a_skewness_that_is_turned(mechanism: str) -> None:
