@@ -24,7 +24,7 @@ def test_what_a_plan_chooses_on_a_sample_seldom_misses_its_delta() -> None:
 
 @pytest.mark.slow
 def test_a_recorded_run_comes_out_again() -> None:
-    found = recorded([run(5, 2_000, CHOICE)])[0]
-    before = next(each for each in RECORDED if each[:2] == [2_000, 5])
+    found = recorded([run(4, 10_000, CHOICE)])[0]
+    before = next(each for each in RECORDED if each[:2] == [10_000, 4])
     assert found[:4] == before[:4]
     assert found[4:] == pytest.approx(before[4:], rel=0.05)
