@@ -20,7 +20,7 @@ from distpriv.modelling.spectrum import whitening
 
 __all__ = ["uneven_directions"]
 
-ROWS = 2000
+ROWS = 4000
 """How many rows of a stratum cumulants are taken of."""
 
 STARTS, FEWEST_STARTS, STEPS, SEED = 96, 6, 25, 29
@@ -38,7 +38,7 @@ KINDS = 32
 NEGLIGIBLE = 0.003
 """A difference of cumulants, in units of the noisy numbers, that changes no likelihood worth looking at."""
 
-MOST = 8
+MOST = 16
 """How many combinations are looked at in all, those whose cumulants differ most."""
 
 APART = 0.95
