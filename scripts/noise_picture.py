@@ -65,17 +65,22 @@ def panel(axes: Axes, lines: dict[str, list[tuple[float, float, bool]]], title: 
             axes.plot([p[0] for p in some], [p[1] for p in some], mark, color=colour, markerfacecolor=face)
         held = any(p[2] for p in points)
         axes.plot([], [], mark, color=colour, linestyle=line, markerfacecolor=colour if held else "white", label=name)
+    against_epsilon(axes, title, ticks)
+    axes.yaxis.set_major_formatter(LogFormatterSciNotation())
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2), columnspacing=1)
+
+
+def against_epsilon(axes: Axes, title: str, ticks: list[float]) -> None:
+    """Make both scales logarithmic, with every ε that was measured on the lower one."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(LogFormatterSciNotation())
     axes.grid(color="#dddddd", linewidth=0.5)
     axes.set_axisbelow(True)
     axes.set_xlabel("ε asked for, at δ = 0.001 (no unit)")
     axes.set_title(title, loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2), columnspacing=1)
 
 
 def draw(numbers: Numbers, secret: str, folder: Path) -> Path:
@@ -110,17 +115,9 @@ def draw_worth(numbers: Numbers, folder: Path) -> Path:
         axes.axhline(plans[0]["public_error"], color="#555555", linestyle=":", label="public mean: no release at all")
         for (name, errors), (colour, mark, line) in zip(lines.items(), WORTH, strict=True):
             axes.plot(epsilons, errors, mark, color=colour, linestyle=line, linewidth=1.5, label=name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        against_epsilon(axes, secret, epsilons)
         axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.grid(color="#dddddd", linewidth=0.5)
-        axes.set_axisbelow(True)
-        axes.set_xlabel("ε asked for, at δ = 0.001 (no unit)")
-        axes.set_title(secret, loc="left", fontsize=10)
-        axes.spines[["top", "right"]].set_visible(False)
     row[0].set_ylabel("error of all statistics together, rms\n(years, persons, hours)")
     figure.legend(*row[0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside lower center", fontsize=9)
     target = folder / "worth.svg"

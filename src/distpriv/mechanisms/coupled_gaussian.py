@@ -74,8 +74,8 @@ def coupled_gaussian(
     >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
     ('sampling', True, True)
     """
-    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
     one_of("objective", objective, OBJECTIVES, InvalidInput)
+    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
     public = PublicKnowledge.of(model, prior).covariance if objective == "estimate" else None
     return coupled(model, target, evolve(KIND, shape=shape_for(public)), plan, weights)
 
