@@ -14,7 +14,7 @@ from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw
 
 __all__ = ["blurred", "evenly", "largest_term", "normals", "ratio", "sticks"]
 
-CANDIDATES = 4096
+CANDIDATES = 8192
 """From how many points the ones that decide are chosen."""
 
 SOFT = 0.1

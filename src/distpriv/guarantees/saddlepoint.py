@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.special import logsumexp
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
@@ -22,24 +23,22 @@ from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
+from distpriv.modelling.uneven_shapes import kinds_of_pairs
 from distpriv.noise.laws import Noise
 
 __all__ = ["SaddlepointCheck", "saddlepoint_check"]
 
-POINTS = (96, 384)
-"""At how many points the densities are computed; at more of them only if δ is not known well from fewer."""
+POINTS, MORE = 96, ((0.003, 384), (0.03, 1536))
+"""At how many points the densities are computed; at more of them if the standard error of δ is a larger share of it."""
 
-KNOWN = 0.003
-"""The standard error, as a share of δ, with which it is known well."""
+ASIDE = 0.1
+"""Of the points: the share that lies where Gaussians of the moments decide, and the share that lies everywhere."""
 
-SHARES = (0.8, 0.1, 0.1)
-"""Of the points: where the fitted Gaussians decide, where those of the moments do, and everywhere."""
+BENT = (0.1, 0.7)
+"""The least and the largest share of the others that lies where bent bells decide; the rest is where fitted ones do."""
 
-WIDER = 1.2
-"""By which factor covariances are widened to draw candidates from."""
-
-NEGLIGIBLE = 1e-9
-"""A δ of the fitted Gaussians that is not looked at more closely."""
+WIDER, FAR = 1.2, 2.0
+"""By which factors covariances are widened to draw candidates from: near, and as far out as shapes may matter."""
 
 SMALLER = (0.75, 0.5, 0.25, 0.0)
 """Shares of ε to look at where hardly anything is above ε itself."""
@@ -141,30 +140,35 @@ def saddlepoint_check(
     worst = int(deltas.argmax())
     if deltas[worst] >= 1 or not len(laws[pairs[worst][0]].mean):
         return _as_moments_say(pairs[worst], float(deltas[worst]), epsilon)
+    at = dict(zip(pairs, deltas.tolist(), strict=True))
     fits = [fits_of(laws, pairs[which], epsilon) for which in _screened(deltas)]
     fits.sort(key=fitted_delta, reverse=True)
-    at = dict(zip(pairs, deltas.tolist(), strict=True))
     reach = IN_REACH * fitted_delta(fits[0])
     finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
-    found = [_together([_found(laws, fit, at[fit.pair]) for fit in each]) for each in finalists]
-    check = max(found, key=lambda each: each.delta)
+    other_kinds = [pair for pair in _both(kinds_of_pairs(model, rows)) if pair in at]
+    finalists += _bent_more(laws, [*other_kinds, *(each[0].pair for each in fits)], finalists)
+    check = max((_found(laws, each, at[each[0].pair]) for each in finalists), key=lambda each: each.delta)
     doubtful = any(
         check.delta < DOUBT * at[each[0].pair] and fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
     )
     return evolve(check, tilted=math.inf) if doubtful else check
 
 
-def _together(checks: Sequence[SaddlepointCheck]) -> SaddlepointCheck:
-    """Return the check of a pair that is decided in several places: δ is at most the sum."""
-    total = sum(check.delta for check in checks)
-    errors = [check.standard_error * check.delta / total if total else check.standard_error for check in checks]
-    return evolve(
-        checks[0],
-        delta=min(1.0, total),
-        epsilon=min(check.epsilon for check in checks),
-        standard_error=max(errors) if math.inf in errors else math.hypot(*errors),
-        tilted=max(check.tilted for check in checks),
-    )
+def _both(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs in both orders."""
+    return [order for first, second in pairs for order in ((first, second), (second, first))]
+
+
+def _bent_more(
+    laws: Mapping[str, TiltedLaw], pairs: Sequence[Pair], finalists: Sequence[Sequence[Fit]]
+) -> list[list[Fit]]:
+    """Return fits of the pair that skewness and kurtosis tell apart best, if that is more than what fits know of."""
+    known = {each[0].pair for each in finalists}
+    epsilon = finalists[0][0].asked
+    bent = {pair: _bent_delta(*(laws[name] for name in pair), epsilon) for pair in dict.fromkeys(pairs)}
+    worst = max(bent, key=lambda pair: bent[pair])
+    least = IN_REACH * max(map(fitted_delta, finalists))
+    return [fits_of(laws, worst, epsilon)] if worst not in known and bent[worst] >= least else []
 
 
 def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointCheck:
@@ -180,19 +184,17 @@ def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointChec
     )
 
 
-def _found(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float) -> SaddlepointCheck:
+def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float) -> SaddlepointCheck:
     """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
-    if fit.settled and fit.delta < NEGLIGIBLE:
-        return _checked(laws, fit, gaussian, (1.0, 1.0), fit.largest_term)
-    asked, check = fit.asked, _computed(laws, fit, gaussian, POINTS[0])
+    asked, check = fits[0].asked, _computed(laws, fits, gaussian, POINTS)
     for share in SMALLER:
         if check.is_known:
             break
-        fit = fit_of(laws, fit.pair, share * asked, mirrored=fit.mirrored)
-        check = _computed(laws, fit, gaussian, POINTS[0])
-    for points in POINTS[1:]:
-        if check.standard_error > KNOWN:
-            check = _computed(laws, fit, gaussian, points)
+        fits = [fit_of(laws, fit.pair, share * asked, mirrored=fit.mirrored) for fit in fits]
+        check = _computed(laws, fits, gaussian, POINTS)
+    for known, points in MORE:
+        if check.standard_error > known:
+            check = _computed(laws, fits, gaussian, points)
     return check
 
 
@@ -204,42 +206,72 @@ def _screened(deltas: Floats) -> list[int]:
     return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
 
 
-def _computed(laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, size: int) -> SaddlepointCheck:
-    """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it."""
-    first, second = (laws[name] for name in fit.pair)
-    points, log_chosen = _points(fit, Bell.at_rest(first), Bell.at_rest(second), size)
-    found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip((first, second), fit.bells, strict=True)]
-    exact = sticks(found[0].log_densities, found[1].log_densities, fit.epsilon, log_chosen)
-    near = [bell.log_density(points) for bell in fit.bells]
-    fitted = sticks(near[0], near[1], fit.epsilon, log_chosen)
-    at_points = [largest_term(law, at, exact) for law, at in zip((first, second), found, strict=True)]
-    return _checked(laws, fit, gaussian, ratio(exact, fitted), max(fit.largest_term, *at_points))
-
-
-def _checked(
-    laws: Mapping[str, TiltedLaw], fit: Fit, gaussian: float, factor: tuple[float, float], tilted: float
-) -> SaddlepointCheck:
-    """Return the check with a factor for what the fitted Gaussians say, and its standard error."""
+def _computed(laws: Mapping[str, TiltedLaw], fits: Sequence[Fit], gaussian: float, size: int) -> SaddlepointCheck:
+    """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it and by bent bells."""
+    pair, main = fits[0].pair, fits[0]
+    both = [laws[name] for name in pair]
+    points, log_chosen = _points(fits, both[0], both[1], size)
+    found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip(both, main.bells, strict=True)]
+    exact = sticks(found[0].log_densities, found[1].log_densities, main.epsilon, log_chosen)
+    fitted = sum((fit.factors[0] * _sticks_of(fit, points, log_chosen) for fit in fits), np.zeros(size))
+    factor, error = ratio(main.factors[0] * exact, fitted)
+    at_points = [largest_term(law, at, exact) for law, at in zip(both, found, strict=True)]
     return SaddlepointCheck(
-        pair=fit.pair,
+        pair=pair,
         gaussian_delta=gaussian,
-        delta=fit.delta * factor[0],
-        epsilon=fit.asked,
-        standard_error=factor[1],
-        second_order={name: laws[name].term_at_rest for name in fit.pair},
-        tilted=tilted,
+        delta=min(1.0, fitted_delta(fits) * factor),
+        epsilon=main.asked,
+        standard_error=error,
+        second_order={name: laws[name].term_at_rest for name in pair},
+        tilted=max(*(fit.largest_term for fit in fits), *at_points),
     )
 
 
-def _points(fit: Fit, first: Bell, second: Bell, size: int) -> tuple[Floats, Floats]:
-    """Return points that decide, by the Gaussians that fit or by those of the moments, and the log of their density."""
-    sources = fit.around.wider(WIDER), first.wider(WIDER)
-    parts = np.array_split(normals(len(first.mean)), len(sources))
-    candidates = np.concatenate([source.drawn(part) for source, part in zip(sources, parts, strict=True)])
-    offered = np.logaddexp(*(source.log_density(candidates) for source in sources)) - math.log(len(sources))
-    near = [bell.log_density(candidates) for bell in fit.bells]
-    rest = [bell.log_density(candidates) for bell in (first, second)]
-    fitted, above = blurred(near[0], near[1], fit.epsilon)
-    kinds = fitted, blurred(rest[0], rest[1], fit.epsilon)[0], rest[0]
-    taken, chosen = evenly(kinds, SHARES, offered, above, size)
+def _sticks_of(fit: Fit, points: Floats, log_chosen: Floats) -> Floats:
+    near = [bell.log_density(points) for bell in fit.bells]
+    return sticks(near[0], near[1], fit.epsilon, log_chosen)
+
+
+def _bent_delta(first: TiltedLaw, second: TiltedLaw, epsilon: float) -> float:
+    """Return about what δ is by the moments, skewness and kurtosis."""
+    candidates, offered = _candidates([Bell.at_rest(first).wider(FAR)])
+    bent = [_bent(law, candidates) for law in (first, second)]
+    return float(sticks(bent[0], bent[1], epsilon, offered).mean())
+
+
+def _bent(law: TiltedLaw, points: Floats) -> Floats:
+    """Return the logarithm of the bell curve of a law, bent by its skewness and kurtosis."""
+    bell = Bell.at_rest(law)
+    return bell.log_density(points) + law.bend.at(bell.tilts(points), bell.precision)
+
+
+def _candidates(sources: Sequence[Bell]) -> tuple[Floats, Floats]:
+    """Return points of all these Gaussians, and the logarithm of their density."""
+    parts = np.array_split(normals(len(sources[0].mean)), len(sources))
+    points = np.concatenate([source.drawn(part) for source, part in zip(sources, parts, strict=True)])
+    offered = np.logaddexp.reduce([source.log_density(points) for source in sources])
+    return points, offered - math.log(len(sources))
+
+
+def _points(fits: Sequence[Fit], first: TiltedLaw, second: TiltedLaw, size: int) -> tuple[Floats, Floats]:
+    """Return points that decide, by the Gaussians that fit, by bent bells or by moments; the log of their density."""
+    bell, epsilon = Bell.at_rest(first), fits[0].epsilon
+    candidates, offered = _candidates([*(fit.around.wider(WIDER) for fit in fits), bell.wider(WIDER), bell.wider(FAR)])
+    near = [blurred(*(each.log_density(candidates) for each in fit.bells), fit.epsilon) for fit in fits]
+    bent = blurred(_bent(first, candidates), _bent(second, candidates), epsilon)[0]
+    rest = bell.log_density(candidates)
+    moments = blurred(rest, Bell.at_rest(second).log_density(candidates), epsilon)[0]
+    shares = _shares(fits, float(np.exp(logsumexp(bent - offered)) / len(offered)))
+    kinds = [each for each, _ in near] + [bent, moments, rest]
+    taken, chosen = evenly(kinds, shares, offered, near[0][1], size)
     return candidates[taken], chosen
+
+
+def _shares(fits: Sequence[Fit], bent: float) -> list[float]:
+    """Return which share of the points is where each of the fits decides, bent bells, moments, and everywhere."""
+    left, fitted = 1 - 2 * ASIDE, fitted_delta(fits)
+    share = min(max(bent / (bent + fitted) if bent + fitted > 0 else 0.0, BENT[0]), BENT[1])
+    even = [1 / len(fits)] * len(fits)
+    each = [fit.delta / fitted for fit in fits] if fitted > 0 else even
+    mixed = [(one + other) / 2 for one, other in zip(each, even, strict=True)]
+    return [*(left * (1 - share) * one for one in mixed), left * share, ASIDE, ASIDE]

@@ -19,6 +19,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
+from distpriv.modelling.bent_law import Bend
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_stratum import TiltedStratum, merged
@@ -105,6 +106,11 @@ class TiltedLaw:
         """K'' without a tilt."""
         at = np.zeros((1, len(self.mean)))
         return np.asarray(self.noise + sum(stratum.pull(at, np.zeros(1)).profile[0] for stratum in self.strata))
+
+    @cached_property
+    def bend(self) -> Bend:
+        """What skewness and kurtosis do to its bell curve."""
+        return Bend(strata=self.strata)
 
     @cached_property
     def term_at_rest(self) -> float:

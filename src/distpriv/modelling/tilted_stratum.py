@@ -16,7 +16,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Pull", "TiltedStratum", "merged"]
+__all__ = ["Pull", "TiltedStratum", "cumulant_weights", "merged"]
 
 MOST_CELLS = 2048
 """Rows of a stratum beyond which near ones are looked at together."""
@@ -100,6 +100,11 @@ class TiltedStratum:
         return self.drawn * (1 - self.share)
 
     @property
+    def cumulant_weights(self) -> tuple[float, float]:
+        """How many times the third and the fourth cumulant of a row count."""
+        return cumulant_weights(self.drawn, self.share)
+
+    @property
     def number_term(self) -> float:
         """The second-order term c₂ of the number of rows that coins would choose, untilted."""
         odd, even = 1 - 2 * self.share, 1 - 6 * self.share * (1 - self.share)
@@ -145,6 +150,14 @@ class TiltedStratum:
         chances = _coins(exponents, self.share)[0]
         second = chances * (1 - chances) * self.counts
         return second, second * (1 - 2 * chances), second * (1 - 6 * chances * (1 - chances))
+
+
+def cumulant_weights(drawn: int, share: float) -> tuple[float, float]:
+    """Return how many times the third and the fourth cumulant of a row count in those of the sum of so many.
+
+    With replacement, a share of 0, as often as a row is drawn. Without it they are about those of coins.
+    """
+    return drawn * (1 - share) * (1 - 2 * share), drawn * (1 - share) * (1 - 6 * share * (1 - share))
 
 
 def _coins(exponents: Floats, share: float) -> tuple[Floats, Floats]:

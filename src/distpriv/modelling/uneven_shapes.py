@@ -17,8 +17,9 @@ from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import whitening
+from distpriv.modelling.tilted_stratum import cumulant_weights
 
-__all__ = ["uneven_directions"]
+__all__ = ["kinds_of_pairs", "uneven_directions"]
 
 ROWS = 4000
 """How many rows of a stratum cumulants are taken of."""
@@ -57,21 +58,22 @@ def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[F
         noise: the covariance of the noise.
     """
     found: list[tuple[float, Floats]] = []
-    kinds = _kinds(model, rows)
+    kinds = kinds_of_pairs(model, rows)
     starts = max(FEWEST_STARTS, min(STARTS // 4, STARTS // max(len(kinds), 1)))
     for pair in kinds:
         noisy = np.mean([model.distributions[name].covariance for name in pair], axis=0) + noise
         axes = whitening(noisy)
         strata = {number: _about_mean(rows.strata[number]) @ axes for number in _differing(rows, pair)}
+        weights = {s: _weights(rows, pair[0], s) - _weights(rows, pair[1], s) for s in strata}
         for order in (3, 4):
-            weights = {s: _weight(rows, pair[0], s, order) - _weight(rows, pair[1], s, order) for s in strata}
-            places, values = _highest(_difference(strata, weights, order), axes.shape[1], starts)
+            of_order = {s: float(each[order - 3]) for s, each in weights.items()}
+            places, values = _highest(_difference(strata, of_order, order), axes.shape[1], starts)
             found += [(value, axes @ place) for place, value in zip(places, values, strict=True)]
     found.sort(key=lambda each: -each[0])
     return [direction for value, direction in found[:MOST] if value > NEGLIGIBLE]
 
 
-def _kinds(model: QueryModel, rows: RowLaws) -> list[Pair]:
+def kinds_of_pairs(model: QueryModel, rows: RowLaws) -> list[Pair]:
     """Return a pair of every kind, the one whose rows differ most, of the kinds that differ most."""
     found: dict[tuple[float, ...], tuple[float, Pair]] = {}
     for pair in model.protected_pairs:
@@ -89,13 +91,10 @@ def _differing(rows: RowLaws, pair: Pair) -> list[int]:
     return [s for s in range(len(rows.strata)) if first.get(s, 0) != second.get(s, 0)]
 
 
-def _weight(rows: RowLaws, scenario: str, stratum: int, order: int) -> float:
-    """Return how many times a row's cumulant counts; without replacement about, which is enough to find a direction."""
+def _weights(rows: RowLaws, scenario: str, stratum: int) -> Floats:
+    """Return how many times a row's third and fourth cumulant count."""
     size = rows.drawn[scenario].get(stratum, 0)
-    if rows.replacement or not size:
-        return float(size)
-    share = size / rows.rows_of(stratum)
-    return size * (1 - share) * (1 - 2 * share if order == 3 else 1 - 6 * share * (1 - share))
+    return np.array(cumulant_weights(size, 0.0 if rows.replacement else size / rows.rows_of(stratum)))
 
 
 def _about_mean(rows: Floats) -> Floats:
