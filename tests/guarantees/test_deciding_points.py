@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from distpriv.guarantees.deciding_points import blurred, evenly, normals, ratio, sticks
+from distpriv.guarantees.deciding_points import Choice, blurred, normals, ratio, sticks
 
 
 def test_evenly_chosen_points_integrate_what_they_were_chosen_by() -> None:
     candidates = 1.5 * normals(1)[:, 0]
     offered, target = norm(scale=1.5).logpdf(candidates), norm(0.5).logpdf(candidates)
-    taken, chosen = evenly((target, norm.logpdf(candidates)), (0.9, 0.1), offered, candidates, 100)
-    points = candidates[taken]
+    kinds = target, norm.logpdf(candidates)
+    points, chosen = Choice.of(candidates, offered, kinds, (0.9, 0.1), candidates).points(100)
     assert float(np.mean(np.exp(norm(0.5).logpdf(points) - chosen))) == pytest.approx(1.0, abs=0.01)
     assert float(np.mean(np.exp(norm(0.5).logpdf(points) - chosen) * points)) == pytest.approx(0.5, abs=0.02)
 

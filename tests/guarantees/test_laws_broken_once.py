@@ -256,6 +256,7 @@ def delta_of_columns(model: dp.QueryModel, noise: GaussianNoise, epsilon: float,
     ratios = np.zeros(draws)
     for column in np.eye(model.dimension):
         law = projected_laws(model, model.rows().row_laws(), noise, column)
+        assert law is not None
         first, second = (np.maximum(law.densities[name], 1e-300) for name in pair)
         drawn = np.searchsorted(np.cumsum(first) / first.sum(), rng.random(draws))
         ratios += np.log(first / second)[np.minimum(drawn, len(first) - 1)]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from attrs import frozen
@@ -56,7 +57,7 @@ class Fit:
         """The ε for the leading order that is ε with the second."""
         return self.asked + math.log(self.factors[1] / self.factors[0])
 
-    @property
+    @cached_property
     def delta(self) -> float:
         """δ of the fitted Gaussians."""
         return self.factors[0] * hockey_stick(*self.bells, self.epsilon)

@@ -3,16 +3,17 @@
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from attrs import frozen
 from scipy.special import logsumexp, ndtri
 from scipy.stats import qmc
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw
 
-__all__ = ["blurred", "evenly", "largest_term", "normals", "ratio", "sticks"]
+__all__ = ["Choice", "blurred", "largest_term", "normals", "ratio", "sticks"]
 
 CANDIDATES = 8192
 """From how many points the ones that decide are chosen."""
@@ -22,8 +23,6 @@ SOFT = 0.1
 
 LOOKED_AT = 4
 """At how many of the points c₂ is computed."""
-
-Chosen = NDArray[np.int64]
 
 
 def largest_term(law: TiltedLaw, found: Saddlepoints, held: Floats) -> float:
@@ -65,27 +64,42 @@ def blurred(first: Floats, second: Floats, epsilon: float) -> tuple[Floats, Floa
     return first + np.log(np.maximum(share, np.finfo(float).tiny)), above
 
 
-def evenly(
-    kinds: Sequence[Floats], shares: Sequence[float], offered: Floats, order: Floats, size: int
-) -> tuple[Chosen, Floats]:
-    """Return which candidates are chosen, and the logarithm of their density.
+@frozen(kw_only=True, eq=False)
+class Choice:
+    """Candidates, sorted, and the density by which some of them are chosen evenly."""
 
-    Args:
-        kinds: logarithms of the densities to choose by, up to a factor.
-        shares: how much of the chosen ones is by each of them.
-        offered: the logarithm of the density of the candidates.
-        order: what they are sorted by before every so many is taken.
-        size: how many to choose.
-    """
-    parts = [
-        kind + math.log(share) - logsumexp(kind - offered) + math.log(len(offered))
-        for kind, share in zip(kinds, shares, strict=True)
-    ]
-    chosen = logsumexp(parts, axis=0)
-    sorted_ = np.argsort(order, kind="stable")
-    held = np.cumsum(np.exp(chosen - offered)[sorted_])
-    taken = sorted_[np.searchsorted(held, (np.arange(size) + 0.5) / size * held[-1])]
-    return taken, chosen[taken]
+    candidates: Floats
+    log_density: Floats
+    """The logarithm of the density of those chosen."""
+    held: Floats
+    """How much of it is in each candidate and all before it."""
+
+    @classmethod
+    def of(
+        cls, candidates: Floats, offered: Floats, kinds: Sequence[Floats], shares: Sequence[float], order: Floats
+    ) -> Self:
+        """Return what points are to be chosen from.
+
+        Args:
+            candidates: points, one a row.
+            offered: the logarithm of the density of the candidates.
+            kinds: logarithms of the densities to choose by, up to a factor.
+            shares: how much of the chosen ones is by each of them.
+            order: what they are sorted by before every so many is taken.
+        """
+        parts = [
+            kind + math.log(share) - logsumexp(kind - offered) + math.log(len(offered))
+            for kind, share in zip(kinds, shares, strict=True)
+        ]
+        chosen = logsumexp(parts, axis=0)
+        sorted_ = np.argsort(order, kind="stable")
+        held = np.cumsum(np.exp(chosen - offered)[sorted_])
+        return cls(candidates=candidates[sorted_], log_density=chosen[sorted_], held=held)
+
+    def points(self, size: int) -> tuple[Floats, Floats]:
+        """Return so many of the candidates, and the logarithm of their density."""
+        taken = np.searchsorted(self.held, (np.arange(size) + 0.5) / size * self.held[-1])
+        return self.candidates[taken], self.log_density[taken]
 
 
 @cache

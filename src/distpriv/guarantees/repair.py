@@ -1,7 +1,7 @@
 """Noise widened until the rows have nothing to say against its certificate."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from attrs import evolve
@@ -9,7 +9,7 @@ from attrs import evolve
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -31,8 +31,14 @@ WIDEST_SMOOTHING = 64.0
 WIDEST = 8.0
 """Noise is widened by up to this factor."""
 
-CLOSE = 2e-3
-"""By which share noise may be wider than need be."""
+CLOSE, NEAR_TARGET = 2e-3, 0.01
+"""By which share noise may be wider than need be, or the logarithm of δ below the target's."""
+
+WIDEN_FIRST, STEEP, GROWN = 0.05, 0.2, 4.0
+"""By how much noise is widened first, at most and for the logarithm of δ; by which factor more after that."""
+
+EDGE = 0.1
+"""The next factor keeps this share of the interval away from its ends."""
 
 
 def certified_against_rows(
@@ -65,11 +71,40 @@ def certified_against_rows(
     if found.certificate.holds_at("gaussian") or found.certificate.law is None:
         return found
 
-    def passes(factor: float) -> bool:
-        return made(noise.widened(factor)).certificate.holds_at("gaussian")
+    return _widened(lambda factor: made(noise.widened(factor)), found) or found
 
-    factor = least_passing(passes, 1.0, 1.05, largest=WIDEST, within=CLOSE)
-    return made(noise.widened(factor)) if factor < math.inf else found
+
+def _widened(made: Callable[[float], AdditiveMechanism], unwidened: AdditiveMechanism) -> AdditiveMechanism | None:
+    """Return the mechanism with noise widened by about the least factor that makes it hold; none if none does.
+
+    δ falls evenly with the factor, on a logarithmic scale: the next factor is where a line through both ends of the
+    interval meets the target, or a little above.
+    """
+    low, above = 1.0, _log_excess(unwidened.certificate)
+    high = 1 + (min(max(STEEP * above, CLOSE), WIDEN_FIRST) if above < math.inf else WIDEN_FIRST)
+    best, below = made(high), math.inf
+    while not best.certificate.holds_at("gaussian"):
+        if high >= WIDEST:
+            return None
+        low, above, high = high, _log_excess(best.certificate), min(1 + GROWN * (high - 1), WIDEST)
+        best = made(high)
+    below = _log_excess(best.certificate)
+    while high - low > CLOSE * high and below < -NEAR_TARGET:
+        share = above / (above - below) if above < math.inf else 0.5
+        middle = low + (high - low) * min(max(share + EDGE, EDGE), 1 - EDGE)
+        tried = made(middle)
+        if tried.certificate.holds_at("gaussian"):
+            best, high, below = tried, middle, _log_excess(tried.certificate)
+        else:
+            low, above = middle, _log_excess(tried.certificate)
+    return best
+
+
+def _log_excess(certificate: Certificate) -> float:
+    """Return the logarithm of δ over the target's; infinite where δ is not what is amiss."""
+    if certificate.delta > 0 and (certificate.trust == "gaussian" or certificate.contradicted):
+        return math.log(certificate.delta / certificate.target.delta)
+    return -math.inf if certificate.holds_at("gaussian") else math.inf
 
 
 def _smoothing(

@@ -18,7 +18,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.deciding_fits import Fit, fit_of, fits_of, fitted_delta
-from distpriv.guarantees.deciding_points import blurred, evenly, largest_term, normals, ratio, sticks
+from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, normals, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -165,7 +165,7 @@ def _bent_more(
     """Return fits of the pair that skewness and kurtosis tell apart best, if that is more than what fits know of."""
     known = {each[0].pair for each in finalists}
     epsilon = finalists[0][0].asked
-    bent = {pair: _bent_delta(*(laws[name] for name in pair), epsilon) for pair in dict.fromkeys(pairs)}
+    bent = {pair: _bent_delta(laws[pair[0]], laws[pair[1]], epsilon) for pair in dict.fromkeys(pairs)}
     worst = max(bent, key=lambda pair: bent[pair])
     least = IN_REACH * max(map(fitted_delta, finalists))
     return [fits_of(laws, worst, epsilon)] if worst not in known and bent[worst] >= least else []
@@ -186,15 +186,17 @@ def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointChec
 
 def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float) -> SaddlepointCheck:
     """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
-    asked, check = fits[0].asked, _computed(laws, fits, gaussian, POINTS)
+    asked, choice = fits[0].asked, _choice(laws, fits)
+    check = _computed(laws, fits, gaussian, choice, POINTS)
     for share in SMALLER:
         if check.is_known:
             break
         fits = [fit_of(laws, fit.pair, share * asked, mirrored=fit.mirrored) for fit in fits]
-        check = _computed(laws, fits, gaussian, POINTS)
+        choice = _choice(laws, fits)
+        check = _computed(laws, fits, gaussian, choice, POINTS)
     for known, points in MORE:
         if check.standard_error > known:
-            check = _computed(laws, fits, gaussian, points)
+            check = _computed(laws, fits, gaussian, choice, points)
     return check
 
 
@@ -206,11 +208,13 @@ def _screened(deltas: Floats) -> list[int]:
     return list(dict.fromkeys([*order[: SCREENED // 2].tolist(), *spread.tolist()]))
 
 
-def _computed(laws: Mapping[str, TiltedLaw], fits: Sequence[Fit], gaussian: float, size: int) -> SaddlepointCheck:
+def _computed(
+    laws: Mapping[str, TiltedLaw], fits: Sequence[Fit], gaussian: float, choice: Choice, size: int
+) -> SaddlepointCheck:
     """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it and by bent bells."""
     pair, main = fits[0].pair, fits[0]
     both = [laws[name] for name in pair]
-    points, log_chosen = _points(fits, both[0], both[1], size)
+    points, log_chosen = choice.points(size)
     found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip(both, main.bells, strict=True)]
     exact = sticks(found[0].log_densities, found[1].log_densities, main.epsilon, log_chosen)
     fitted = sum((fit.factors[0] * _sticks_of(fit, points, log_chosen) for fit in fits), np.zeros(size))
@@ -253,18 +257,20 @@ def _candidates(sources: Sequence[Bell]) -> tuple[Floats, Floats]:
     return points, offered - math.log(len(sources))
 
 
-def _points(fits: Sequence[Fit], first: TiltedLaw, second: TiltedLaw, size: int) -> tuple[Floats, Floats]:
-    """Return points that decide, by the Gaussians that fit, by bent bells or by moments; the log of their density."""
+def _choice(laws: Mapping[str, TiltedLaw], fits: Sequence[Fit]) -> Choice:
+    """Return candidates for points that decide: by the Gaussians that fit, by bent bells, and by moments."""
+    first, second = (laws[name] for name in fits[0].pair)
     bell, epsilon = Bell.at_rest(first), fits[0].epsilon
     candidates, offered = _candidates([*(fit.around.wider(WIDER) for fit in fits), bell.wider(WIDER), bell.wider(FAR)])
-    near = [blurred(*(each.log_density(candidates) for each in fit.bells), fit.epsilon) for fit in fits]
+    near = [
+        blurred(fit.bells[0].log_density(candidates), fit.bells[1].log_density(candidates), fit.epsilon) for fit in fits
+    ]
     bent = blurred(_bent(first, candidates), _bent(second, candidates), epsilon)[0]
     rest = bell.log_density(candidates)
     moments = blurred(rest, Bell.at_rest(second).log_density(candidates), epsilon)[0]
     shares = _shares(fits, float(np.exp(logsumexp(bent - offered)) / len(offered)))
-    kinds = [each for each, _ in near] + [bent, moments, rest]
-    taken, chosen = evenly(kinds, shares, offered, near[0][1], size)
-    return candidates[taken], chosen
+    kinds = [*(each for each, _ in near), bent, moments, rest]
+    return Choice.of(candidates, offered, kinds, shares, near[0][1])
 
 
 def _shares(fits: Sequence[Fit], bent: float) -> list[float]:

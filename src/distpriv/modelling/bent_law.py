@@ -45,7 +45,7 @@ class Bend:
         >>> values = np.array([[-0.5], [-0.5], [1.0]])
         >>> stratum = TiltedStratum.of(values, np.ones(3), 200, replacement=True)
         >>> Bend(strata=(stratum,)).at(np.array([[-0.2], [0.0], [0.2]]), np.array([[0.01]])).round(3)
-        array([-0.042,  0.   ,  0.017])
+        array([-0.027,  0.   ,  0.007])
         """
         size = tilts.shape[1]
         if size > MOST_STATISTICS or not self.strata:

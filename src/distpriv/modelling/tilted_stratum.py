@@ -18,7 +18,7 @@ from distpriv.framework.arrays import Floats
 
 __all__ = ["Pull", "TiltedStratum", "cumulant_weights", "merged"]
 
-MOST_CELLS = 2048
+MOST_CELLS = 1024
 """Rows of a stratum beyond which near ones are looked at together."""
 
 LARGEST = 500.0
