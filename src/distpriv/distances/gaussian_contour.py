@@ -26,6 +26,8 @@ LONGEST: Final = 20.0
 SHORTEST: Final = 48
 # A contour whose error is below this share of its value ends the search for a better one.
 GOOD_ENOUGH: Final = 1e-10
+# How often the interval that a saddle is in is divided by 32.
+ROUNDS: Final = 5
 # Where the Chernoff bound is tried.
 LOGITS: Final = np.linspace(-7.0, 45.0, 208)
 TINY: Final = float(np.finfo(float).tiny)
@@ -61,11 +63,11 @@ class Saddles:
     peak: Floats
 
     @classmethod
-    def of(cls, integrand: Integrand) -> Self:
+    def of(cls, integrand: Integrand, rounds: int = ROUNDS) -> Self:
         """Find where log g, which is convex on the strip, stops falling; any point near it will do."""
         low, high = np.full((2, len(integrand.epsilon), 1), [[[-340.0]], [[340.0]]])
         rows, parts = np.arange(len(low))[:, np.newaxis], np.linspace(0.0, 1.0, 33)
-        for _ in range(5):
+        for _ in range(rounds):
             logits = low + (high - low) * parts
             here = integrand.at(integrand.real_points(logits))
             falls = here.inside & (here.slope < 0)

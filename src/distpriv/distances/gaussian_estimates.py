@@ -36,6 +36,8 @@ GOOD_ENOUGH: Final = 1e-9
 BLOCK, SMALL_BLOCK = 256, 64
 # Nodes of the one contour that values alone are taken on.
 NODES: Final = 48
+# How often the interval that a saddle is in is divided by 32: until it is known to a fiftieth of itself.
+ROUNDS: Final = 3
 # The shares of themselves by which covariances are made regular, in turn.
 REGULAR: Final = (1e-13, 1e-9, 1e-6, 1e-3)
 
@@ -145,7 +147,7 @@ def _slopes(epsilons: Floats, shifts: Floats, differences: Floats, seconds: Floa
 def _saddles(epsilons: Floats, excess: Floats, shift: Floats) -> Saddles:
     exactly = np.zeros(len(epsilons))
     common = CommonAxes(excess=excess, log_ratio=np.log1p(excess), shift=shift, noise=exactly, shift_noise=exactly)
-    return Saddles.of(Integrand(epsilons, common))
+    return Saddles.of(Integrand(epsilons, common), ROUNDS)
 
 
 @frozen(eq=False)

@@ -149,7 +149,7 @@ class Search:
             jac=lambda x: 2 * (pulled @ x.reshape(start.shape)).ravel(),
             constraints={"type": "ineq", "fun": lambda x: constraint(x)[0], "jac": lambda x: constraint(x)[1]},
             method="SLSQP",
-            options={"maxiter": min(200, STEPS // start.size), "ftol": 1e-8},
+            options={"maxiter": min(200, STEPS // start.size), "ftol": 1e-6},
         )
         moved = found.x if np.isfinite(found.x).all() else start.ravel()
         return np.asarray(frame @ moved.reshape(start.shape))
