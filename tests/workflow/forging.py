@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tests.workflow.small import only, write_policy, write_tables
+from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 from distpriv.errors import DistprivError
 from distpriv.workflow.release_policy import release_policy
@@ -41,9 +41,9 @@ def _release(kind: str, place: Path) -> Path:
     with only("coupled_gaussian" if kind == "coupled" else "certified_gaussian"):
         if kind == "joint":
             total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
-            release_policy(str(write_policy(place, total, (AGE, ""))), place / "first")
-            return release_policy(str(write_policy(place, total, (NEVER, ""))), place / "out").folder
-        edits = (SAMPLING,) if kind == "coupled" else ()
+            release_policy(str(write_policy(place, total, SAMPLE, (AGE, ""))), place / "first")
+            return release_policy(str(write_policy(place, total, SAMPLE, (NEVER, ""))), place / "out").folder
+        edits = {"coupled": (SAMPLING,), "alone": (SAMPLE,), "audited": ()}[kind]
         audited = kind == "audited"
         return release_policy(str(write_policy(place, *edits)), place / "out", audit=audited, releases=1000).folder
 

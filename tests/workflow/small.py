@@ -32,6 +32,9 @@ values = [0.45, 0.55]
 epsilon = 1.0
 delta = 0.01
 
+[model]
+reference = "population"
+
 [ledger]
 url = "sqlite:///ledger.db"
 epsilon = 2.0
@@ -39,10 +42,13 @@ delta = 0.02
 create = true
 """
 
+SAMPLE = ('reference = "population"', 'reference = "sample"')
+"""The edit that makes the reference a sample, as it is unless a policy says otherwise; plans take longer then."""
+
 
 def write_tables(folder: Path, adult: pa.Table) -> None:
-    """Write the reference, and a private table of a hundred of its rows."""
-    pq.write_table(adult, folder / "adult.parquet")
+    """Write a reference of some of the records, and a private table of a hundred of them."""
+    pq.write_table(adult.slice(0, 6000), folder / "adult.parquet")
     pq.write_table(adult.slice(1000, 100), folder / "private.parquet")
 
 

@@ -235,7 +235,7 @@ def test_draws_that_show_nothing_are_found_out(
 
 def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
-    sampled = ("create = true\n", 'create = true\n[model]\nmethod = "sampling"\ndraws = 2000\n')
+    sampled = ('reference = "population"', 'method = "sampling"\ndraws = 2000')
     assumed = ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n')
     with only("bounded"):
         bundle = release_policy(str(write_policy(tmp_path, sampled, assumed)), tmp_path / "out")
