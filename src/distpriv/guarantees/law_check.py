@@ -17,12 +17,13 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
+from distpriv.guarantees.laplace_second_order import laplace_second_order
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unknown_covariance
-from distpriv.noise.laws import GaussianNoise, Noise
+from distpriv.noise.laws import Noise
 
 __all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks"]
 
@@ -87,25 +88,22 @@ def _second_order(
     """Return δ by the second-order law, and how far that may be off.
 
     A δ far below the target's is not computed: at a smaller ε, where moments have a share of the target's, it is no
-    smaller. With Laplace noise the bound grows by the factor that δ has for Gaussian noise of the same covariance, at
-    the ε at which that has the same δ.
+    smaller.
     """
-    pairs, gaussian = model.protected_pairs, GaussianNoise.of(noise.covariance)
-    level = max(delta, SHARE_OF_TARGET * target.delta)
+    if not noise.is_gaussian:
+        return laplace_second_order(model, rows, noise, target.epsilon, target.delta)
+    pairs, gaussian = model.protected_pairs, noise.gaussian
+    level, epsilon = max(delta, SHARE_OF_TARGET * target.delta), target.epsilon
 
     def low(epsilon: float) -> bool:
         return bool(pair_deltas(model, pairs, gaussian, epsilon).max() <= level)
 
-    epsilon = target.epsilon
-    if level > delta or not noise.is_gaussian:
-        epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), LARGEST_EPSILON)
-        epsilon = min(epsilon, target.epsilon) if noise.is_gaussian else epsilon
+    if level > delta:
+        epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), epsilon)
     check = saddlepoint_check(model, rows, gaussian, epsilon, pairs)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
-    if noise.is_gaussian:
-        return check.delta_with_error, check.gate
-    return min(1.0, level * check.delta_with_error / check.gaussian_delta), check.gate
+    return check.delta_with_error, check.gate
 
 
 def rows_behind(model: QueryModel) -> RowLaws | None:

@@ -31,13 +31,16 @@ WIDEST_SMOOTHING = 64.0
 WIDEST = 8.0
 """Noise is widened by up to this factor."""
 
-CLOSE, NEAR_TARGET = 2e-3, 0.01
-"""By which share noise may be wider than need be, or the logarithm of δ below the target's."""
+CLOSE, CLOSE_OTHERWISE, NEAR_TARGET = 3e-4, 5e-3, 0.003
+"""By which share noise may be wider than δ asks for, or the logarithm of δ below the target's.
+
+Noise with a Laplace part, and noise that something else than δ is against, is known less well.
+"""
 
 WIDEN_FIRST, STEEP, GROWN = 0.05, 0.2, 4.0
 """By how much noise is widened first, at most and for the logarithm of δ; by which factor more after that."""
 
-EDGE = 0.1
+EDGE = 0.05
 """The next factor keeps this share of the interval away from its ends."""
 
 
@@ -89,7 +92,10 @@ def _widened(made: Callable[[float], AdditiveMechanism], unwidened: AdditiveMech
         low, above, high = high, _log_excess(best.certificate), min(1 + GROWN * (high - 1), WIDEST)
         best = made(high)
     below = _log_excess(best.certificate)
-    while high - low > CLOSE * high and below < -NEAR_TARGET:
+    known_well = unwidened.noise.kind == "gaussian"
+    while below < -NEAR_TARGET * (1 if known_well else 10):
+        if high - low <= high * (CLOSE if above < math.inf and known_well else CLOSE_OTHERWISE):
+            break
         share = above / (above - below) if above < math.inf else 0.5
         middle = low + (high - low) * min(max(share + EDGE, EDGE), 1 - EDGE)
         tried = made(middle)

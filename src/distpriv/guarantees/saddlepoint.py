@@ -17,8 +17,9 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
+from distpriv.guarantees.bent_bells import bent_bell, candidates_of
 from distpriv.guarantees.deciding_fits import Fit, fit_of, fits_of, fitted_delta
-from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, normals, ratio, sticks
+from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -40,6 +41,9 @@ BENT = (0.1, 0.7)
 WIDER, FAR = 1.2, 2.0
 """By which factors covariances are widened to draw candidates from: near, and as far out as shapes may matter."""
 
+WITHOUT_FITS = 0.1
+"""With a larger standard error, as a share of δ, it is not known from points alone where fits do not settle."""
+
 SMALLER = (0.75, 0.5, 0.25, 0.0)
 """Shares of ε to look at where hardly anything is above ε itself."""
 
@@ -57,6 +61,9 @@ DOUBT = 10.0
 
 IN_REACH = 0.7
 """The share of the largest δ of fitted Gaussians from which a pair may still be the worst."""
+
+BENT_IN_REACH, BENT_FINALISTS = 0.2, 6
+"""The same for δ by bent bells, which may be a fraction of the truth; and how many pairs are computed for it."""
 
 
 @frozen(kw_only=True)
@@ -145,13 +152,15 @@ def saddlepoint_check(
     fits.sort(key=fitted_delta, reverse=True)
     reach = IN_REACH * fitted_delta(fits[0])
     finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
-    other_kinds = [pair for pair in _both(kinds_of_pairs(model, rows)) if pair in at]
+    other_kinds = [pair for pair in _both(kinds_of_pairs(model, rows, noise.covariance)) if pair in at]
     finalists += _bent_more(laws, [*other_kinds, *(each[0].pair for each in fits)], finalists)
-    check = max((_found(laws, each, at[each[0].pair]) for each in finalists), key=lambda each: each.delta)
+    found = [_found(laws, each, at[each[0].pair]) for each in finalists]
+    check = max(found, key=lambda each: each.delta_with_error)
     doubtful = any(
         check.delta < DOUBT * at[each[0].pair] and fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
     )
-    return evolve(check, tilted=math.inf) if doubtful else check
+    unknown = doubtful or not all(each.is_known for each in found)
+    return evolve(check, tilted=math.inf) if unknown else check
 
 
 def _both(pairs: Sequence[Pair]) -> list[Pair]:
@@ -162,13 +171,14 @@ def _both(pairs: Sequence[Pair]) -> list[Pair]:
 def _bent_more(
     laws: Mapping[str, TiltedLaw], pairs: Sequence[Pair], finalists: Sequence[Sequence[Fit]]
 ) -> list[list[Fit]]:
-    """Return fits of the pair that skewness and kurtosis tell apart best, if that is more than what fits know of."""
+    """Return fits of the other pairs that skewness and kurtosis tell apart, if they may be as bad as what fits know."""
     known = {each[0].pair for each in finalists}
     epsilon = finalists[0][0].asked
-    bent = {pair: _bent_delta(laws[pair[0]], laws[pair[1]], epsilon) for pair in dict.fromkeys(pairs)}
-    worst = max(bent, key=lambda pair: bent[pair])
-    least = IN_REACH * max(map(fitted_delta, finalists))
-    return [fits_of(laws, worst, epsilon)] if worst not in known and bent[worst] >= least else []
+    others = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+    bent = {pair: _bent_delta(laws[pair[0]], laws[pair[1]], epsilon) for pair in others}
+    least = BENT_IN_REACH * max([*map(fitted_delta, finalists), *bent.values()])
+    worst = sorted((pair for pair in others if bent[pair] >= least), key=lambda pair: -bent[pair])
+    return [fits_of(laws, pair, epsilon) for pair in worst[:BENT_FINALISTS]]
 
 
 def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointCheck:
@@ -218,17 +228,25 @@ def _computed(
     found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip(both, main.bells, strict=True)]
     exact = sticks(found[0].log_densities, found[1].log_densities, main.epsilon, log_chosen)
     fitted = sum((fit.factors[0] * _sticks_of(fit, points, log_chosen) for fit in fits), np.zeros(size))
-    factor, error = ratio(main.factors[0] * exact, fitted)
+    delta, error = _mean(main.factors[0] * exact, fitted, fitted_delta(fits))
     at_points = [largest_term(law, at, exact) for law, at in zip(both, found, strict=True)]
     return SaddlepointCheck(
         pair=pair,
         gaussian_delta=gaussian,
-        delta=min(1.0, fitted_delta(fits) * factor),
+        delta=min(1.0, delta),
         epsilon=main.asked,
         standard_error=error,
         second_order={name: laws[name].term_at_rest for name in pair},
-        tilted=max(*(fit.largest_term for fit in fits), *at_points),
+        tilted=max(*(fit.largest_term for fit in fits if fit.settled or error > WITHOUT_FITS), *at_points),
     )
+
+
+def _mean(exact: Floats, fitted: Floats, integral: float) -> tuple[float, float]:
+    """Return the mean of one sum, and its standard error as a share of it: by that of another, if that is better."""
+    factor, error = ratio(exact, fitted)
+    mean = float(exact.mean())
+    alone = float(exact.std()) / mean / math.sqrt(len(exact)) if mean > 0 else math.inf
+    return (mean, alone) if alone < error else (factor * integral, error)
 
 
 def _sticks_of(fit: Fit, points: Floats, log_chosen: Floats) -> Floats:
@@ -238,34 +256,22 @@ def _sticks_of(fit: Fit, points: Floats, log_chosen: Floats) -> Floats:
 
 def _bent_delta(first: TiltedLaw, second: TiltedLaw, epsilon: float) -> float:
     """Return about what δ is by the moments, skewness and kurtosis."""
-    candidates, offered = _candidates([Bell.at_rest(first).wider(FAR)])
-    bent = [_bent(law, candidates) for law in (first, second)]
+    candidates, offered = candidates_of([Bell.at_rest(first).wider(FAR)])
+    bent = [bent_bell(law, candidates) for law in (first, second)]
     return float(sticks(bent[0], bent[1], epsilon, offered).mean())
-
-
-def _bent(law: TiltedLaw, points: Floats) -> Floats:
-    """Return the logarithm of the bell curve of a law, bent by its skewness and kurtosis."""
-    bell = Bell.at_rest(law)
-    return bell.log_density(points) + law.bend.at(bell.tilts(points), bell.precision)
-
-
-def _candidates(sources: Sequence[Bell]) -> tuple[Floats, Floats]:
-    """Return points of all these Gaussians, and the logarithm of their density."""
-    parts = np.array_split(normals(len(sources[0].mean)), len(sources))
-    points = np.concatenate([source.drawn(part) for source, part in zip(sources, parts, strict=True)])
-    offered = np.logaddexp.reduce([source.log_density(points) for source in sources])
-    return points, offered - math.log(len(sources))
 
 
 def _choice(laws: Mapping[str, TiltedLaw], fits: Sequence[Fit]) -> Choice:
     """Return candidates for points that decide: by the Gaussians that fit, by bent bells, and by moments."""
     first, second = (laws[name] for name in fits[0].pair)
     bell, epsilon = Bell.at_rest(first), fits[0].epsilon
-    candidates, offered = _candidates([*(fit.around.wider(WIDER) for fit in fits), bell.wider(WIDER), bell.wider(FAR)])
+    candidates, offered = candidates_of(
+        [*(fit.around.wider(WIDER) for fit in fits), bell.wider(WIDER), bell.wider(FAR)]
+    )
     near = [
         blurred(fit.bells[0].log_density(candidates), fit.bells[1].log_density(candidates), fit.epsilon) for fit in fits
     ]
-    bent = blurred(_bent(first, candidates), _bent(second, candidates), epsilon)[0]
+    bent = blurred(bent_bell(first, candidates), bent_bell(second, candidates), epsilon)[0]
     rest = bell.log_density(candidates)
     moments = blurred(rest, Bell.at_rest(second).log_density(candidates), epsilon)[0]
     shares = _shares(fits, float(np.exp(logsumexp(bent - offered)) / len(offered)))

@@ -19,13 +19,16 @@ from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import Noise
 
-__all__ = ["ROUNDING", "TwoSteps", "Way", "estimates"]
+__all__ = ["ROUNDING", "TwoSteps", "Way", "estimates", "exponential_nodes"]
 
 ROUNDING = 1e-14
 """A part of a shift that is smaller than this share of what it was computed from is rounding."""
 
 SHARES = (0.98, 0.95, 0.9, 0.8, 0.65, 0.4, 0.0)
 """Which shares of the shift the Laplace noise is tried to carry, beside all of it; any share gives a bound."""
+
+NODES = 10
+"""How many values of an exponential a mean over it is estimated from."""
 
 SAFE = 1e-6
 """By which share the attacker's own variance along the axis is lowered, against its rounding: that is cautious."""
@@ -86,9 +89,13 @@ class TwoSteps:
 
     def ways(self, epsilon: float) -> list[Way]:
         """Return ways to a bound at ε, the one that carries as much as ε allows first."""
+        return [way for _, way in self.shares_and_ways(epsilon)]
+
+    def shares_and_ways(self, epsilon: float) -> list[tuple[float, Way]]:
+        """Return the same with the share of the shift that each carries."""
         most = 1.0 if self.cost <= epsilon * (1 + 1e-12) else epsilon / self.cost
         shares = [most, *(most * share for share in SHARES)] if self.cost else [1.0]
-        return [self._way(epsilon, share) for share in shares]
+        return [(share, self._way(epsilon, share)) for share in shares]
 
     def bounds(self, way: Way, exponentials: Floats) -> Floats:
         """Return Σ weight · H_left of the Gaussians of a way, given rows of exponentials; it increases in none of them.
@@ -146,7 +153,7 @@ class TwoSteps:
 
 def estimates(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
     """Return about what the bounds by ways are, one for each of several steps, all at once."""
-    nodes, chances = _nodes(steps[0].count)
+    nodes, chances = exponential_nodes(steps[0].count, NODES)
     covariances: dict[int, tuple[Floats, Floats]] = {}
     terms = [(id(step), way.rest, *term) for step, way in zip(steps, ways, strict=True) for term in way.terms]
     for step in steps:
@@ -199,7 +206,7 @@ def _log_erfcx(u: float) -> float:
     return u * u + math.log(2.0) if u < -20 else math.log(float(erfcx(u)))
 
 
-def _nodes(count: int) -> tuple[Floats, Floats]:
+def exponential_nodes(count: int, nodes: int) -> tuple[Floats, Floats]:
     """Return points and weights for a mean over exponentials: Gauss's on one axis, evenly spread ones on several.
 
     On one axis the quantile is the cube of Gauss's variable: divergences are large where the exponential is near 0.
@@ -207,10 +214,11 @@ def _nodes(count: int) -> tuple[Floats, Floats]:
     if count == 0:
         return np.zeros((1, 0)), np.ones(1)
     if count == 1:
-        roots, weights = np.polynomial.legendre.leggauss(10)
+        roots, weights = np.polynomial.legendre.leggauss(nodes)
         thirds = (1 + roots) / 2
         return -np.log1p(-(thirds**3))[:, np.newaxis], weights / 2 * 3 * thirds**2
     from scipy.stats import qmc
 
-    cube = qmc.Sobol(count, scramble=False).random_base2(5) + 2.0**-6
+    size = math.ceil(math.log2(3 * nodes))
+    cube = qmc.Sobol(count, scramble=False).random_base2(size) + 2.0 ** -(size + 1)
     return -np.log1p(-cube), np.full(len(cube), 1 / len(cube))

@@ -10,7 +10,7 @@ has a factor for the number of rows: :math:`\prod_s \sqrt{N f (1-f) / κ_{λλ}}
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.bent_law import Bend
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.representatives import representatives
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_stratum import TiltedStratum, merged
+from distpriv.modelling.tilted_stratum import TiltedStratum
 
 __all__ = ["Saddlepoints", "TiltedLaw", "tilted_laws"]
 
@@ -192,24 +193,41 @@ class TiltedLaw:
         return float(joint - sum(stratum.number_term for stratum in self.strata))
 
 
-def tilted_laws(model: QueryModel, rows: RowLaws, noise: Floats) -> dict[str, TiltedLaw]:
+def tilted_laws(
+    model: QueryModel,
+    rows: RowLaws,
+    noise: Floats,
+    *,
+    only: Collection[str] | None = None,
+    moved: Mapping[str, Floats] | None = None,
+) -> dict[str, TiltedLaw]:
     """Return the law of every scenario with Gaussian noise of a covariance, in coordinates of about unit variance.
 
     Directions in which nothing varies are left out.
+
+    Args:
+        model: the model of the statistics.
+        rows: the rows that they are sums over.
+        noise: the covariance of the noise.
+        only: the scenarios to look at; all of them if not given.
+        moved: by how much the statistics of some scenarios are moved.
     """
     turn = _frame(model, noise)
     means = [stratum.mean(axis=0) for stratum in rows.strata]
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
-    cells = [merged((stratum - mean) @ turn) for stratum, mean in zip(rows.strata, means, strict=True)]
+    standing = representatives(rows)
+    cells = [(each.values @ turn, each.counts, turn.T @ each.inside @ turn) for each in standing]
     counts = [cell[1] * (rows.rows_of(which) / cell[1].sum()) for which, cell in enumerate(cells)]
     laws = {}
     for name, sizes in rows.drawn.items():
+        if only is not None and name not in only:
+            continue
         strata = {
             which: TiltedStratum.of(cells[which][0], counts[which], size, replacement=rows.replacement)
             for which, size in sizes.items()
             if size
         }
-        mean = sum((size * means[which] for which, size in sizes.items()), -origin)
+        mean = sum((size * means[which] for which, size in sizes.items()), (moved or {}).get(name, 0.0) - origin)
         inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
         laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside + ROUNDING * np.eye(len(inside)))
     return laws

@@ -18,9 +18,6 @@ from distpriv.framework.arrays import Floats
 
 __all__ = ["Pull", "TiltedStratum", "cumulant_weights", "merged"]
 
-MOST_CELLS = 1024
-"""Rows of a stratum beyond which near ones are looked at together."""
-
 LARGEST = 500.0
 """Log-odds beyond which a coin is certain."""
 
@@ -179,7 +176,7 @@ def _square(upper: Floats, size: int) -> Floats:
     return found
 
 
-def merged(values: Floats, most: int = MOST_CELLS) -> tuple[Floats, Floats, Floats]:
+def merged(values: Floats, most: int) -> tuple[Floats, Floats, Floats]:
     """Return cells of near rows by their mean, how many rows each has, and the covariance that is inside of them.
 
     Few rows are left as they are. Rows far from all others stay alone, however wide the cells.

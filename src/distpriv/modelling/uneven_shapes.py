@@ -36,6 +36,9 @@ KEPT = 2
 KINDS = 32
 """Pairs of how many kinds are looked at: those that differ in the same strata in the same proportions are one kind."""
 
+LARGEST = 40
+"""Of so many axes of the noisy statistics at most the sizes of cumulants are compared."""
+
 NEGLIGIBLE = 0.003
 """A difference of cumulants, in units of the noisy numbers, that changes no likelihood worth looking at."""
 
@@ -58,7 +61,7 @@ def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[F
         noise: the covariance of the noise.
     """
     found: list[tuple[float, Floats]] = []
-    kinds = kinds_of_pairs(model, rows)
+    kinds = kinds_of_pairs(model, rows, noise)
     starts = max(FEWEST_STARTS, min(STARTS // 4, STARTS // max(len(kinds), 1)))
     for pair in kinds:
         noisy = np.mean([model.distributions[name].covariance for name in pair], axis=0) + noise
@@ -73,8 +76,8 @@ def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[F
     return [direction for value, direction in found[:MOST] if value > NEGLIGIBLE]
 
 
-def kinds_of_pairs(model: QueryModel, rows: RowLaws) -> list[Pair]:
-    """Return a pair of every kind, the one whose rows differ most, of the kinds that differ most."""
+def kinds_of_pairs(model: QueryModel, rows: RowLaws, noise: Floats) -> list[Pair]:
+    """Return a pair of every kind, the one whose rows differ most, of the kinds whose shapes differ most."""
     found: dict[tuple[float, ...], tuple[float, Pair]] = {}
     for pair in model.protected_pairs:
         moves = [rows.drawn[pair[0]].get(s, 0) - rows.drawn[pair[1]].get(s, 0) for s in range(len(rows.strata))]
@@ -83,7 +86,34 @@ def kinds_of_pairs(model: QueryModel, rows: RowLaws) -> list[Pair]:
             first = next(move for move in moves if move)
             kind = tuple(round(move / first, 6) for move in moves)
             found[kind] = max(found.get(kind, (0.0, pair)), (float(most), pair))
-    return [pair for _, pair in sorted(found.values(), reverse=True)[:KINDS]]
+    pairs = [pair for _, pair in sorted(found.values(), reverse=True)]
+    if len(pairs) <= KINDS:
+        return pairs
+    sizes = _sizes(model, rows, noise, pairs)
+    return [pairs[which] for which in np.argsort(-sizes, kind="stable")[:KINDS]]
+
+
+def _sizes(model: QueryModel, rows: RowLaws, noise: Floats, pairs: Sequence[Pair]) -> Floats:
+    """Return how large the differences of all third cumulants, and of fourth ones summed over two places, are."""
+    axes = whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)[:, :LARGEST]
+    third, fourth = [], []
+    for stratum in rows.strata:
+        turned = _about_mean(stratum) @ axes
+        squares = (turned[:, :, np.newaxis] * turned[:, np.newaxis, :]).reshape(len(turned), -1)
+        square = squares.mean(axis=0).reshape(axes.shape[1], -1)
+        third.append((squares.T @ turned / len(turned)).ravel())
+        lengths = (turned**2).sum(axis=1)
+        fourth.append(
+            ((turned.T * lengths) @ turned / len(turned) - np.trace(square) * square - 2 * square @ square).ravel()
+        )
+    moves = [
+        [_weights(rows, first, s) - _weights(rows, second, s) for s in range(len(third))] for first, second in pairs
+    ]
+    weights = np.array(moves)
+    return np.asarray(
+        np.linalg.norm(weights[:, :, 0] @ np.array(third), axis=1)
+        + np.linalg.norm(weights[:, :, 1] @ np.array(fourth), axis=1)
+    )
 
 
 def _differing(rows: RowLaws, pair: Pair) -> list[int]:

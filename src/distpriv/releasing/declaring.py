@@ -37,7 +37,7 @@ class Declaration:
     >>> target, total = dp.PrivacyTarget(epsilon=2, delta=0.05), dp.PrivacyTarget(epsilon=3, delta=0.1)
     >>> queries = {"hours": dp.Query(hours=dp.mean("hours_per_week")), "age": dp.Query(age=dp.mean("age"))}
     >>> plans = {
-    ...     name: dp.plan(dp.model(rows.slice(0, 1000), query, secret, records=20), target, processes=1)
+    ...     name: dp.plan(dp.model(rows.slice(0, 1000), query, secret, records=40), target, processes=1)
     ...     for name, query in queries.items()
     ... }
     >>> ledger = dp.Ledger.create("sqlite:///declared.db")
@@ -47,7 +47,7 @@ class Declaration:
 
     They are answered in any order:
 
-    >>> second = dp.release(plans["age"], rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026", total=total)
+    >>> second = dp.release(plans["age"], rows.slice(1000, 40), ledger=ledger, dataset="clinic-2026", total=total)
     >>> second.questions, second.position, second.joint == declared.joint
     ('declared', 1, True)
     """

@@ -1,0 +1,101 @@
+"""A few rows that stand for all rows of a stratum, so that a law can be tilted to many points.
+
+Of up to three statistics near rows are put into cells, and what is inside of a cell counts as Gaussian. With more of
+them cells would be as wide as the law itself, and hide its shape: there one row is drawn from each of many parts that
+hold equally many, and the drawn ones are turned and stretched so that mean and covariance are those of all rows. The
+rows farthest out stand for themselves. In either way nothing depends on units, directions or chance.
+"""
+
+from heapq import heappop, heappush
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.framework.arrays import Floats
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.tilted_stratum import merged
+
+__all__ = ["Representatives", "representatives"]
+
+FEW_STATISTICS = 3
+"""Of which cells are small."""
+
+FEW, MANY, MANY_STATISTICS = 1024, 2048, 6
+"""How many rows stand for all others, and for how many statistics there are the more of them."""
+
+ALONE = 64
+"""How many of the rows farthest out stand for themselves."""
+
+SEED = 41
+
+SINGULAR = 1e-12
+"""A direction with less than this share of the variance is one in which nothing varies."""
+
+_known: WeakKeyDictionary[RowLaws, tuple["Representatives", ...]] = WeakKeyDictionary()
+
+
+@frozen(kw_only=True, eq=False)
+class Representatives:
+    """Rows about the mean of their stratum, how many each stands for, and the covariance of what they leave out."""
+
+    values: Floats
+    counts: Floats
+    inside: Floats
+
+
+def representatives(rows: RowLaws) -> tuple[Representatives, ...]:
+    """Return rows that stand for those of every stratum, found once for these rows."""
+    if rows not in _known:
+        _known[rows] = tuple(_standing_for(stratum - stratum.mean(axis=0)) for stratum in rows.strata)
+    return _known[rows]
+
+
+def _standing_for(values: Floats) -> Representatives:
+    size = values.shape[1]
+    most = MANY if size >= MANY_STATISTICS else FEW
+    if len(values) <= most:
+        return Representatives(values=values, counts=np.ones(len(values)), inside=np.zeros((size, size)))
+    variances, axes = np.linalg.eigh(values.T @ values / len(values))
+    varies = variances > SINGULAR * max(float(variances.max()), np.finfo(float).tiny)
+    onto = axes[:, varies] * np.sqrt(variances[varies])
+    white = values @ (axes[:, varies] / np.sqrt(variances[varies]))
+    if white.shape[1] <= FEW_STATISTICS:
+        means, counts, inside = merged(white, most)
+        return Representatives(values=means @ onto.T, counts=counts, inside=onto @ inside @ onto.T)
+    chosen, counts = _one_of_each_part(white, most)
+    return Representatives(
+        values=_like_all(white[chosen], counts) @ onto.T, counts=counts, inside=np.zeros((size, size))
+    )
+
+
+def _one_of_each_part(white: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return the numbers of the rows that stand for others, and how many each stands for.
+
+    The rows are cut in two along the axis in which they vary most, the largest part first, until there are enough.
+    """
+    order = np.argsort(-(white**2).sum(axis=1), kind="stable")
+    parts = [(-len(order) + ALONE, 0, order[ALONE:])]
+    made = 1
+    while len(parts) < most - ALONE:
+        _, _, part = heappop(parts)
+        half = len(part) // 2
+        along = white[part, int(white[part].var(axis=0).argmax())]
+        cut = part[np.argpartition(along, half)]
+        heappush(parts, (-half, made, cut[:half]))
+        heappush(parts, (half - len(cut), made + 1, cut[half:]))
+        made += 2
+    rng = np.random.default_rng(SEED)
+    drawn = [int(part[rng.integers(len(part))]) for _, _, part in parts]
+    counts = [len(part) for _, _, part in parts]
+    return np.array([*order[:ALONE], *drawn]), np.array([*[1.0] * ALONE, *counts])
+
+
+def _like_all(values: Floats, counts: Floats) -> Floats:
+    """Return rows with mean 0 and the unit covariance, as all rows have them."""
+    weights = counts / counts.sum()
+    about = values - weights @ values
+    variances, axes = np.linalg.eigh(about.T @ (about * weights[:, np.newaxis]))
+    if variances[0] <= SINGULAR * variances[-1]:
+        return np.asarray(about)
+    return np.asarray(about @ (axes / np.sqrt(variances)) @ axes.T)
