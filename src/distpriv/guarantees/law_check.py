@@ -33,6 +33,9 @@ MOST_PEAKS = 6
 SHARE_OF_TARGET = 0.05
 """The least δ, as a share of the target's, that is corrected."""
 
+FAR_BELOW = 0.7
+"""A δ by the second-order law that is below this share of the target's need not be known better."""
+
 UNKNOWN = 1e3
 """The gate where the second-order law could not be computed."""
 
@@ -100,7 +103,7 @@ def _second_order(
 
     if level > delta:
         epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), epsilon)
-    check = saddlepoint_check(model, rows, gaussian, epsilon, pairs)
+    check = saddlepoint_check(model, rows, gaussian, epsilon, pairs, enough=FAR_BELOW * target.delta)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
     return check.delta_with_error, check.gate

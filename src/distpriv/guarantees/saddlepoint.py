@@ -109,7 +109,7 @@ class SaddlepointCheck:
 
 
 def saddlepoint_check(
-    model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pairs: Sequence[Pair]
+    model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pairs: Sequence[Pair], *, enough: float = 0.0
 ) -> SaddlepointCheck:
     """Return the ordered pair that the second-order law tells apart best.
 
@@ -121,6 +121,7 @@ def saddlepoint_check(
         noise: Gaussian noise.
         epsilon: ε ≥ 0.
         pairs: ordered pairs of scenarios.
+        enough: a δ that need not be known better if it is at most this, with its error.
 
     Raises:
         InvalidInput: the noise has a part that is not Gaussian.
@@ -154,7 +155,7 @@ def saddlepoint_check(
     finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
     other_kinds = [pair for pair in _both(kinds_of_pairs(model, rows, noise.covariance)) if pair in at]
     finalists += _bent_more(laws, [*other_kinds, *(each[0].pair for each in fits)], finalists)
-    found = [_found(laws, each, at[each[0].pair]) for each in finalists]
+    found = [_found(laws, each, at[each[0].pair], enough) for each in finalists]
     check = max(found, key=lambda each: each.delta_with_error)
     doubtful = any(
         check.delta < DOUBT * at[each[0].pair] and fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
@@ -194,7 +195,7 @@ def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointChec
     )
 
 
-def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float) -> SaddlepointCheck:
+def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float, enough: float) -> SaddlepointCheck:
     """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
     asked, choice = fits[0].asked, _choice(laws, fits)
     check = _computed(laws, fits, gaussian, choice, POINTS)
@@ -205,7 +206,7 @@ def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float) -> S
         choice = _choice(laws, fits)
         check = _computed(laws, fits, gaussian, choice, POINTS)
     for known, points in MORE:
-        if check.standard_error > known:
+        if check.standard_error > known and check.delta_with_error > enough:
             check = _computed(laws, fits, gaussian, choice, points)
     return check
 
