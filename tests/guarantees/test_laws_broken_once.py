@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.special import ndtr, ndtri
-from scipy.stats import ortho_group
+from scipy.stats import gamma, norm, ortho_group
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
@@ -15,8 +15,10 @@ from distpriv.guarantees.checked_law import LARGEST_CHANCE, LARGEST_GATE, Checke
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.projections import projected_deltas, projected_laws
 from distpriv.guarantees.saddlepoint import saddlepoint_check
-from distpriv.modelling.uneven_shapes import uneven_directions
-from distpriv.noise.laws import GaussianNoise
+from distpriv.modelling.representatives import representatives
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.uneven_shapes import kinds_of_pairs, uneven_directions
+from distpriv.noise.laws import GaussianNoise, Noise
 
 M = dp.mechanisms
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -286,6 +288,103 @@ def test_nor_is_it_certified_below_what_it_is(mechanism: str, count: int) -> Non
     if made.certificate.holds_at("gaussian") and made.noise.is_gaussian:
         delta, error = delta_of_columns(model, made.noise, target.epsilon, 1_000_000)
         assert delta - 3 * error <= target.delta
+
+
+def crossed(*columns: Floats) -> Floats:
+    """All combinations of the values of independent columns, each of mean 0 and variance 1."""
+    standard = [(column - column.mean()) / column.std() for column in columns]
+    return np.column_stack([each.ravel() for each in np.meshgrid(*standard, indexing="ij")])
+
+
+def crossed_model(one: Floats, other: Floats, shift: float, records: int) -> dp.QueryModel:
+    """Two independent columns: the first has another shape in the other group, the second another mean."""
+    even = norm.ppf((np.arange(32) + 0.5) / 32)
+    both = np.concatenate([crossed(one, even), crossed(other, even) + np.array([0.0, shift / math.sqrt(records)])])
+    table = pa.table({"x": both[:, 0], "y": both[:, 1], "g": np.repeat([0, 1], len(both) // 2)})
+    query, secret = dp.Query(x=dp.total("x"), y=dp.total("y")), dp.Share("g = 1", values=(0.0, 1.0))
+    return dp.model(table, query, secret, records=records, replacement=True, reference="population")
+
+
+def delta_of_product(model: dp.QueryModel, noise: Noise, epsilon: float) -> float:
+    """δ of the first pair for independent columns and noise along them, from the exact laws of both."""
+    pair, found = model.protected_pairs[0], []
+    for column in np.eye(2):
+        law = projected_laws(model, model.rows().row_laws(), noise, column)
+        assert law is not None
+        first, second = (np.maximum(law.densities[name], 1e-300) for name in pair)
+        ratios, masses = np.log(first / second), first / first.sum()
+        cells = np.round(ratios.clip(-20, 20) * 500).astype(int)
+        found.append(np.bincount(cells - cells.min(), weights=masses))
+        found.append(cells.min() / 500)
+    grid = found[1] + found[3] + np.add.outer(np.arange(len(found[0])), np.arange(len(found[2]))) / 500
+    return float((np.outer(found[0], found[2]) * -np.expm1(np.minimum(epsilon - grid, 0.0))).sum())
+
+
+@pytest.mark.parametrize("mirrored", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_laplace_noise_that_spends_all_of_epsilon_on_a_shift_leaves_room_for_shapes(mirrored: bool) -> None:
+    places = (np.arange(32) + 0.5) / 32
+    skewed = gamma(1).ppf(places)
+    model = crossed_model(skewed, -skewed if mirrored else norm.ppf(places), 3.0, 500)
+    made = M.certified_laplace(model, TARGET)
+    assert np.abs(made.noise.covariance[0, 1]) < 1e-9 * made.noise.covariance.max()
+    assert made.certificate.holds_at("gaussian")
+    assert delta_of_product(model, made.noise, TARGET.epsilon) <= TARGET.delta
+    along = float(made.noise.laplace_scales.max())
+    assert abs(model.mean_shift(model.protected_pairs[0])[1]) / along < TARGET.epsilon
+
+
+def test_few_rows_that_stand_for_many_have_their_shape_in_nine_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.random((20_000, 9)) < 0.25) + 0.1 * rng.normal(size=(20_000, 9))
+    values[0] = 30.0
+    rows = RowLaws(strata=(values,), drawn={"a": {0: 200}}, replacement=True)
+    (standing,) = representatives(rows)
+    weights, about = standing.counts / standing.counts.sum(), values - values.mean(axis=0)
+    assert len(weights) < 3000
+    np.testing.assert_allclose(weights @ standing.values, 0, atol=1e-9)
+    np.testing.assert_allclose(standing.values.T * weights @ standing.values, np.cov(about.T, bias=True), atol=1e-9)
+    third, all_third = weights @ standing.values**3, (about**3).mean(axis=0)
+    np.testing.assert_allclose(third, all_third, rtol=0.1)
+    assert np.abs(standing.values).max() > 25
+
+
+def test_the_kind_of_pair_whose_shape_differs_is_among_those_looked_at_however_many_there_are() -> None:
+    rng, rows, others = np.random.default_rng(0), 40, 36
+    one = rng.exponential(size=(rows, 2))
+    one -= one.mean(axis=0)
+    both = np.tile(np.concatenate([one, -one]), (others, 1))
+    group, turned = np.repeat(range(others), 2 * rows), np.tile(np.repeat([0, 1], rows), others)
+    table = pa.table({"x": both[:, 0], "y": both[:, 1], "g": group, "h": turned})
+    secrets = [
+        *(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(others)),
+        dp.Share("h = 1", values=(0.01, 0.99)),
+    ]
+    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
+    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    kinds = kinds_of_pairs(model, model.rows().row_laws(), np.eye(2))
+    assert len(kinds) <= others
+    assert any(pair[0].startswith("h = 1") for pair in kinds)
+
+
+@pytest.mark.slow
+def test_a_pair_of_which_nothing_is_known_is_not_left_out() -> None:
+    rng, rows, size = np.random.default_rng(1), 150, 4
+    one = np.column_stack([(rng.random((rows, 3)) < 0.15) + 0.1 * rng.normal(size=(rows, 3)), rng.normal(size=rows)])
+    one -= one.mean(axis=0)
+    one = one @ np.linalg.inv(np.linalg.cholesky(np.cov(one.T, bias=True))).T
+    both = np.concatenate([one, one * [-1, -1, -1, 1]])
+    every = np.concatenate([both + np.array([0, 0, 0, 0.1 * (k % 2)]) for k in range(4)])
+    turn = ortho_group.rvs(size, random_state=1)
+    columns = {f"x{k}": (every @ turn.T)[:, k] for k in range(size)}
+    table = pa.table({**columns, "g": np.repeat(range(4), 2 * rows), "h": np.tile(np.repeat([0, 1], rows), 4)})
+    secrets = [*(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(4)), dp.Share("h = 1", values=(0.01, 0.99))]
+    query = dp.Query({name: dp.total(name) for name in columns})
+    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    noise, epsilon = GaussianNoise.of(np.diag(model.floor**2)), 1.0
+    check = saddlepoint_check(model, model.rows().row_laws(), noise, epsilon, model.protected_pairs)
+    turned = [pair for pair in model.protected_pairs if pair[0].startswith("h")]
+    alone = saddlepoint_check(model, model.rows().row_laws(), noise, epsilon, turned)
+    assert not check.is_known or check.delta_with_error >= 0.9 * alone.delta
 
 
 @pytest.mark.slow
