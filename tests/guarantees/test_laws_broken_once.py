@@ -13,12 +13,15 @@ from distpriv.framework.arrays import Floats
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, LARGEST_GATE, CheckedLaw
 from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.laplace_second_order import _pairs
 from distpriv.guarantees.projections import projected_deltas, projected_laws
 from distpriv.guarantees.saddlepoint import saddlepoint_check
+from distpriv.modelling.bent_law import Bend
 from distpriv.modelling.representatives import representatives
 from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.tilted_stratum import TiltedStratum
 from distpriv.modelling.uneven_shapes import kinds_of_pairs, uneven_directions
-from distpriv.noise.laws import GaussianNoise, Noise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise
 
 M = dp.mechanisms
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -346,6 +349,48 @@ def test_few_rows_that_stand_for_many_have_their_shape_in_nine_dimensions() -> N
     third, all_third = weights @ standing.values**3, (about**3).mean(axis=0)
     np.testing.assert_allclose(third, all_third, rtol=0.1)
     assert np.abs(standing.values).max() > 25
+
+
+def test_units_and_signs_do_not_matter_to_who_stands_for_whom() -> None:
+    values = np.random.default_rng(0).exponential(size=(3000, 4))
+    units = np.array([1.0, 1e-7, -1e7, -3.0])
+    found = [
+        representatives(RowLaws(strata=(rows,), drawn={"a": {0: 20}}, replacement=True))[0]
+        for rows in (values, values * units)
+    ]
+    np.testing.assert_allclose(found[1].values / units, found[0].values, rtol=1e-6, atol=1e-9)
+
+
+def test_shapes_of_many_statistics_bend_bells_as_those_of_few_do() -> None:
+    rng = np.random.default_rng(0)
+    for size, by_tensors in ((5, True), (42, False)):
+        values = rng.exponential(size=(300, size)) - 1
+        bend = Bend(strata=(TiltedStratum.of(values - values.mean(axis=0), np.ones(300), 40, replacement=False),))
+        tilts, precision = 0.1 * rng.normal(size=(7, size)), 0.01 * np.eye(size)
+        found = bend.at(tilts, precision)
+        assert np.abs(found).min() > 1e-6
+        other = bend._by_rows(tilts, precision) if by_tensors else bend._by_tensors(tilts, precision)
+        np.testing.assert_allclose(found, other.clip(-3, 3), atol=1e-9)
+
+
+def test_laplace_noise_is_held_against_the_pair_whose_shape_differs_however_many_others_there_are() -> None:
+    rng, rows, others = np.random.default_rng(1), 60, 9
+    one = np.column_stack([rng.gamma(1.0, size=rows), rng.normal(size=rows)])
+    one -= one.mean(axis=0)
+    both = np.concatenate([one, one * [-1, 1]])
+    every = np.concatenate([both + np.array([0.0, 0.1 * (k % 2)]) for k in range(others)])
+    group, turned = np.repeat(range(others), 2 * rows), np.tile(np.repeat([0, 1], rows), others)
+    table = pa.table({"x": every[:, 0], "y": every[:, 1], "g": group, "h": turned})
+    secrets = [
+        *(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(others)),
+        dp.Share("h = 1", values=(0.05, 0.95)),
+    ]
+    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
+    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    parts = LaplaceNoise(axes=np.array([[0.0], [1.0]]), scales=np.array([20.0])), GaussianNoise.isotropic(2, 1.0)
+    looked_at = _pairs(model, model.rows().row_laws(), SumNoise(parts=parts), 1.0)
+    assert len(looked_at) < len(model.protected_pairs)
+    assert any(pair[0].startswith("h = 1") for pair in looked_at)
 
 
 def test_the_kind_of_pair_whose_shape_differs_is_among_those_looked_at_however_many_there_are() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import qmc
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw
 
-__all__ = ["Choice", "blurred", "largest_term", "normals", "ratio", "sticks"]
+__all__ = ["CANDIDATES", "Choice", "blurred", "largest_term", "normals", "ratio", "sticks"]
 
 CANDIDATES = 8192
 """From how many points the ones that decide are chosen."""

@@ -21,9 +21,9 @@ from attrs import evolve, frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.bent_bells import bent_bell, candidates_of
+from distpriv.guarantees.bent_bells import a_little_wider, bent_bell, candidates_of, much_wider
 from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, sticks
-from distpriv.guarantees.two_steps import TwoSteps, Way, exponential_nodes
+from distpriv.guarantees.two_steps import TwoSteps, Way, estimates, exponential_nodes
 from distpriv.guarantees.upper_bound import bound_by
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -36,8 +36,8 @@ __all__ = ["laplace_second_order"]
 NODES = 3
 """How many values of the exponential stand for all of them."""
 
-KINDS = 8
-"""How many ordered pairs are looked at, those whose shapes differ most."""
+KINDS = 6
+"""Of how many kinds pairs are looked at, those whose shapes differ most, and as many that moments say most of."""
 
 PAIRS = 2
 """How many ordered pairs are computed, those that look worst."""
@@ -45,9 +45,6 @@ PAIRS = 2
 POINTS, SHARES = 256, (0.6, 0.2, 0.2)
 """At how many points densities are computed; which share of them where bent bells differ from those of the moments by
 more than e^ε, where either of them decides, and everywhere."""
-
-WIDER, FAR = 1.2, 2.0
-"""By which factors covariances are widened to draw candidates from."""
 
 FEWER = 2048
 """Of how many candidates a share is chosen by."""
@@ -84,13 +81,23 @@ def laplace_second_order(
         epsilon: ε ≥ 0.
         delta: the target's δ.
     """
-    kinds = [order for pair in kinds_of_pairs(model, rows, noise.covariance) for order in (pair, pair[::-1])]
-    looks = sorted((_best_look(model, rows, noise, epsilon, pair) for pair in kinds[:KINDS]), key=lambda each: -each[0])
+    pairs = _pairs(model, rows, noise, epsilon)
+    looks = sorted((_best_look(model, rows, noise, epsilon, pair) for pair in pairs), key=lambda each: -each[0])
     worst, gate = 0.0, 0.0
     for _, look in looks[:PAIRS]:
         added, error, off = _added(look, delta)
         worst, gate = max(worst, look.bound + added * (1 + off) + 2 * error), max(gate, off)
     return min(1.0, worst), gate
+
+
+def _pairs(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> list[Pair]:
+    """Return ordered pairs of the kinds whose shapes differ most, and of those that moments say most of."""
+    kinds = kinds_of_pairs(model, rows, noise.covariance)
+    if len(kinds) > KINDS:
+        steps = [TwoSteps.of(model, pair, noise) for pair in kinds]
+        said = estimates(steps, [each.ways(epsilon)[0] for each in steps])
+        kinds = [*kinds[:KINDS], *(kinds[k] for k in np.argsort(-said, kind="stable")[:KINDS] if k >= KINDS)]
+    return [order for first, second in kinds for order in ((first, second), (second, first))]
 
 
 def _best_look(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pair: Pair) -> tuple[float, _Look]:
@@ -146,7 +153,7 @@ def _added(look: _Look, delta: float) -> tuple[float, float, float]:
 
 
 def _bent_excess(first: TiltedLaw, second: TiltedLaw, epsilon: float) -> float:
-    points, offered = candidates_of([Bell.at_rest(first).wider(FAR)], FEWER)
+    points, offered = candidates_of([much_wider(Bell.at_rest(first))], FEWER)
     more = _sticks([bent_bell(law, points) for law in (first, second)], epsilon, offered)
     bells = _sticks([Bell.at_rest(law).log_density(points) for law in (first, second)], epsilon, offered)
     return float(np.maximum(more - bells, 0.0).mean())
@@ -159,7 +166,7 @@ def _sticks(logs: Sequence[Floats], epsilon: float, offered: Floats) -> Floats:
 def _excess(first: TiltedLaw, second: TiltedLaw, epsilon: float) -> tuple[float, float, float]:
     """Return the integral of what the second-order law exceeds the moments' by, its standard error, and |c₂|."""
     bells = [Bell.at_rest(law) for law in (first, second)]
-    candidates, offered = candidates_of([bells[0].wider(WIDER), bells[0].wider(FAR)])
+    candidates, offered = candidates_of([a_little_wider(bells[0]), much_wider(bells[0])])
     plain = [bell.log_density(candidates) for bell in bells]
     bent = [bent_bell(law, candidates) for law in (first, second)]
     differs = np.abs(_sticks(bent, epsilon, offered) - _sticks(plain, epsilon, offered)) + np.finfo(float).tiny

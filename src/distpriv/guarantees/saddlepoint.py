@@ -17,7 +17,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.bent_bells import bent_bell, candidates_of
+from distpriv.guarantees.bent_bells import a_little_wider, bent_bell, candidates_of, much_wider
 from distpriv.guarantees.deciding_fits import Fit, fit_of, fits_of, fitted_delta
 from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
@@ -37,9 +37,6 @@ ASIDE = 0.1
 
 BENT = (0.1, 0.7)
 """The least and the largest share of the others that lies where bent bells decide; the rest is where fitted ones do."""
-
-WIDER, FAR = 1.2, 2.0
-"""By which factors covariances are widened to draw candidates from: near, and as far out as shapes may matter."""
 
 WITHOUT_FITS = 0.1
 """With a larger standard error, as a share of δ, it is not known from points alone where fits do not settle."""
@@ -257,7 +254,7 @@ def _sticks_of(fit: Fit, points: Floats, log_chosen: Floats) -> Floats:
 
 def _bent_delta(first: TiltedLaw, second: TiltedLaw, epsilon: float) -> float:
     """Return about what δ is by the moments, skewness and kurtosis."""
-    candidates, offered = candidates_of([Bell.at_rest(first).wider(FAR)])
+    candidates, offered = candidates_of([much_wider(Bell.at_rest(first))])
     bent = [bent_bell(law, candidates) for law in (first, second)]
     return float(sticks(bent[0], bent[1], epsilon, offered).mean())
 
@@ -267,17 +264,17 @@ def _choice(laws: Mapping[str, TiltedLaw], fits: Sequence[Fit]) -> Choice:
     first, second = (laws[name] for name in fits[0].pair)
     bell, epsilon = Bell.at_rest(first), fits[0].epsilon
     candidates, offered = candidates_of(
-        [*(fit.around.wider(WIDER) for fit in fits), bell.wider(WIDER), bell.wider(FAR)]
+        [*(a_little_wider(fit.around) for fit in fits), a_little_wider(bell), much_wider(bell)]
     )
-    near = [
+    fitted = [
         blurred(fit.bells[0].log_density(candidates), fit.bells[1].log_density(candidates), fit.epsilon) for fit in fits
     ]
     bent = blurred(bent_bell(first, candidates), bent_bell(second, candidates), epsilon)[0]
     rest = bell.log_density(candidates)
     moments = blurred(rest, Bell.at_rest(second).log_density(candidates), epsilon)[0]
     shares = _shares(fits, float(np.exp(logsumexp(bent - offered)) / len(offered)))
-    kinds = [*(each for each, _ in near), bent, moments, rest]
-    return Choice.of(candidates, offered, kinds, shares, near[0][1])
+    kinds = [*(each for each, _ in fitted), bent, moments, rest]
+    return Choice.of(candidates, offered, kinds, shares, fitted[0][1])
 
 
 def _shares(fits: Sequence[Fit], bent: float) -> list[float]:

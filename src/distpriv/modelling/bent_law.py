@@ -21,13 +21,13 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.tilted_stratum import TiltedStratum
 
-__all__ = ["MOST_STATISTICS", "Bend"]
+__all__ = ["Bend"]
 
-MOST_STATISTICS = 40
-"""With more of them cumulants take too long, and chosen points would not find where they matter."""
+MOST_FOR_TENSORS = 16
+"""With more statistics cumulants are taken of rows along every tilt, which takes less time then."""
 
-MOST_FOR_FOURTH = 16
-"""With more statistics the fourth cumulant is left out."""
+AT_ONCE = 512
+"""Tilts that are computed together."""
 
 FARTHEST = 3.0
 """No bend is taken for more than this, up to its sign: far out the terms left out are larger than those here."""
@@ -47,16 +47,41 @@ class Bend:
         >>> Bend(strata=(stratum,)).at(np.array([[-0.2], [0.0], [0.2]]), np.array([[0.01]])).round(3)
         array([-0.027,  0.   ,  0.007])
         """
-        size = tilts.shape[1]
-        if size > MOST_STATISTICS or not self.strata:
+        if not self.strata:
             return np.zeros(len(tilts))
+        found = (
+            self._by_tensors(tilts, precision)
+            if tilts.shape[1] <= MOST_FOR_TENSORS
+            else self._by_rows(tilts, precision)
+        )
+        return np.asarray(np.clip(found, -FARTHEST, FARTHEST))
+
+    def _by_tensors(self, tilts: Floats, precision: Floats) -> Floats:
         twice = (tilts[:, :, np.newaxis] * tilts[:, np.newaxis, :]).reshape(len(tilts), -1)
         along = twice @ self._third
         bend = (along * tilts).sum(axis=1) / 6 - tilts @ (precision.ravel() @ self._third) / 2
         bend -= ((along @ precision) * along).sum(axis=1) / 8
-        for weight, fourth, square in self._fourth if size <= MOST_FOR_FOURTH else ():
+        for weight, fourth, square in self._fourth:
             bend += weight * (((twice @ fourth) * twice).sum(axis=1) - 3 * (twice @ square) ** 2) / 24
-        return np.asarray(np.clip(bend, -FARTHEST, FARTHEST))
+        return np.asarray(bend)
+
+    def _by_rows(self, tilts: Floats, precision: Floats) -> Floats:
+        return np.concatenate(
+            [self._of_some(tilts[start : start + AT_ONCE], precision) for start in range(0, len(tilts), AT_ONCE)]
+        )
+
+    def _of_some(self, tilts: Floats, precision: Floats) -> Floats:
+        bend, along = np.zeros(len(tilts)), np.zeros_like(tilts)
+        for stratum in self.strata:
+            three, four = stratum.cumulant_weights
+            weights, values = stratum.counts / stratum.counts.sum(), stratum.values
+            lengths = ((values @ precision) * values).sum(axis=1)
+            moved = tilts @ values.T
+            squares = moved * moved
+            along += three * (squares * weights) @ values
+            bend -= three * moved @ (weights * lengths) / 2
+            bend += four * ((squares * squares) @ weights - 3 * (squares @ weights) ** 2) / 24
+        return np.asarray(bend + (along * tilts).sum(axis=1) / 6 - ((along @ precision) * along).sum(axis=1) / 8)
 
     @cached_property
     def _third(self) -> Floats:

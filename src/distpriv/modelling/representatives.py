@@ -3,7 +3,7 @@
 Of up to three statistics near rows are put into cells, and what is inside of a cell counts as Gaussian. With more of
 them cells would be as wide as the law itself, and hide its shape: there one row is drawn from each of many parts that
 hold equally many, and the drawn ones are turned and stretched so that mean and covariance are those of all rows. The
-rows farthest out stand for themselves. In either way nothing depends on units, directions or chance.
+rows farthest out stand for themselves. In either way nothing depends on units, signs or chance.
 """
 
 from heapq import heappop, heappush
@@ -56,10 +56,13 @@ def _standing_for(values: Floats) -> Representatives:
     most = MANY if size >= MANY_STATISTICS else FEW
     if len(values) <= most:
         return Representatives(values=values, counts=np.ones(len(values)), inside=np.zeros((size, size)))
-    variances, axes = np.linalg.eigh(values.T @ values / len(values))
+    deviations = values.std(axis=0)
+    units = np.where(deviations > 0, deviations, 1.0)
+    variances, axes = np.linalg.eigh((values / units).T @ (values / units) / len(values))
     varies = variances > SINGULAR * max(float(variances.max()), np.finfo(float).tiny)
-    onto = axes[:, varies] * np.sqrt(variances[varies])
-    white = values @ (axes[:, varies] / np.sqrt(variances[varies]))
+    white = (values / units) @ (axes[:, varies] / np.sqrt(variances[varies]))
+    signs = np.where((white**3).mean(axis=0) < 0, -1.0, 1.0)
+    white, onto = white * signs, units[:, np.newaxis] * axes[:, varies] * (signs * np.sqrt(variances[varies]))
     if white.shape[1] <= FEW_STATISTICS:
         means, counts, inside = merged(white, most)
         return Representatives(values=means @ onto.T, counts=counts, inside=onto @ inside @ onto.T)

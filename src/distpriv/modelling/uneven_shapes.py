@@ -36,8 +36,8 @@ KEPT = 2
 KINDS = 32
 """Pairs of how many kinds are looked at: those that differ in the same strata in the same proportions are one kind."""
 
-LARGEST = 40
-"""Of so many axes of the noisy statistics at most the sizes of cumulants are compared."""
+LOOKS = 128
+"""Along so many combinations, and all axes, the sizes of cumulants are compared."""
 
 NEGLIGIBLE = 0.003
 """A difference of cumulants, in units of the noisy numbers, that changes no likelihood worth looking at."""
@@ -87,32 +87,29 @@ def kinds_of_pairs(model: QueryModel, rows: RowLaws, noise: Floats) -> list[Pair
             kind = tuple(round(move / first, 6) for move in moves)
             found[kind] = max(found.get(kind, (0.0, pair)), (float(most), pair))
     pairs = [pair for _, pair in sorted(found.values(), reverse=True)]
-    if len(pairs) <= KINDS:
+    if len(pairs) < 2:
         return pairs
     sizes = _sizes(model, rows, noise, pairs)
     return [pairs[which] for which in np.argsort(-sizes, kind="stable")[:KINDS]]
 
 
 def _sizes(model: QueryModel, rows: RowLaws, noise: Floats, pairs: Sequence[Pair]) -> Floats:
-    """Return how large the differences of all third cumulants, and of fourth ones summed over two places, are."""
-    axes = whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)[:, :LARGEST]
+    """Return how large the differences of third and fourth cumulants are, by a look along many combinations."""
+    axes = whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
+    some = np.random.default_rng(SEED).normal(size=(axes.shape[1], LOOKS))
+    looks = np.concatenate([some / np.linalg.norm(some, axis=0), np.eye(axes.shape[1])], axis=1)
     third, fourth = [], []
     for stratum in rows.strata:
-        turned = _about_mean(stratum) @ axes
-        squares = (turned[:, :, np.newaxis] * turned[:, np.newaxis, :]).reshape(len(turned), -1)
-        square = squares.mean(axis=0).reshape(axes.shape[1], -1)
-        third.append((squares.T @ turned / len(turned)).ravel())
-        lengths = (turned**2).sum(axis=1)
-        fourth.append(
-            ((turned.T * lengths) @ turned / len(turned) - np.trace(square) * square - 2 * square @ square).ravel()
-        )
-    moves = [
-        [_weights(rows, first, s) - _weights(rows, second, s) for s in range(len(third))] for first, second in pairs
-    ]
-    weights = np.array(moves)
+        along = _about_mean(stratum) @ (axes @ looks)
+        squares = along * along
+        third.append((squares * along).mean(axis=0))
+        fourth.append((squares * squares).mean(axis=0) - 3 * squares.mean(axis=0) ** 2)
+    moves = np.array(
+        [[_weights(rows, first, s) - _weights(rows, second, s) for s in range(len(third))] for first, second in pairs]
+    )
     return np.asarray(
-        np.linalg.norm(weights[:, :, 0] @ np.array(third), axis=1)
-        + np.linalg.norm(weights[:, :, 1] @ np.array(fourth), axis=1)
+        np.linalg.norm(moves[:, :, 0] @ np.array(third), axis=1)
+        + np.linalg.norm(moves[:, :, 1] @ np.array(fourth), axis=1)
     )
 
 
