@@ -178,7 +178,7 @@ def test_counts_that_are_tied_together_are_covered_across_the_tie() -> None:
     x = rng.integers(0, 101, 8000)
     table = pl.DataFrame({"x": x, "y": x + 40 * rng.integers(0, 3, 8000) + 2 * s, "s": s})
     query = dp.Query(x=dp.total("x"), y=dp.total("y"))
-    model = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=10)
+    model = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=10, reference="population")
     mechanism = assert_private(model, TARGET)
     assert M.optimal_gaussian(model, TARGET, covariance="pooled", floor=True).certificate.trust == "assumed"
     across = np.array([1.0, -1.0]) / np.sqrt(2)

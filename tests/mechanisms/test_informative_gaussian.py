@@ -277,7 +277,7 @@ def test_what_is_withheld_tells_the_scenarios_apart_and_is_named() -> None:
 
 
 ADULT = [
-    ("income = '>50K'", (0.45, 0.55), 0.2, 4.1),
+    pytest.param("income = '>50K'", (0.45, 0.55), 0.2, 4.1, marks=pytest.mark.slow),
     ("income = '>50K'", (0.45, 0.55), 1.0, 3.15),
     ("income = '>50K'", (0.45, 0.55), 5.0, 1.45),
     ("workclass = 'Private'", (0.48, 0.52), 0.2, 1.95),
