@@ -42,7 +42,7 @@ delta = 0.02
 create = true
 """
 
-SAMPLE = ('reference = "population"', 'reference = "sample"')
+SAMPLE = ('[model]\nreference = "population"\n\n', "")
 """The edit that makes the reference a sample, as it is unless a policy says otherwise; plans take longer then."""
 
 

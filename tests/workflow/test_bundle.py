@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.workflow.shared import document_of
-from tests.workflow.small import only, write_policy, write_tables
+from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
@@ -100,12 +100,12 @@ def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_
     total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
     asked = ["education = 'mean(education_num, resolution = 1)'\n", "hours = 'mean(hours_per_week, resolution = 1)'\n"]
     with only("certified_gaussian"):
-        release_policy(str(write_policy(folder, total, (age, ""))), folder / "one")
-        second = release_policy(str(write_policy(folder, total, (age, ""), (never, asked[0]))), folder / "two")
+        release_policy(str(write_policy(folder, total, SAMPLE, (age, ""))), folder / "one")
+        second = release_policy(str(write_policy(folder, total, SAMPLE, (age, ""), (never, asked[0]))), folder / "two")
         assert any(map(widening, second.release.certificate.assumptions))
         assert verify_bundle(second.folder).holds
         with pytest.raises(BudgetSpent, match="2 earlier releases leave no room for hours"):
-            release_policy(str(write_policy(folder, total, (age, ""), (never, asked[1]))), folder / "three")
+            release_policy(str(write_policy(folder, total, SAMPLE, (age, ""), (never, asked[1]))), folder / "three")
     assert not (folder / "three").exists()
     assert releases(folder) == 2
 

@@ -120,7 +120,7 @@ def test_some_mutants_of_a_bundle_are_refused(bundles: dict[str, Path], kind: st
 def test_all_mutants_of_a_bundle_are_refused(bundles: dict[str, Path], kind: str, step: int, tmp_path: Path) -> None:
     """All of the plainest bundle, and of the others so many that every field is changed in several ways."""
     count, found = sweep(bundles[kind], tmp_path / "mutant", step)
-    assert count >= 900
+    assert count >= 800
     assert found == []
 
 
