@@ -16,10 +16,6 @@ from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.laplace_second_order import _pairs
 from distpriv.guarantees.projections import projected_deltas, projected_laws
 from distpriv.guarantees.saddlepoint import saddlepoint_check
-from distpriv.modelling.bent_law import Bend
-from distpriv.modelling.representatives import representatives
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_stratum import TiltedStratum
 from distpriv.modelling.uneven_shapes import kinds_of_pairs, uneven_directions
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise
 
@@ -255,7 +251,7 @@ def skewness_turned_along_several(count: int, records: int) -> dp.QueryModel:
     return dp.model(table, query, secret, records=records, replacement=True, reference="population")
 
 
-def delta_of_columns(model: dp.QueryModel, noise: GaussianNoise, epsilon: float, draws: int) -> tuple[float, float]:
+def delta_of_columns(model: dp.QueryModel, noise: Noise, epsilon: float, draws: int) -> tuple[float, float]:
     """δ of the first pair if the columns were independent, by their exact laws and simulation; its standard error."""
     pair, rng = model.protected_pairs[0], np.random.default_rng(7)
     ratios = np.zeros(draws)
@@ -286,11 +282,12 @@ def test_skewness_that_is_turned_along_several_combinations_is_seen_whole(count:
 @pytest.mark.parametrize("count", [2, 4])
 def test_nor_is_it_certified_below_what_it_is(mechanism: str, count: int) -> None:
     model = skewness_turned_along_several(count, 200)
-    target = dp.PrivacyTarget(epsilon=1, delta=3e-4)
-    made = getattr(M, mechanism)(model, target)
-    if made.certificate.holds_at("gaussian") and made.noise.is_gaussian:
-        delta, error = delta_of_columns(model, made.noise, target.epsilon, 1_000_000)
-        assert delta - 3 * error <= target.delta
+    made = getattr(M, mechanism)(model, dp.PrivacyTarget(epsilon=1, delta=2e-3))
+    assert np.abs(made.noise.covariance - np.diag(np.diag(made.noise.covariance))).max() < 1e-6
+    delta, error = delta_of_columns(model, made.noise, 1.0, 1_000_000)
+    assert delta > 5 * error
+    assert made.certificate.holds_at("gaussian")
+    assert made.certificate.delta >= delta - 3 * error
 
 
 def crossed(*columns: Floats) -> Floats:
@@ -336,57 +333,23 @@ def test_laplace_noise_that_spends_all_of_epsilon_on_a_shift_leaves_room_for_sha
     assert abs(model.mean_shift(model.protected_pairs[0])[1]) / along < TARGET.epsilon
 
 
-def test_few_rows_that_stand_for_many_have_their_shape_in_nine_dimensions() -> None:
-    rng = np.random.default_rng(0)
-    values = (rng.random((20_000, 9)) < 0.25) + 0.1 * rng.normal(size=(20_000, 9))
-    values[0] = 30.0
-    rows = RowLaws(strata=(values,), drawn={"a": {0: 200}}, replacement=True)
-    (standing,) = representatives(rows)
-    weights, about = standing.counts / standing.counts.sum(), values - values.mean(axis=0)
-    assert len(weights) < 3000
-    np.testing.assert_allclose(weights @ standing.values, 0, atol=1e-9)
-    np.testing.assert_allclose(standing.values.T * weights @ standing.values, np.cov(about.T, bias=True), atol=1e-9)
-    third, all_third = weights @ standing.values**3, (about**3).mean(axis=0)
-    np.testing.assert_allclose(third, all_third, rtol=0.1)
-    assert np.abs(standing.values).max() > 25
-
-
-def test_units_and_signs_do_not_matter_to_who_stands_for_whom() -> None:
-    values = np.random.default_rng(0).exponential(size=(3000, 4))
-    units = np.array([1.0, 1e-7, -1e7, -3.0])
-    found = [
-        representatives(RowLaws(strata=(rows,), drawn={"a": {0: 20}}, replacement=True))[0]
-        for rows in (values, values * units)
-    ]
-    np.testing.assert_allclose(found[1].values / units, found[0].values, rtol=1e-6, atol=1e-9)
-
-
-def test_shapes_of_many_statistics_bend_bells_as_those_of_few_do() -> None:
-    rng = np.random.default_rng(0)
-    for size, by_tensors in ((5, True), (42, False)):
-        values = rng.exponential(size=(300, size)) - 1
-        bend = Bend(strata=(TiltedStratum.of(values - values.mean(axis=0), np.ones(300), 40, replacement=False),))
-        tilts, precision = 0.1 * rng.normal(size=(7, size)), 0.01 * np.eye(size)
-        found = bend.at(tilts, precision)
-        assert np.abs(found).min() > 1e-6
-        other = bend._by_rows(tilts, precision) if by_tensors else bend._by_tensors(tilts, precision)
-        np.testing.assert_allclose(found, other.clip(-3, 3), atol=1e-9)
+def among_others(both: Floats, others: int, shift: float, shares: tuple[float, float]) -> dp.QueryModel:
+    """Rows of two groups that one secret is about, and of `others` more groups, each its own secret, moved by turns."""
+    rows, size = len(both) // 2, both.shape[1]
+    every = np.concatenate([both + shift * (k % 2) * np.eye(size)[-1] for k in range(others)])
+    columns = {f"x{k}": every[:, k] for k in range(size)}
+    group, turned = np.repeat(range(others), 2 * rows), np.tile(np.repeat([0, 1], rows), others)
+    secrets = [*(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(others)), dp.Share("h = 1", values=shares)]
+    query = dp.Query({name: dp.total(name) for name in columns})
+    table = pa.table({**columns, "g": group, "h": turned})
+    return dp.model(table, query, secrets, records=100, replacement=True, reference="population")
 
 
 def test_laplace_noise_is_held_against_the_pair_whose_shape_differs_however_many_others_there_are() -> None:
-    rng, rows, others = np.random.default_rng(1), 60, 9
+    rng, rows = np.random.default_rng(1), 60
     one = np.column_stack([rng.gamma(1.0, size=rows), rng.normal(size=rows)])
     one -= one.mean(axis=0)
-    both = np.concatenate([one, one * [-1, 1]])
-    every = np.concatenate([both + np.array([0.0, 0.1 * (k % 2)]) for k in range(others)])
-    group, turned = np.repeat(range(others), 2 * rows), np.tile(np.repeat([0, 1], rows), others)
-    table = pa.table({"x": every[:, 0], "y": every[:, 1], "g": group, "h": turned})
-    secrets = [
-        *(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(others)),
-        dp.Share("h = 1", values=(0.05, 0.95)),
-    ]
-    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
-    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    model = among_others(np.concatenate([one, one * [-1, 1]]), 9, 0.1, (0.05, 0.95))
     parts = LaplaceNoise(axes=np.array([[0.0], [1.0]]), scales=np.array([20.0])), GaussianNoise.isotropic(2, 1.0)
     looked_at = _pairs(model, model.rows().row_laws(), SumNoise(parts=parts), 1.0)
     assert len(looked_at) < len(model.protected_pairs)
@@ -394,37 +357,22 @@ def test_laplace_noise_is_held_against_the_pair_whose_shape_differs_however_many
 
 
 def test_the_kind_of_pair_whose_shape_differs_is_among_those_looked_at_however_many_there_are() -> None:
-    rng, rows, others = np.random.default_rng(0), 40, 36
-    one = rng.exponential(size=(rows, 2))
+    one = np.random.default_rng(0).exponential(size=(40, 2))
     one -= one.mean(axis=0)
-    both = np.tile(np.concatenate([one, -one]), (others, 1))
-    group, turned = np.repeat(range(others), 2 * rows), np.tile(np.repeat([0, 1], rows), others)
-    table = pa.table({"x": both[:, 0], "y": both[:, 1], "g": group, "h": turned})
-    secrets = [
-        *(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(others)),
-        dp.Share("h = 1", values=(0.01, 0.99)),
-    ]
-    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
-    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    model = among_others(np.concatenate([one, -one]), 36, 0.0, (0.01, 0.99))
     kinds = kinds_of_pairs(model, model.rows().row_laws(), np.eye(2))
-    assert len(kinds) <= others
+    assert len(kinds) <= 36
     assert any(pair[0].startswith("h = 1") for pair in kinds)
 
 
 @pytest.mark.slow
 def test_a_pair_of_which_nothing_is_known_is_not_left_out() -> None:
-    rng, rows, size = np.random.default_rng(1), 150, 4
+    rng, rows = np.random.default_rng(1), 150
     one = np.column_stack([(rng.random((rows, 3)) < 0.15) + 0.1 * rng.normal(size=(rows, 3)), rng.normal(size=rows)])
     one -= one.mean(axis=0)
     one = one @ np.linalg.inv(np.linalg.cholesky(np.cov(one.T, bias=True))).T
-    both = np.concatenate([one, one * [-1, -1, -1, 1]])
-    every = np.concatenate([both + np.array([0, 0, 0, 0.1 * (k % 2)]) for k in range(4)])
-    turn = ortho_group.rvs(size, random_state=1)
-    columns = {f"x{k}": (every @ turn.T)[:, k] for k in range(size)}
-    table = pa.table({**columns, "g": np.repeat(range(4), 2 * rows), "h": np.tile(np.repeat([0, 1], rows), 4)})
-    secrets = [*(dp.Share(f"g = {k}", values=(0.0, 1.0)) for k in range(4)), dp.Share("h = 1", values=(0.01, 0.99))]
-    query = dp.Query({name: dp.total(name) for name in columns})
-    model = dp.model(table, query, secrets, records=100, replacement=True, reference="population")
+    turn = ortho_group.rvs(4, random_state=1)
+    model = among_others(np.concatenate([one, one * [-1, -1, -1, 1]]) @ turn.T, 4, 0.1, (0.01, 0.99))
     noise, epsilon = GaussianNoise.of(np.diag(model.floor**2)), 1.0
     check = saddlepoint_check(model, model.rows().row_laws(), noise, epsilon, model.protected_pairs)
     turned = [pair for pair in model.protected_pairs if pair[0].startswith("h")]

@@ -14,6 +14,7 @@ one is taken that looks best (`docs/proofs/saddlepoint_check.md`, "Laplace noise
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 from attrs import evolve, frozen
@@ -28,7 +29,7 @@ from distpriv.guarantees.upper_bound import bound_by
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
-from distpriv.modelling.uneven_shapes import kinds_of_pairs
+from distpriv.modelling.uneven_shapes import both_orders, kinds_of_pairs
 from distpriv.noise.laws import Noise
 
 __all__ = ["laplace_second_order"]
@@ -39,12 +40,12 @@ NODES = 3
 KINDS = 6
 """Of how many kinds pairs are looked at, those whose shapes differ most, and as many that moments say most of."""
 
-PAIRS = 2
-"""How many ordered pairs are computed, those that look worst."""
+IN_REACH, FINALISTS = 0.2, 6
+"""The share of the worst look from which a pair may still be the worst, and how many are computed."""
 
 POINTS, SHARES = 256, (0.6, 0.2, 0.2)
-"""At how many points densities are computed; which share of them where bent bells differ from those of the moments by
-more than e^ε, where either of them decides, and everywhere."""
+"""At how many points densities are computed, and which share of them where bent bells add to what those of the moments
+tell, where either of them decides, and everywhere."""
 
 FEWER = 2048
 """Of how many candidates a share is chosen by."""
@@ -84,7 +85,7 @@ def laplace_second_order(
     pairs = _pairs(model, rows, noise, epsilon)
     looks = sorted((_best_look(model, rows, noise, epsilon, pair) for pair in pairs), key=lambda each: -each[0])
     worst, gate = 0.0, 0.0
-    for _, look in looks[:PAIRS]:
+    for _, look in [each for each in looks if each[0] >= IN_REACH * looks[0][0]][:FINALISTS]:
         added, error, off = _added(look, delta)
         worst, gate = max(worst, look.bound + added * (1 + off) + 2 * error), max(gate, off)
     return min(1.0, worst), gate
@@ -97,7 +98,7 @@ def _pairs(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> li
         steps = [TwoSteps.of(model, pair, noise) for pair in kinds]
         said = estimates(steps, [each.ways(epsilon)[0] for each in steps])
         kinds = [*kinds[:KINDS], *(kinds[k] for k in np.argsort(-said, kind="stable")[:KINDS] if k >= KINDS)]
-    return [order for first, second in kinds for order in ((first, second), (second, first))]
+    return both_orders(kinds)
 
 
 def _best_look(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pair: Pair) -> tuple[float, _Look]:
@@ -107,7 +108,7 @@ def _best_look(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, p
     ways = [*every[:-1:2], every[-1]] if len(every) > 1 else every
     carried, chances = _carried(model, pair, noise), exponential_nodes(steps.count, NODES)[1]
     best: tuple[float, Way, _Look] | None = None
-    for estimate, (share, way) in sorted(((steps.estimate(way), (share, way)) for share, way in ways), key=_first):
+    for estimate, share, way in sorted(((steps.estimate(way), share, way) for share, way in ways), key=itemgetter(0)):
         if best is not None and estimate >= best[0]:
             break
         left, laws = max(0.0, epsilon - share * steps.cost), _laws(model, rows, noise, pair, share * carried)
@@ -117,10 +118,6 @@ def _best_look(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, p
     assert best is not None
     about, way, look = best
     return about, evolve(look, bound=bound_by(steps, way, 0.0))
-
-
-def _first(each: tuple[float, object]) -> float:
-    return each[0]
 
 
 def _carried(model: QueryModel, pair: Pair, noise: Noise) -> Floats:

@@ -24,7 +24,7 @@ from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
-from distpriv.modelling.uneven_shapes import kinds_of_pairs
+from distpriv.modelling.uneven_shapes import both_orders, kinds_of_pairs
 from distpriv.noise.laws import Noise
 
 __all__ = ["SaddlepointCheck", "saddlepoint_check"]
@@ -150,7 +150,7 @@ def saddlepoint_check(
     fits.sort(key=fitted_delta, reverse=True)
     reach = IN_REACH * fitted_delta(fits[0])
     finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
-    other_kinds = [pair for pair in _both(kinds_of_pairs(model, rows, noise.covariance)) if pair in at]
+    other_kinds = [pair for pair in both_orders(kinds_of_pairs(model, rows, noise.covariance)) if pair in at]
     finalists += _bent_more(laws, [*other_kinds, *(each[0].pair for each in fits)], finalists)
     found = [_found(laws, each, at[each[0].pair], enough) for each in finalists]
     check = max(found, key=lambda each: each.delta_with_error)
@@ -159,11 +159,6 @@ def saddlepoint_check(
     )
     unknown = doubtful or not all(each.is_known for each in found)
     return evolve(check, tilted=math.inf) if unknown else check
-
-
-def _both(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs in both orders."""
-    return [order for first, second in pairs for order in ((first, second), (second, first))]
 
 
 def _bent_more(

@@ -19,7 +19,7 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import whitening
 from distpriv.modelling.tilted_stratum import cumulant_weights
 
-__all__ = ["kinds_of_pairs", "uneven_directions"]
+__all__ = ["both_orders", "kinds_of_pairs", "uneven_directions"]
 
 ROWS = 4000
 """How many rows of a stratum cumulants are taken of."""
@@ -91,6 +91,11 @@ def kinds_of_pairs(model: QueryModel, rows: RowLaws, noise: Floats) -> list[Pair
         return pairs
     sizes = _sizes(model, rows, noise, pairs)
     return [pairs[which] for which in np.argsort(-sizes, kind="stable")[:KINDS]]
+
+
+def both_orders(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs in both orders."""
+    return [order for first, second in pairs for order in ((first, second), (second, first))]
 
 
 def _sizes(model: QueryModel, rows: RowLaws, noise: Floats, pairs: Sequence[Pair]) -> Floats:

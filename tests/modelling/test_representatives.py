@@ -1,0 +1,29 @@
+import numpy as np
+
+from distpriv.modelling.representatives import representatives
+from distpriv.modelling.row_laws import RowLaws
+
+
+def test_few_rows_that_stand_for_many_have_their_shape_in_nine_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.random((20_000, 9)) < 0.25) + 0.1 * rng.normal(size=(20_000, 9))
+    values[0] = 30.0
+    rows = RowLaws(strata=(values,), drawn={"a": {0: 200}}, replacement=True)
+    (standing,) = representatives(rows)
+    weights, about = standing.counts / standing.counts.sum(), values - values.mean(axis=0)
+    assert len(weights) < 3000
+    np.testing.assert_allclose(weights @ standing.values, 0, atol=1e-9)
+    np.testing.assert_allclose(standing.values.T * weights @ standing.values, np.cov(about.T, bias=True), atol=1e-9)
+    third, all_third = weights @ standing.values**3, (about**3).mean(axis=0)
+    np.testing.assert_allclose(third, all_third, rtol=0.1)
+    assert np.abs(standing.values).max() > 25
+
+
+def test_units_and_signs_do_not_matter_to_who_stands_for_whom() -> None:
+    values = np.random.default_rng(0).exponential(size=(3000, 4))
+    units = np.array([1.0, 1e-7, -1e7, -3.0])
+    found = [
+        representatives(RowLaws(strata=(rows,), drawn={"a": {0: 20}}, replacement=True))[0]
+        for rows in (values, values * units)
+    ]
+    np.testing.assert_allclose(found[1].values / units, found[0].values, rtol=1e-6, atol=1e-9)
