@@ -7,7 +7,7 @@ from attrs import asdict, field, frozen
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import CheckedLaw
-from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.drawn import Evidence
 
 __all__ = ["TRUST", "Assumption", "Certificate", "Status", "Trust"]
 
@@ -88,8 +88,8 @@ class Certificate:
     """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
     law: CheckedLaw | None = None
     """What the rows say of the statistics' law beyond its moments; none where they were not looked at."""
-    drawn: Drawn | None = field(default=None, repr=False, eq=False)
-    """The draws that showed δ, where it rests on draws; too long for `to_dict`, and written down beside it."""
+    drawn: Evidence | None = field(default=None, repr=False, eq=False)
+    """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
 
     @property
     def holds(self) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.framework.arrays import Floats, Rows, array_field
+from distpriv.modelling.step_laws import StepLaws
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
-__all__ = ["Drawn", "DrawnLaw", "Measure"]
+__all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -110,3 +111,12 @@ class Drawn:
             rounds=int(written.get("rounds", 1)),
             **numbers,
         )
+
+
+Evidence = Drawn | StepLaws
+"""What shows δ where moments do not: coupled draws, or the exact law of the statistic."""
+
+
+def evidence_from_dict(written: Mapping[str, Any]) -> Evidence:
+    """Return what `to_dict` wrote down."""
+    return StepLaws.from_dict(written) if written["measure"] == "exact" else Drawn.from_dict(written)

@@ -23,6 +23,7 @@ from distpriv.mechanisms.directional_gaussian import directional_gaussian
 from distpriv.mechanisms.directional_laplace import directional_laplace
 from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
 from distpriv.mechanisms.eigenvector_gaussian import eigenvector_gaussian
+from distpriv.mechanisms.exact_law import exact_law
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
 from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
@@ -44,6 +45,7 @@ __all__ = [
     "directional_laplace",
     "directional_uncertainty",
     "eigenvector_gaussian",
+    "exact_law",
     "expected_value_gaussian",
     "expected_value_laplace",
     "group_privacy_gaussian",

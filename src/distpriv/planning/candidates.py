@@ -69,6 +69,7 @@ _SEVERAL = {"directions": "several"}
 CANDIDATES = (
     Candidate(name="no_noise", options=_POOLED, rests_on="moments", exact=True, turn=FREE),
     Candidate(name="informative_gaussian", takes=("weights", "prior"), rests_on="moments", exact=True, turn=LIKELY),
+    Candidate(name="exact_law", needs_rows=True, turn=LIKELY),
     Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
     Candidate(name="certified_gaussian", takes=("weights",), rests_on="moments", exact=True, turn=LIKELY),
     Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),

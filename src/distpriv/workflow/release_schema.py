@@ -43,9 +43,9 @@ def by_name(schema: Schema) -> Schema:
     return {"type": "object", "additionalProperties": schema}
 
 
-def maybe(schema: Schema) -> Schema:
-    """Return the schema of something or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
+def maybe(*schemas: Schema) -> Schema:
+    """Return the schema of something, of one of several kinds, or null."""
+    return {"anyOf": [*schemas, {"type": "null"}]}
 
 
 def table(*optional: str, **keys: Schema) -> Schema:
@@ -163,8 +163,16 @@ SHARED: dict[str, Schema] = {
         ),
     ),
     "drawn": said(
-        "Histograms of coupled draws that a certificate rests on; null where it rests on moments.",
+        "Histograms of coupled draws, or the exact law of the statistic, that a certificate rests on; null where it rests "
+        "on moments.",
         maybe(
+            table(
+                measure={"const": "exact"},
+                step=AT_LEAST_0,
+                origin=NUMBER,
+                outside=SHARE,
+                masses=said("The probabilities of origin + step · k for k = 0, 1, …, by scenario.", by_name(some(SHARE))),
+            ),
             table(
                 measure={"enum": list(get_args(Measure))},
                 noise=shared("noise"),
@@ -178,7 +186,7 @@ SHARED: dict[str, Schema] = {
                         zero=COUNT, infinite=COUNT, gaps=some({"type": "integer"}), counts=some(COUNT), bet=AT_LEAST_0
                     )
                 ),
-            )
+            ),
         ),
     ),
     "measures": said(

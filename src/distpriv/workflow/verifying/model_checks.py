@@ -17,13 +17,14 @@ from distpriv.framework.secrets import Pair, protect
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.step_laws import ROUNDING, StepLaws
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import same_moments
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.verifying.problems import first_problem
 from distpriv.workflow.verifying.strata_checks import joint_strata_problem, strata_problem
 
-__all__ = ["draws_problem", "joint_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
+__all__ = ["draws_problem", "joint_problem", "law_problem", "lower_bound_problem", "moments_problem", "policy_problem"]
 
 SAME = 1e-9
 """By which share numbers may differ that are the same but for rounding."""
@@ -229,6 +230,24 @@ def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
                 f"the mean shift of {pair[0]} against {pair[1]} is {drawn.scale * length:.4g} units of the draws long, "
                 f"and they are {longest:.4g} on average"
             )
+    return None
+
+
+def law_problem(model: QueryModel, laws: StepLaws) -> str | None:
+    """Return that an exact law has other moments than the statistic, or is none, if so."""
+    if model.dimension != 1 or set(laws.masses) != set(model.distributions) or not laws.step > 0:
+        return "the exact laws are not those of the one statistic in every scenario"
+    if laws.outside < ROUNDING:
+        return "the exact laws are said to be known better than they can be"
+    for name, masses in laws.masses.items():
+        if (masses < 0).any() or abs(float(masses.sum()) - 1) > laws.outside:
+            return f"the exact law in scenario {name!r} is none: its probabilities do not sum to 1"
+        values = laws.origin + laws.step * np.arange(len(masses))
+        mean = float(masses @ values)
+        moments = {"mean": [mean], "covariance": [[float(masses @ (values - mean) ** 2)]]}
+        law = model.distributions[name]
+        if not same_moments(moments, law.mean, law.covariance, NEAR):
+            return f"the exact law in scenario {name!r} has other moments than the statistic"
     return None
 
 

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.queries import Query
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.drawn import Evidence, evidence_from_dict
 from distpriv.modelling.description import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
@@ -86,10 +86,10 @@ class Opened:
         """The policy's statistics, in the order of the moments."""
         return self.policy.query().in_order_of(self.model.names)
 
-    def drawn(self, key: str) -> Drawn | None:
+    def drawn(self, key: str) -> Evidence | None:
         """The draws that the certificate of the release, or the joint one, rests on; none where it rests on moments."""
         written = self.document["evidence"]["drawn"][key]
-        drawn = None if written is None else Drawn.from_dict(written)
+        drawn = None if written is None else evidence_from_dict(written)
         if drawn is not None and drawn.to_dict() != written:
             raise InvalidInput("the draws are not as a release writes them down: give the file as it was written.")
         return drawn

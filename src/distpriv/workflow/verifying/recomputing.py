@@ -15,11 +15,14 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
-from distpriv.guarantees.drawn import Drawn, DrawnLaw
+from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
+from distpriv.guarantees.exact_steps import THEOREM as EXACT
+from distpriv.guarantees.exact_steps import exact_steps_certificate
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.step_laws import StepLaws
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
@@ -41,6 +44,7 @@ THEOREMS = {
     "certified_gaussian": "the exact check",
     "coupled_gaussian": "coupled draws",
     "coupled_laplace": "coupled draws",
+    "exact_law": EXACT,
     "optimal_gaussian": "the least-trace theorem",
     "optimal_unimodal": "the least unimodal noise",
     "directional_uncertainty": "Theorem A.1",
@@ -57,6 +61,9 @@ BY_THEOREM = ("bounded", "group_privacy_gaussian", "group_privacy_laplace", "was
 """Mechanisms whose noise follows from the model by a formula: it is applied again."""
 
 BY_DRAWS = ("coupled_gaussian", "coupled_laplace")
+
+BY_LAW = "exact_law"
+"""The mechanism whose δ is that of laws that are written down."""
 
 ROUNDING = 1e-9
 
@@ -79,7 +86,7 @@ class Claim:
     noises: tuple[NoiseLaw, ...]
     """Of all releases that it is about."""
     written: Certificate
-    drawn: Drawn | None
+    drawn: Evidence | None
 
     @property
     def noise(self) -> NoiseLaw:
@@ -119,7 +126,9 @@ def recomputed(claim: Claim) -> Recomputed:
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         added = immune_certificate(claim.model, claim.noises, claim.written.target)
         return Recomputed(certificate=added, least=added.delta, most=added.delta)
-    if (claim.mechanism in BY_DRAWS) != (claim.drawn is not None) and claim.mechanism != JOINT:
+    if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, StepLaws):
+        raise InvalidInput("the certificate rests on an exact law, and none is written down, or the other way round.")
+    if (claim.mechanism in BY_DRAWS) != isinstance(claim.drawn, Drawn) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
     factor, room = math.prod(claim.times), FOUR_DIGITS * len(claim.times)
@@ -159,7 +168,7 @@ def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
 
 def _enough(claim: Claim) -> NoiseLaw | None:
     """Return the noise that draws or a formula have found to be enough; nothing where the check decides."""
-    if claim.drawn is not None:
+    if isinstance(claim.drawn, Drawn):
         return claim.drawn.noise
     if claim.mechanism not in BY_THEOREM:
         return None
@@ -172,6 +181,10 @@ def _enough(claim: Claim) -> NoiseLaw | None:
 def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
     """Return the certificate of noise that is drawn without a lattice."""
     model, within = claim.model, claim.within
+    if isinstance(claim.drawn, StepLaws):
+        if not isinstance(noise, UnimodalNoise):
+            raise InvalidInput("the noise for an exact law is on whole steps, and this is not.")
+        return exact_steps_certificate(claim.drawn, noise, within, model.protected_pairs)
     if claim.drawn is not None:
         return Certificate(
             target=within,

@@ -1,0 +1,222 @@
+r"""The linear program behind `exact_law`: the least symmetric unimodal noise on whole steps.
+
+Noise is even on −k … k steps with probability :math:`a_k`, which is every symmetric unimodal law on whole steps. With
+:math:`P_k` and :math:`Q_k` the laws of the statistic with noise that is even on −k … k, δ of an ordered pair is the sum
+over bins B of the steps of the largest :math:`\sum_k a_k (P_k(A) - e^ε Q_k(A))` over sets A inside of B: linear in a
+for every A. So a program with a slack for every pair and bin, of at least what the sets of the noises tried so far say,
+is solved again and again until its noise keeps δ (`docs/proofs/exact_law.md`, "The program").
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from distpriv.errors import InvalidTarget
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.exact_steps import MARGIN
+from distpriv.modelling.step_laws import StepLaws
+
+__all__ = ["StepNoise", "least_on_steps"]
+
+FINENESS: Final = 1.05
+"""The factor from one width to the next, where that is more than a step."""
+
+BINS: Final = 64
+"""Into how many bins the steps are divided, about equally likely ones."""
+
+ROUNDS: Final = 60
+"""How often the program is solved at most."""
+
+VIOLATED: Final = 4
+"""Of how many pairs, the worst, sets are taken in a round."""
+
+ROOM: Final = 1e-3
+"""The share of δ that is left between the program's noise and the target, so that rounds end."""
+
+LARGEST_WIDTH: Final = 2.0**20
+"""Noise that is wider, in steps, is out of proportion."""
+
+NOTHING: Final = 1e-12
+"""A probability below this says nothing that a program could be told."""
+
+
+@frozen(kw_only=True)
+class StepNoise:
+    """Noise that is even on −k … k steps with some probability for every k."""
+
+    widths: Floats
+    shares: Floats
+
+    @property
+    def variance(self) -> float:
+        """In steps, and with the even part of one step that is added to whole ones."""
+        return float(self.shares @ (2 * self.widths + 1) ** 2 / 12)
+
+
+def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair]) -> StepNoise:
+    """Return the symmetric unimodal noise of least variance whose δ is at most the target's; one step at least.
+
+    Raises:
+        InvalidTarget: no noise of a reasonable width has so small a δ.
+
+    >>> laws = StepLaws(step=1.0, origin=0.0, masses={"a": np.array([1.0, 0]), "b": np.array([0, 1.0])}, outside=0.0)
+    >>> found = least_on_steps(laws, PrivacyTarget(epsilon=1.0, delta=0.05), [("a", "b"), ("b", "a")])
+    >>> round(math.sqrt(found.variance), 2)
+    1.47
+    """
+    names = list(laws.masses)
+    ratio = math.exp(target.epsilon)
+    left = target.delta * (1 - ROOM / 10) - (1 + ratio) * (laws.outside + MARGIN)
+    if left <= target.delta / 2:
+        raise InvalidTarget(
+            f"the exact law is known to {laws.outside:.1g}, too little for delta = {target.delta:g} at epsilon = "
+            f"{target.epsilon:g}: give a larger delta, or use coupled_gaussian."
+        )
+    places = [(names.index(one), names.index(other)) for one, other in pairs]
+    matrix = np.array(list(laws.masses.values()))
+    means = matrix @ np.arange(matrix.shape[1])
+    shift = max(1.0, max(abs(float(means[one] - means[other])) for one, other in places))
+    epsilon = max(target.epsilon, 1e-3)
+    widest = 2 * shift * (1 + math.log1p(math.expm1(epsilon) / (2 * left)) / epsilon)
+    while widest <= LARGEST_WIDTH:
+        found = _solved(_Problem.of(matrix, places, ratio, left, widest))
+        if found is not None:
+            return found
+        widest *= 4
+    raise InvalidTarget(
+        f"no noise on steps of {laws.step:g} has delta = {target.delta:g} at epsilon = {target.epsilon:g} within "
+        "reason: give a larger epsilon or delta."
+    )
+
+
+@frozen(kw_only=True, eq=False)
+class _Problem:
+    """The laws as partial sums, one a row; the numbers of the pairs' laws; what is asked for; widths and bins."""
+
+    sums: Floats
+    size: int
+    pairs: Sequence[tuple[int, int]]
+    ratio: float
+    delta: float
+    widths: NDArray[np.int64]
+    bins: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, laws: Floats, pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: float
+    ) -> "_Problem":
+        """Return the problem for widths up to one."""
+        widths = [1]
+        while widths[-1] < widest:
+            widths.append(max(widths[-1] + 1, math.floor(widths[-1] * FINENESS)))
+        reach = widths[-1]
+        padded = np.zeros((len(laws), laws.shape[1] + 4 * reach + 2))
+        padded[:, 2 * reach + 1 : 2 * reach + 1 + laws.shape[1]] = laws
+        problem = cls(
+            sums=np.cumsum(padded, axis=1),
+            size=laws.shape[1] + 2 * reach,
+            pairs=pairs,
+            ratio=ratio,
+            delta=delta,
+            widths=np.array(widths),
+            bins=np.zeros(1, dtype=np.int64),
+        )
+        likely = np.cumsum(problem.mixed(np.full(len(widths), 1 / len(widths))).mean(axis=0))
+        ends = np.searchsorted(likely, likely[-1] * np.arange(1, BINS) / BINS)
+        return cls(
+            sums=problem.sums,
+            size=problem.size,
+            pairs=pairs,
+            ratio=ratio,
+            delta=delta,
+            widths=problem.widths,
+            bins=np.unique(np.append(0, ends)),
+        )
+
+    def even(self, width: int) -> Floats:
+        """Return the laws with noise that is even on −k … k."""
+        at = np.arange(self.size) + int(self.widths[-1])
+        return np.asarray((self.sums[:, at + width + 1] - self.sums[:, at - width]) / (2 * width + 1))
+
+    def mixed(self, shares: Floats) -> Floats:
+        """Return the laws with a mixture of such noise."""
+        found = np.zeros((len(self.sums), self.size))
+        for width, share in zip(self.widths.tolist(), shares.tolist(), strict=True):
+            if share > 0:
+                found += share * self.even(width)
+        return found
+
+    def deltas(self, noisy: Floats) -> Floats:
+        """Return δ of every pair."""
+        return np.array([np.maximum(noisy[one] - self.ratio * noisy[other], 0.0).sum() for one, other in self.pairs])
+
+    def cuts(self, which: Sequence[int], noisy: Floats) -> Iterator[tuple[int, int, Floats]]:
+        """Yield the number of a pair and of a bin, and what the worst set in it says of every width."""
+        inside = {k: noisy[self.pairs[k][0]] > self.ratio * noisy[self.pairs[k][1]] for k in which}
+        said = {k: np.zeros((len(self.bins), len(self.widths))) for k in which}
+        for column, width in enumerate(self.widths.tolist()):
+            laws = self.even(width)
+            for k, mask in inside.items():
+                one, other = self.pairs[k]
+                said[k][:, column] = np.add.reduceat((laws[one] - self.ratio * laws[other]) * mask, self.bins)
+        for k, of_bins in said.items():
+            yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > NOTHING)
+
+
+def _solved(problem: _Problem) -> StepNoise | None:
+    """Return the least noise of these widths, or nothing if none of them does."""
+    shares = np.eye(len(problem.widths))
+    if problem.deltas(problem.mixed(shares[-1])).max() > problem.delta:
+        return None
+    noise, cuts = shares[0], list[tuple[int, int, Floats]]()
+    for _ in range(ROUNDS):
+        noisy = problem.mixed(noise)
+        deltas = problem.deltas(noisy)
+        if deltas.max() <= problem.delta:
+            return _some(problem, noise)
+        worst = [int(k) for k in np.argsort(-deltas, kind="stable")[:VIOLATED] if deltas[k] > problem.delta]
+        cuts += problem.cuts(worst, noisy)
+        noise = _program(problem, cuts)
+    low, high = 0.0, 1.0  # of the widest noise, as much as makes it keep δ: δ is convex in the shares
+    for _ in range(30):
+        middle = (low + high) / 2
+        kept = problem.deltas(problem.mixed((1 - middle) * noise + middle * shares[-1])).max() <= problem.delta
+        low, high = (low, middle) if kept else (middle, high)
+    return _some(problem, (1 - high) * noise + high * shares[-1])
+
+
+def _some(problem: _Problem, shares: Floats) -> StepNoise:
+    kept = shares > 0
+    return StepNoise(widths=problem.widths[kept].astype(np.float64), shares=shares[kept])
+
+
+def _program(problem: _Problem, cuts: Sequence[tuple[int, int, Floats]]) -> Floats:
+    """Return the least noise by the sets so far."""
+    pairs = sorted({pair for pair, _, _ in cuts})
+    count, bins = len(problem.widths), len(problem.bins)
+    slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
+    said = sparse.csr_matrix(np.array([row for _, _, row in cuts]) / problem.delta)
+    taken = sparse.csr_matrix(
+        (-np.ones(len(cuts)), (np.arange(len(cuts)), np.array(slacks) - count)), shape=(len(cuts), len(pairs) * bins)
+    )
+    sums = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, bins)))
+    rows = sparse.vstack([sparse.hstack([said, taken]), sparse.hstack([sparse.csr_matrix((len(pairs), count)), sums])])
+    cost = (2 * problem.widths + 1.0) ** 2
+    found: Any = linprog(  # type: ignore[call-overload] # the stubs do not know of sparse rows
+        np.concatenate([cost / cost[-1], np.zeros(len(pairs) * bins)]),
+        A_ub=sparse.csr_matrix(rows),
+        b_ub=np.concatenate([np.zeros(len(cuts)), np.full(len(pairs), 1 - ROOM)]),
+        A_eq=np.concatenate([np.ones(count), np.zeros(len(pairs) * bins)])[np.newaxis],
+        b_eq=[1.0],
+        method="highs",
+    )
+    shares = np.maximum(found.x[:count], 0.0)
+    return np.asarray(shares / shares.sum())

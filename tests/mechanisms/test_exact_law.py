@@ -1,0 +1,211 @@
+import itertools
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.workflow.forging import forged, read
+from tests.workflow.small import only, write_policy, write_tables
+
+import distpriv as dp
+from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget
+from distpriv.guarantees.exact_steps import exact_steps_delta
+from distpriv.modelling.step_laws import step_laws
+from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.workflow.release_policy import release_policy
+from distpriv.workflow.verifying import verify_bundle
+
+M = dp.mechanisms
+SECRET = dp.Share("g = 1", values=(0.25, 0.75))
+TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+
+
+def modelled(zeros: list[int], ones: list[int], *, replacement: bool, records: int = 4) -> dp.QueryModel:
+    table = pa.table({"x": [*zeros, *ones], "g": [0] * len(zeros) + [1] * len(ones)})
+    options: dict[str, Any] = {"records": records, "replacement": replacement, "reference": "population"}
+    return dp.model(table, dp.Query(x=dp.total("x")), SECRET, **options)
+
+
+def enumerated(strata: tuple[list[int], list[int]], sizes: tuple[int, int], *, replacement: bool) -> dict[int, float]:
+    """The law of a sum, by all datasets that there are."""
+    found = Counter({0: 1.0})
+    for rows, size in zip(strata, sizes, strict=True):
+        draws = list(itertools.product(rows, repeat=size) if replacement else itertools.combinations(rows, size))
+        sums = Counter(sum(draw) for draw in draws)
+        found = Counter(
+            {
+                total: sum(
+                    chance * sums[total - before] / len(draws) for before, chance in found.items() if total - before in sums
+                )
+                for total in {before + more for before in found for more in sums}
+            }
+        )
+    return dict(found)
+
+
+ROWS = st.lists(st.integers(-5, 9), min_size=4, max_size=6)
+
+
+@given(zeros=ROWS, ones=ROWS, replacement=st.booleans())
+@settings(max_examples=40)
+def test_the_law_is_that_of_all_datasets(zeros: list[int], ones: list[int], replacement: bool) -> None:
+    if len({*zeros, *ones}) == 1:
+        return
+    laws = step_laws(modelled(zeros, ones, replacement=replacement))
+    for name, masses in laws.masses.items():
+        positives = 1 if name.endswith("0.25") else 3
+        for total, chance in enumerated((zeros, ones), (4 - positives, positives), replacement=replacement).items():
+            place = (total - laws.origin) / laws.step
+            assert place == pytest.approx(round(place), abs=1e-6)
+            assert masses[round(place)] == pytest.approx(chance, abs=1e-12)
+        assert masses.sum() == pytest.approx(1, abs=1e-12)
+
+
+@given(
+    zeros=ROWS,
+    ones=ROWS,
+    replacement=st.booleans(),
+    epsilon=st.sampled_from([0.1, 1.0, 3.0]),
+    delta=st.sampled_from([1e-4, 0.01]),
+)
+@settings(max_examples=25)
+def test_delta_is_that_of_all_datasets_with_all_noise(
+    zeros: list[int], ones: list[int], replacement: bool, epsilon: float, delta: float
+) -> None:
+    if len({*zeros, *ones}) == 1:
+        return
+    model = modelled(zeros, ones, replacement=replacement)
+    mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
+    assert mechanism.certificate.holds_at("sampling")
+    noise, step = mechanism.noise, step_laws(model).step
+    assert isinstance(noise, UnimodalNoise)
+    reach = round(noise.edges[-1] / step - 0.5)
+    height = {k: float(noise.densities[np.searchsorted(noise.edges[1:], abs(k) * step)]) * step for k in range(-reach, reach + 1)}
+    assert sum(height.values()) == pytest.approx(1)
+    laws = []
+    for positives in (1, 3):
+        found: Counter[int] = Counter()
+        for total, chance in enumerated((zeros, ones), (4 - positives, positives), replacement=replacement).items():
+            for k, share in height.items():
+                found[round(total / step) + k] += chance * share
+        laws.append(found)
+    for one, other in (laws, laws[::-1]):
+        exact = sum(max(0.0, chance - math.exp(epsilon) * other[total]) for total, chance in one.items())
+        assert exact <= mechanism.certificate.delta <= delta
+        assert mechanism.certificate.delta >= exact
+
+
+@pytest.mark.parametrize(
+    ("statistic", "epsilon", "least"),
+    [
+        pytest.param("count", 0.2, 22.8, marks=pytest.mark.slow),
+        ("count", 1, 4.19),
+        pytest.param("mean", 0.2, 4.74, marks=pytest.mark.slow),
+        ("mean", 1, 0.750),
+    ],
+)
+def test_on_adult_it_is_as_small_as_is_known(adult: pa.Table, statistic: str, epsilon: float, least: float) -> None:
+    of = dp.count("marital_status = 'Never-married'") if statistic == "count" else dp.mean("age")
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, dp.Query(x=of), secret, records=100, reference="population")
+    mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3))
+    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.noise.expected_rms <= 1.02 * least
+
+
+def test_three_shares_are_hidden_from_each_other(adult: pa.Table) -> None:
+    secret = dp.Share("income = '>50K'", values=(0.4, 0.5, 0.6))
+    model = dp.model(adult, dp.Query(x=dp.count("sex = 'Female'")), secret, records=50, reference="population")
+    mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
+    laws = step_laws(model)
+    assert isinstance(mechanism.noise, UnimodalNoise)
+    for pair in model.protected_pairs:
+        assert exact_steps_delta(laws, mechanism.noise, 1.0, [pair]) <= 0.01
+
+
+def test_an_offset_between_strata_is_part_of_the_law() -> None:
+    model = modelled([0, 100, 200, 300], [13, 113, 213, 313], replacement=True)
+    laws = step_laws(model)
+    assert laws.step == 1
+    wide = UnimodalNoise(axes=[[1.0]], edges=[0.0, 100.5], masses=[1.0])
+    assert exact_steps_delta(laws, wide, 1.0, model.protected_pairs) > 0.1
+    assert M.exact_law(model, TARGET).certificate.holds
+
+
+def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+
+    def model(query: dp.Query, **options: Any) -> dp.QueryModel:
+        return dp.model(adult, query, secret, **{"records": 100, "reference": "population"} | options)
+
+    age = dp.Query(age=dp.mean("age"))
+    with pytest.raises(InvalidModel, match="this one is a sample: say reference='population'"):
+        M.exact_law(model(age, reference="sample"), TARGET)
+    with pytest.raises(InvalidModel, match="exact laws are of one statistic, and 2 are released together"):
+        M.exact_law(model(dp.Query(age=dp.mean("age"), hours=dp.mean("hours_per_week"))), TARGET)
+    with pytest.raises(InvalidModel, match="are on no steps"):
+        M.exact_law(model(dp.Query(age=dp.mean("ln(age)"))), TARGET)
+    with pytest.raises(InvalidModel, match="possible values, and exact laws are of up to"):
+        M.exact_law(model(dp.Query(weight=dp.mean("fnlwgt"))), TARGET)
+    with pytest.raises(InvalidModel, match="over reference rows, and this model has none"):
+        M.exact_law(model(dp.Query(age=dp.quantile("age", 0.5))), TARGET)
+    with pytest.raises(InvalidTarget, match="cannot reach delta = 0"):
+        M.exact_law(model(age), dp.PrivacyTarget(epsilon=1))
+
+
+def test_noise_off_the_steps_shows_nothing() -> None:
+    laws = step_laws(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True))
+    with pytest.raises(dp.errors.InvalidInput, match="not in the middle between two steps"):
+        exact_steps_delta(laws, UnimodalNoise(axes=[[1.0]], edges=[0.0, 3.0], masses=[1.0]), 1.0, [])
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
+    folder = tmp_path_factory.mktemp("exact")
+    write_tables(folder, adult)
+    one = ('age = "mean(age, resolution = 1)"\n', "")
+    trust = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    with only("exact_law"):
+        return release_policy(str(write_policy(folder, one, trust)), folder / "out").folder
+
+
+def test_a_release_is_verified_from_the_laws_in_its_bundle(bundle: Path) -> None:
+    verdict = verify_bundle(bundle)
+    assert verdict.holds, str(verdict)
+    assert read(bundle)["mechanism"] == "exact_law"
+
+
+def _narrower(document: dict[str, Any]) -> None:
+    document["noise"]["edges"] = [edge / 3 for edge in document["noise"]["edges"]]
+
+
+def _closer(document: dict[str, Any]) -> None:
+    masses = document["evidence"]["drawn"]["release"]["masses"]
+    first, second = masses
+    masses[first] = masses[second]
+
+
+def _surer(document: dict[str, Any]) -> None:
+    document["evidence"]["drawn"]["release"]["outside"] = 0.0
+
+
+def _without(document: dict[str, Any]) -> None:
+    document["evidence"]["drawn"]["release"] = None
+
+
+@pytest.mark.parametrize("change", [_narrower, _closer, _surer, _without])
+def test_a_forged_law_is_found_out(bundle: Path, tmp_path: Path, change: Any) -> None:
+    assert not verify_bundle(forged(bundle, tmp_path / "forged", change)).holds
+
+
+def test_a_second_release_is_refused_or_certified_with_it(bundle: Path, adult: pa.Table) -> None:
+    folder = bundle.parent
+    other = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
+    later = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
+    with only("certified_gaussian"), pytest.raises(BudgetSpent, match=r".\w+"):
+        release_policy(str(write_policy(folder, other, later, name="second.toml")), folder / "second")
