@@ -1,6 +1,6 @@
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.workflow.forging import forged, read
 from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
-from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget
+from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.exact_steps import exact_steps_delta
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise
@@ -40,7 +40,9 @@ def enumerated(strata: tuple[list[int], list[int]], sizes: tuple[int, int], *, r
         found = Counter(
             {
                 total: sum(
-                    chance * sums[total - before] / len(draws) for before, chance in found.items() if total - before in sums
+                    chance * sums[total - before] / len(draws)
+                    for before, chance in found.items()
+                    if total - before in sums
                 )
                 for total in {before + more for before in found for more in sums}
             }
@@ -73,7 +75,7 @@ def test_the_law_is_that_of_all_datasets(zeros: list[int], ones: list[int], repl
     epsilon=st.sampled_from([0.1, 1.0, 3.0]),
     delta=st.sampled_from([1e-4, 0.01]),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_delta_is_that_of_all_datasets_with_all_noise(
     zeros: list[int], ones: list[int], replacement: bool, epsilon: float, delta: float
 ) -> None:
@@ -85,11 +87,14 @@ def test_delta_is_that_of_all_datasets_with_all_noise(
     noise, step = mechanism.noise, step_laws(model).step
     assert isinstance(noise, UnimodalNoise)
     reach = round(noise.edges[-1] / step - 0.5)
-    height = {k: float(noise.densities[np.searchsorted(noise.edges[1:], abs(k) * step)]) * step for k in range(-reach, reach + 1)}
+    height = {
+        k: float(noise.densities[np.searchsorted(noise.edges[1:], abs(k) * step)]) * step
+        for k in range(-reach, reach + 1)
+    }
     assert sum(height.values()) == pytest.approx(1)
     laws = []
     for positives in (1, 3):
-        found: Counter[int] = Counter()
+        found: dict[int, float] = defaultdict(float)
         for total, chance in enumerated((zeros, ones), (4 - positives, positives), replacement=replacement).items():
             for k, share in height.items():
                 found[round(total / step) + k] += chance * share
@@ -132,7 +137,7 @@ def test_an_offset_between_strata_is_part_of_the_law() -> None:
     model = modelled([0, 100, 200, 300], [13, 113, 213, 313], replacement=True)
     laws = step_laws(model)
     assert laws.step == 1
-    wide = UnimodalNoise(axes=[[1.0]], edges=[0.0, 100.5], masses=[1.0])
+    wide = UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 30.5]), masses=np.ones(1))
     assert exact_steps_delta(laws, wide, 1.0, model.protected_pairs) > 0.1
     assert M.exact_law(model, TARGET).certificate.holds
 
@@ -141,7 +146,8 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
 
     def model(query: dp.Query, **options: Any) -> dp.QueryModel:
-        return dp.model(adult, query, secret, **{"records": 100, "reference": "population"} | options)
+        given: dict[str, Any] = {"records": 100, "reference": "population"} | options
+        return dp.model(adult, query, secret, **given)
 
     age = dp.Query(age=dp.mean("age"))
     with pytest.raises(InvalidModel, match="this one is a sample: say reference='population'"):
@@ -151,7 +157,7 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     with pytest.raises(InvalidModel, match="are on no steps"):
         M.exact_law(model(dp.Query(age=dp.mean("ln(age)"))), TARGET)
     with pytest.raises(InvalidModel, match="possible values, and exact laws are of up to"):
-        M.exact_law(model(dp.Query(weight=dp.mean("fnlwgt"))), TARGET)
+        M.exact_law(model(dp.Query(gain=dp.mean("capital_gain"))), TARGET)
     with pytest.raises(InvalidModel, match="over reference rows, and this model has none"):
         M.exact_law(model(dp.Query(age=dp.quantile("age", 0.5))), TARGET)
     with pytest.raises(InvalidTarget, match="cannot reach delta = 0"):
@@ -161,7 +167,9 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
 def test_noise_off_the_steps_shows_nothing() -> None:
     laws = step_laws(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True))
     with pytest.raises(dp.errors.InvalidInput, match="not in the middle between two steps"):
-        exact_steps_delta(laws, UnimodalNoise(axes=[[1.0]], edges=[0.0, 3.0], masses=[1.0]), 1.0, [])
+        exact_steps_delta(
+            laws, UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 3.0]), masses=np.ones(1)), 1.0, []
+        )
 
 
 @pytest.fixture(scope="module")
@@ -203,9 +211,9 @@ def test_a_forged_law_is_found_out(bundle: Path, tmp_path: Path, change: Any) ->
     assert not verify_bundle(forged(bundle, tmp_path / "forged", change)).holds
 
 
-def test_a_second_release_is_refused_or_certified_with_it(bundle: Path, adult: pa.Table) -> None:
+def test_a_second_release_is_refused_or_certified_with_it(bundle: Path) -> None:
     folder = bundle.parent
     other = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
     later = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
-    with only("certified_gaussian"), pytest.raises(BudgetSpent, match=r".\w+"):
+    with only("certified_gaussian"), pytest.raises((BudgetSpent, NotCertified), match="no mechanism meets"):
         release_policy(str(write_policy(folder, other, later, name="second.toml")), folder / "second")

@@ -2,8 +2,8 @@ r"""The exact law of one statistic that is a sum over rows, as the probabilities
 
 Rows that lie on :math:`a + hℤ` add up to :math:`n a + hℤ`, whatever rows are drawn: the law is a list of probabilities,
 found by Fourier transform from the rows' own (`projected_law`). Of a statistic with very many values a window is
-looked at, and what lies outside of it is bounded by Chernoff's inequality with the rows' own moment generating function;
-without replacement that is below the one with replacement (Hoeffding 1963).
+looked at, and what lies outside of it is bounded by Chernoff's inequality with the rows' own moment generating
+function; without replacement that is below the one with replacement (Hoeffding 1963).
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidModel
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.projected_law import Circle, StratumLaw
 from distpriv.modelling.row_lattice import spacing
@@ -30,6 +30,9 @@ OUTSIDE = 1e-16
 
 ROUNDING = 1e-10
 """More than all rounding in the probabilities of a law adds up to: see `docs/proofs/exact_law.md`."""
+
+LEFT_OUT = 1e-12
+"""How much of the laws may be cut off at each end."""
 
 FARTHEST = 60.0
 """Standard deviations to each side of the means that a window may have."""
@@ -88,7 +91,7 @@ def step_laws(model: QueryModel) -> StepLaws:
     >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.0, 0.5))
     >>> laws = step_laws(dp.model(dp.datasets.adult(), query, secret, records=2, reference="population"))
     >>> laws.step, laws.origin, {name: law.round(4).tolist() for name, law in laws.masses.items()}
-    (1.0, 0.0, {"income = '>50K' @ 0": [0.3798, 0.4729, 0.1472], "income = '>50K' @ 0.5": [0.5252, 0.4181, 0.0567]})
+    (1.0, 0.0, {"income = '>50K' @ 0": [0.3807, 0.4726, 0.1467], "income = '>50K' @ 0.5": [0.5252, 0.4178, 0.057]})
     """
     rows = _rows(model)
     values = [stratum[:, 0] for stratum in rows.strata]
@@ -100,11 +103,13 @@ def step_laws(model: QueryModel) -> StepLaws:
             "the column in its expression, or use certified_gaussian."
         )
     places = [np.round((stratum - lowest) / step) for stratum in values]
-    off = max(float(np.abs((stratum - lowest) / step - place).max()) for stratum, place in zip(values, places, strict=True))
+    off = max(
+        float(np.abs((stratum - lowest) / step - place).max()) for stratum, place in zip(values, places, strict=True)
+    )
     if off > ON_STEPS:
         raise InvalidModel(
-            f"the values of {model.names[0]!r} are on steps of {step:g} but for some that are off them: round the column "
-            "in its expression."
+            f"the values of {model.names[0]!r} are on steps of {step:g} but for some that are off them: round the "
+            "column in its expression."
         )
     records = sum(next(iter(rows.drawn.values())).values())
     first, points, outside = _window(rows, places, model.names[0])
@@ -120,7 +125,7 @@ def step_laws(model: QueryModel) -> StepLaws:
         step=step,
         origin=records * lowest + step * (first + kept.start),
         masses={name: law[kept] for name, law in masses.items()},
-        outside=outside + ROUNDING,
+        outside=outside + ROUNDING + 2 * LEFT_OUT,
     )
 
 
@@ -142,15 +147,15 @@ def _rows(model: QueryModel) -> RowLaws:
         )
     rows = model.rows().row_laws()
     if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):
-        raise InvalidModel("exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian.")
+        raise InvalidModel(
+            "exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian."
+        )
     return rows
 
 
 def _window(rows: RowLaws, places: Sequence[Floats], name: str) -> tuple[int, int, float]:
     """Return the first place of a window, how many it has, and how likely a sum is outside of it."""
-    sums = [
-        (sum(size * places[which].mean() for which, size in sizes.items()), sizes) for sizes in rows.drawn.values()
-    ]
+    sums = [(sum(size * places[which].mean() for which, size in sizes.items()), sizes) for sizes in rows.drawn.values()]
     least = min(sum(size * places[which].min() for which, size in sizes.items()) for _, sizes in sums)
     most = max(sum(size * places[which].max() for which, size in sizes.items()) for _, sizes in sums)
     every = 2 ** math.ceil(math.log2(most - least + 2))
@@ -190,6 +195,8 @@ def _outside(sizes: Mapping[int, int], places: Sequence[Floats], deviation: floa
 
 
 def _some(laws: Sequence[Floats]) -> slice:
-    """Return where any of the laws has a probability that is no rounding."""
-    there = np.flatnonzero(np.max(laws, axis=0) > OUTSIDE / len(laws[0]))
-    return slice(int(there[0]), int(there[-1]) + 1)
+    """Return where the laws have probabilities, but for less than is counted as rounding at each end."""
+    likeliest = np.max(laws, axis=0)
+    first = int(np.searchsorted(np.cumsum(likeliest), LEFT_OUT, side="right"))
+    last = len(likeliest) - int(np.searchsorted(np.cumsum(likeliest[::-1]), LEFT_OUT, side="right"))
+    return slice(first, last)

@@ -163,15 +163,17 @@ SHARED: dict[str, Schema] = {
         ),
     ),
     "drawn": said(
-        "Histograms of coupled draws, or the exact law of the statistic, that a certificate rests on; null where it rests "
-        "on moments.",
+        "Histograms of coupled draws, or the exact law of the statistic, that a certificate rests on; null where it "
+        "rests on moments.",
         maybe(
             table(
                 measure={"const": "exact"},
                 step=AT_LEAST_0,
                 origin=NUMBER,
                 outside=SHARE,
-                masses=said("The probabilities of origin + step · k for k = 0, 1, …, by scenario.", by_name(some(SHARE))),
+                masses=said(
+                    "The probabilities of origin + step · k for k = 0, 1, …, by scenario.", by_name(some(SHARE))
+                ),
             ),
             table(
                 measure={"enum": list(get_args(Measure))},

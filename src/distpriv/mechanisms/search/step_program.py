@@ -8,7 +8,8 @@ is solved again and again until its noise keeps δ (`docs/proofs/exact_law.md`, 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,12 @@ LARGEST_WIDTH: Final = 2.0**20
 NOTHING: Final = 1e-12
 """A probability below this says nothing that a program could be told."""
 
+TAIL: Final = 4.0
+"""Noise reaches so many scales farther than where its tail is δ."""
+
+Cut = tuple[int, int, Floats]
+"""The number of a pair, of a bin, and what a set in it says of noise of every width."""
+
 
 @frozen(kw_only=True)
 class StepNoise:
@@ -70,7 +77,7 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
     >>> laws = StepLaws(step=1.0, origin=0.0, masses={"a": np.array([1.0, 0]), "b": np.array([0, 1.0])}, outside=0.0)
     >>> found = least_on_steps(laws, PrivacyTarget(epsilon=1.0, delta=0.05), [("a", "b"), ("b", "a")])
     >>> round(math.sqrt(found.variance), 2)
-    1.47
+    1.34
     """
     names = list(laws.masses)
     ratio = math.exp(target.epsilon)
@@ -82,15 +89,12 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
         )
     places = [(names.index(one), names.index(other)) for one, other in pairs]
     matrix = np.array(list(laws.masses.values()))
-    means = matrix @ np.arange(matrix.shape[1])
-    shift = max(1.0, max(abs(float(means[one] - means[other])) for one, other in places))
-    epsilon = max(target.epsilon, 1e-3)
-    widest = 2 * shift * (1 + math.log1p(math.expm1(epsilon) / (2 * left)) / epsilon)
-    while widest <= LARGEST_WIDTH:
-        found = _solved(_Problem.of(matrix, places, ratio, left, widest))
-        if found is not None:
-            return found
-        widest *= 4
+    scale = 1.0
+    while (widest := math.ceil(scale * (1 + TAIL - math.log(left)))) <= LARGEST_WIDTH:
+        problem = _Problem.of(matrix, places, ratio, left, widest)
+        if problem.keeps(problem.geometric(scale)):
+            return _solved(problem, scale)
+        scale *= 2
     raise InvalidTarget(
         f"no noise on steps of {laws.step:g} has delta = {target.delta:g} at epsilon = {target.epsilon:g} within "
         "reason: give a larger epsilon or delta."
@@ -99,7 +103,7 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
 
 @frozen(kw_only=True, eq=False)
 class _Problem:
-    """The laws as partial sums, one a row; the numbers of the pairs' laws; what is asked for; widths and bins."""
+    """The laws as partial sums, one a row; the numbers of the pairs' laws; what is asked for; widths."""
 
     sums: Floats
     size: int
@@ -107,12 +111,9 @@ class _Problem:
     ratio: float
     delta: float
     widths: NDArray[np.int64]
-    bins: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, laws: Floats, pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: float
-    ) -> "_Problem":
+    def of(cls, laws: Floats, pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: int) -> "_Problem":
         """Return the problem for widths up to one."""
         widths = [1]
         while widths[-1] < widest:
@@ -120,31 +121,27 @@ class _Problem:
         reach = widths[-1]
         padded = np.zeros((len(laws), laws.shape[1] + 4 * reach + 2))
         padded[:, 2 * reach + 1 : 2 * reach + 1 + laws.shape[1]] = laws
-        problem = cls(
+        return cls(
             sums=np.cumsum(padded, axis=1),
             size=laws.shape[1] + 2 * reach,
             pairs=pairs,
             ratio=ratio,
             delta=delta,
             widths=np.array(widths),
-            bins=np.zeros(1, dtype=np.int64),
         )
-        likely = np.cumsum(problem.mixed(np.full(len(widths), 1 / len(widths))).mean(axis=0))
-        ends = np.searchsorted(likely, likely[-1] * np.arange(1, BINS) / BINS)
-        return cls(
-            sums=problem.sums,
-            size=problem.size,
-            pairs=pairs,
-            ratio=ratio,
-            delta=delta,
-            widths=problem.widths,
-            bins=np.unique(np.append(0, ends)),
-        )
+
+    def geometric(self, scale: float) -> Floats:
+        """Return the shares of noise whose probabilities fall like e^(−k/scale), as far as these widths reach."""
+        heights = np.exp(-self.widths / scale)
+        shares = -np.diff(np.append(heights, 0.0)) * (2 * self.widths + 1)
+        return np.asarray(shares / shares.sum())
 
     def even(self, width: int) -> Floats:
         """Return the laws with noise that is even on −k … k."""
-        at = np.arange(self.size) + int(self.widths[-1])
-        return np.asarray((self.sums[:, at + width + 1] - self.sums[:, at - width]) / (2 * width + 1))
+        middle = int(self.widths[-1])
+        above = self.sums[:, middle + width + 1 : middle + width + 1 + self.size]
+        below = self.sums[:, middle - width : middle - width + self.size]
+        return np.asarray((above - below) / (2 * width + 1))
 
     def mixed(self, shares: Floats) -> Floats:
         """Return the laws with a mixture of such noise."""
@@ -158,39 +155,57 @@ class _Problem:
         """Return δ of every pair."""
         return np.array([np.maximum(noisy[one] - self.ratio * noisy[other], 0.0).sum() for one, other in self.pairs])
 
-    def cuts(self, which: Sequence[int], noisy: Floats) -> Iterator[tuple[int, int, Floats]]:
+    def keeps(self, shares: Floats) -> bool:
+        """Return whether δ of a mixture is small enough for every pair."""
+        return bool(self.deltas(self.mixed(shares)).max() <= self.delta)
+
+    def bins(self, shares: Floats) -> NDArray[np.int64]:
+        """Return where bins begin that are about equally likely with such noise."""
+        likely = np.cumsum(self.mixed(shares).mean(axis=0))
+        ends = np.searchsorted(likely, likely[-1] * np.arange(1, BINS) / BINS)
+        return np.unique(np.append(0, ends))
+
+    def cuts(self, which: Sequence[int], noisy: Floats, bins: NDArray[np.int64]) -> Iterator[Cut]:
         """Yield the number of a pair and of a bin, and what the worst set in it says of every width."""
         inside = {k: noisy[self.pairs[k][0]] > self.ratio * noisy[self.pairs[k][1]] for k in which}
-        said = {k: np.zeros((len(self.bins), len(self.widths))) for k in which}
+        said = {k: np.zeros((len(bins), len(self.widths))) for k in which}
         for column, width in enumerate(self.widths.tolist()):
             laws = self.even(width)
             for k, mask in inside.items():
                 one, other = self.pairs[k]
-                said[k][:, column] = np.add.reduceat((laws[one] - self.ratio * laws[other]) * mask, self.bins)
+                said[k][:, column] = np.add.reduceat((laws[one] - self.ratio * laws[other]) * mask, bins)
         for k, of_bins in said.items():
             yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > NOTHING)
 
 
-def _solved(problem: _Problem) -> StepNoise | None:
-    """Return the least noise of these widths, or nothing if none of them does."""
-    shares = np.eye(len(problem.widths))
-    if problem.deltas(problem.mixed(shares[-1])).max() > problem.delta:
-        return None
-    noise, cuts = shares[0], list[tuple[int, int, Floats]]()
+def _solved(problem: _Problem, scale: float) -> StepNoise:
+    """Return the least noise of these widths; geometric noise of this scale is known to do."""
+    enough = problem.geometric(_least(lambda share: problem.keeps(problem.geometric(share * scale)), 8) * scale)
+    bins = problem.bins(enough)
+    noise, cuts = np.eye(len(problem.widths))[0], list[Cut]()
     for _ in range(ROUNDS):
         noisy = problem.mixed(noise)
         deltas = problem.deltas(noisy)
         if deltas.max() <= problem.delta:
             return _some(problem, noise)
         worst = [int(k) for k in np.argsort(-deltas, kind="stable")[:VIOLATED] if deltas[k] > problem.delta]
-        cuts += problem.cuts(worst, noisy)
-        noise = _program(problem, cuts)
-    low, high = 0.0, 1.0  # of the widest noise, as much as makes it keep δ: δ is convex in the shares
-    for _ in range(30):
+        cuts += problem.cuts(worst, noisy, bins)
+        noise = _program(problem, cuts, len(bins))
+    mixed = partial(_between, noise, enough)  # δ is convex in the shares
+    return _some(problem, mixed(_least(lambda share: problem.keeps(mixed(share)), 12)))
+
+
+def _between(one: Floats, other: Floats, share: float) -> Floats:
+    return (1 - share) * one + share * other
+
+
+def _least(keeps: Callable[[float], bool], halvings: int) -> float:
+    """Return about the least number up to 1 that keeps what 1 keeps."""
+    low, high = 0.0, 1.0
+    for _ in range(halvings):
         middle = (low + high) / 2
-        kept = problem.deltas(problem.mixed((1 - middle) * noise + middle * shares[-1])).max() <= problem.delta
-        low, high = (low, middle) if kept else (middle, high)
-    return _some(problem, (1 - high) * noise + high * shares[-1])
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
 
 
 def _some(problem: _Problem, shares: Floats) -> StepNoise:
@@ -198,10 +213,10 @@ def _some(problem: _Problem, shares: Floats) -> StepNoise:
     return StepNoise(widths=problem.widths[kept].astype(np.float64), shares=shares[kept])
 
 
-def _program(problem: _Problem, cuts: Sequence[tuple[int, int, Floats]]) -> Floats:
+def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats:
     """Return the least noise by the sets so far."""
     pairs = sorted({pair for pair, _, _ in cuts})
-    count, bins = len(problem.widths), len(problem.bins)
+    count = len(problem.widths)
     slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
     said = sparse.csr_matrix(np.array([row for _, _, row in cuts]) / problem.delta)
     taken = sparse.csr_matrix(

@@ -37,8 +37,8 @@ from distpriv.workflow.verifying.estimate_checks import BY_STATISTIC, estimates
 from distpriv.workflow.verifying.ledger_checks import LedgerBook, is_certified_anew, ledger_problem
 from distpriv.workflow.verifying.model_checks import (
     draws_problem,
-    law_problem,
     joint_problem,
+    law_problem,
     lower_bound_problem,
     moments_problem,
     policy_problem,
@@ -201,7 +201,9 @@ def _moments(opened: Opened) -> Found:
     problem = problem or lower_bound_problem(opened.model, opened.noise, opened.own, opened.query)
     drawn = opened.drawn("release")
     if problem is None and drawn is not None:
-        problem = law_problem(opened.model, drawn) if isinstance(drawn, StepLaws) else draws_problem(opened.model, drawn)
+        problem = (
+            law_problem(opened.model, drawn) if isinstance(drawn, StepLaws) else draws_problem(opened.model, drawn)
+        )
     if problem is None and opened.whole is not None and opened.together is not None:
         problem = _joint_moments_problem(opened, opened.whole, opened.together)
     return found(
