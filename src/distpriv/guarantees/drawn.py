@@ -11,10 +11,11 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.framework.arrays import Floats, Rows, array_field
+from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import StepLaws
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
-__all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]
+__all__ = ["Drawn", "DrawnLaw", "Evidence", "ExactLaw", "Measure", "evidence_from_dict"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -113,10 +114,14 @@ class Drawn:
         )
 
 
-Evidence = Drawn | StepLaws
-"""What shows δ where moments do not: coupled draws, or the exact law of the statistic."""
+ExactLaw = StepLaws | RowGrid
+"""The exact law of one statistic, or the cells of rows that make up that of several."""
+
+Evidence = Drawn | StepLaws | RowGrid
+"""What shows δ where moments do not: coupled draws, or the exact law of the statistics."""
 
 
 def evidence_from_dict(written: Mapping[str, Any]) -> Evidence:
     """Return what `to_dict` wrote down."""
-    return StepLaws.from_dict(written) if written["measure"] == "exact" else Drawn.from_dict(written)
+    kinds: dict[str, type[Evidence]] = {"exact": StepLaws, "cells": RowGrid}
+    return kinds.get(written["measure"], Drawn).from_dict(written)

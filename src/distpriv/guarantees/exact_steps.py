@@ -18,12 +18,26 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.modelling.step_laws import StepLaws
 from distpriv.noise.unimodal import UnimodalNoise
 
-__all__ = ["MARGIN", "THEOREM", "convolved", "exact_steps_certificate", "exact_steps_delta"]
+__all__ = [
+    "IS_POPULATION",
+    "MARGIN",
+    "THEOREM",
+    "convolved",
+    "even_shares",
+    "exact_steps_certificate",
+    "exact_steps_delta",
+]
 
 THEOREM = "the exact law on whole steps"
 
 MARGIN = 1e-9
 """By which share of itself an edge may be off the middle between two steps; as much of the noise is elsewhere then."""
+
+IS_POPULATION = Assumption(
+    statement="the reference is the whole population that datasets are drawn from",
+    status="assumed",
+    evidence="the law is known to the last row, and noise is made for it: a row more or less counts",
+)
 
 
 def exact_steps_delta(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pairs: Sequence[Pair]) -> float:
@@ -40,16 +54,25 @@ def exact_steps_delta(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pair
     >>> round(exact_steps_delta(laws, noise, 0.0, [("a", "b")]), 6)
     0.333333
     """
-    widths = noise.edges[1:] / laws.step - 0.5
-    whole = np.round(widths)
-    if (np.abs(widths - whole) > MARGIN * (whole + 0.5)).any():
-        raise InvalidInput(f"the noise has edges that are not in the middle between two steps of {laws.step:g}.")
-    # A falling density is a mixture of uniform ones, a law on 2k + 1 steps for each edge.
-    shares = -np.diff(np.append(noise.densities, 0.0)) * 2 * noise.edges[1:]
+    whole, shares = even_shares(noise, laws.step)
     with_noise = dict(zip(laws.masses, convolved(list(laws.masses.values()), whole, shares), strict=True))
     ratio = math.exp(epsilon)
     most = max(float(np.maximum(with_noise[one] - ratio * with_noise[other], 0.0).sum()) for one, other in pairs)
     return min(1.0, most + (1 + ratio) * (laws.outside + MARGIN))
+
+
+def even_shares(noise: UnimodalNoise, step: float) -> tuple[Floats, Floats]:
+    """Return noise as a mixture of such that is even on −k … k steps: every k, and how likely it is.
+
+    >>> even_shares(UnimodalNoise(axes=[[1.0]], edges=[0, 1, 3], masses=[0.5, 0.5]), 2.0)
+    (array([0., 1.]), array([0.25, 0.75]))
+    """
+    widths = noise.edges[1:] / step - 0.5
+    whole = np.round(widths)
+    if (np.abs(widths - whole) > MARGIN * (whole + 0.5)).any():
+        raise InvalidInput(f"the noise has edges that are not in the middle between two steps of {step:g}.")
+    # A falling density is a mixture of even ones, one for each edge.
+    return whole, np.asarray(-np.diff(np.append(noise.densities, 0.0)) * 2 * noise.edges[1:])
 
 
 def convolved(laws: Sequence[Floats], widths: Floats, shares: Floats) -> Floats:
@@ -80,11 +103,7 @@ def exact_steps_certificate(
         trust="sampling",
         theorem=THEOREM,
         assumptions=(
-            Assumption(
-                statement="the reference is the whole population that datasets are drawn from",
-                status="assumed",
-                evidence="the law is known to the last row, and noise is made for it: a row more or less counts",
-            ),
+            IS_POPULATION,
             Assumption(
                 statement="δ is exact for the law of the rows",
                 status="checked",

@@ -1,37 +1,46 @@
-"""The least noise for one statistic whose exact law is known: nothing is assumed but how the data are drawn."""
+"""The least noise for one to three statistics whose exact law is known: only how data are drawn is assumed."""
 
 import numpy as np
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import exact_steps_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
+from distpriv.mechanisms.search.grid_search import least_on_grid
 from distpriv.mechanisms.search.step_program import StepNoise, least_on_steps
 from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
+from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["exact_law"]
+
+NAME = "exact_law"
 
 TOTAL = 2**52
 """Masses are whole multiples of one part in so many, which makes their sum exact."""
 
 
-def exact_law(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
-    r"""Add the symmetric unimodal noise of least variance that the exact law of one statistic allows.
+def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
+    r"""Add the least noise that the exact law of up to three statistics allows.
 
-    A count, total or mean of rows on whole steps has a law that is known to the last digit from the reference. Noise is
-    a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus an even part of one
-    step: δ is then a sum over steps, exact but for what is counted. Trust `sampling`.
+    Counts, totals and means of rows on whole steps have a law that is known to the last digit from the reference. For
+    one of them noise is a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus
+    an even part of one step: δ is then a sum over steps, exact but for what is counted. For two or three it is Laplace
+    or Gaussian noise along the shifts and Gaussian noise in every direction, and δ is bounded by a sum over a grid.
+    Trust `sampling`.
 
     Args:
-        model: the model of one count, total or mean, with ``reference="population"``.
+        model: the model of one to three counts, totals and means, with ``reference="population"``.
         target: ε ≥ 0 and δ > 0.
+        weights: what an error in each statistic costs, as in `utility_weights`.
 
     Raises:
-        InvalidModel: there are several statistics, the reference is a sample, or its values are on no steps.
+        InvalidModel: there are more statistics, the reference is a sample, or its values are on no steps.
         InvalidTarget: δ is 0, or too small for what the law is known to.
 
     >>> import distpriv as dp
@@ -48,10 +57,15 @@ def exact_law(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
             "exact_law cannot reach delta = 0, since laws of different datasets reach differently far: give a delta "
             "above 0, or use group_privacy_laplace."
         )
+    if model.dimension > 1:
+        rows = row_grid(model)
+        several = least_on_grid(model, rows, target, utility_weights(model, weights))
+        certificate = exact_grid_certificate(rows, [several], target, model.protected_pairs)
+        return AdditiveMechanism(name=NAME, statistics=model.names, noise=several, certificate=certificate)
     laws = step_laws(model)
     noise = _as_law(least_on_steps(laws, target, model.protected_pairs), laws.step)
     certificate = exact_steps_certificate(laws, noise, target, model.protected_pairs)
-    return AdditiveMechanism(name="exact_law", statistics=model.names, noise=noise, certificate=certificate)
+    return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def _as_law(found: StepNoise, step: float) -> UnimodalNoise:

@@ -17,6 +17,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.projected_law import Circle, StratumLaw
+from distpriv.modelling.row_grid import population_rows
 from distpriv.modelling.row_lattice import spacing
 from distpriv.modelling.row_laws import RowLaws
 
@@ -132,25 +133,9 @@ def step_laws(model: QueryModel) -> StepLaws:
 def _rows(model: QueryModel) -> RowLaws:
     if model.dimension != 1:
         raise InvalidModel(
-            f"exact laws are of one statistic, and {model.dimension} are released together: use certified_gaussian, or "
-            "coupled_gaussian for trust 'sampling'."
+            f"the law on steps is of one statistic, and {model.dimension} are given: use a grid of them."
         )
-    if model.simulator is None or model.provenance.method != "exact moments":
-        raise InvalidModel(
-            "exact laws are of counts, totals and means over reference rows, and this model has none: use "
-            "coupled_gaussian."
-        )
-    if model.strata:
-        raise InvalidModel(
-            "exact laws are of a reference that is the whole population, and this one is a sample: say "
-            "reference='population' if it is, or use coupled_gaussian."
-        )
-    rows = model.rows().row_laws()
-    if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):
-        raise InvalidModel(
-            "exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian."
-        )
-    return rows
+    return population_rows(model)
 
 
 def _window(rows: RowLaws, places: Sequence[Floats], name: str) -> tuple[int, int, float]:

@@ -25,12 +25,14 @@ from distpriv.guarantees.discretised import calibration_target, discretised_cert
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_grid import MOST_STATISTICS, RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
+from distpriv.releasing.joint_exact import cells_of, joint_exact_certificate
 from distpriv.releasing.stack import stacked
 
 __all__ = [
@@ -219,13 +221,25 @@ class EarlierReleases:
             cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
             return discretised_certificate(certificate, cost, self.total)
 
+        def exactly(rows: RowGrid, factor: float) -> Certificate:
+            noises = self.in_place(laws, mechanism.noise.widened(factor))
+            return joint_exact_certificate(rows, noises, within, whole.protected_pairs, THEOREM, self._assumptions())
+
         @cache
         def gaussian(factor: float) -> Certificate:
             noise = stacked([*laws, mechanism.noise.widened(factor)])
             return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
-        if self._by_moments(whole, trust):
+        rows = cells_of(whole)
+        parts = all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise))
+        if self._by_moments(whole, trust) and parts:
             yield gaussian
+        if rows is not None and TRUST[trust] >= TRUST["gaussian"]:
+            yield cache(lambda factor: drawn(exactly(rows, factor), factor))
+        if not parts:
+            if rows is None:
+                raise BudgetSpent(self._on_steps(whole))
+            return
         if all(whole.scenarios[one].couples_with(whole.scenarios[other]) for one, other in whole.protected_pairs):
             draws = JointDraws.of(whole, laws, mechanism.noise, within, self.seed)
             yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
@@ -280,6 +294,13 @@ class EarlierReleases:
                 )
             )
         return said
+
+    def _on_steps(self, whole: QueryModel) -> str:
+        return (
+            "noise on whole steps is certified together with others by the exact law, of up to "
+            f"{MOST_STATISTICS} numbers in all, and this would be {whole.dimension}: use another mechanism than "
+            "exact_law, from the first release on."
+        )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:
         many = len(self.releases) != 1

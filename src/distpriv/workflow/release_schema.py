@@ -176,6 +176,17 @@ SHARED: dict[str, Schema] = {
                 ),
             ),
             table(
+                measure={"const": "cells"},
+                steps=some(AT_LEAST_0),
+                lowest=some(NUMBER),
+                replacement={"type": "boolean"},
+                strata=said(
+                    "How many reference rows of each stratum add which whole numbers of steps to the statistics.",
+                    some(table(places=some(some({"type": "integer"})), counts=some(COUNT))),
+                ),
+                drawn=said("How many rows of which strata a dataset has, by scenario.", by_name(by_name(COUNT))),
+            ),
+            table(
                 measure={"enum": list(get_args(Measure))},
                 noise=shared("noise"),
                 scale=AT_LEAST_0,

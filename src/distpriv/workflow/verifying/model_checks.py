@@ -15,8 +15,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.secrets import Pair, protect
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.drawn import Drawn, ExactLaw
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import ROUNDING, StepLaws
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import same_moments
@@ -233,8 +234,33 @@ def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
     return None
 
 
-def law_problem(model: QueryModel, laws: StepLaws) -> str | None:
-    """Return that an exact law has other moments than the statistic, or is none, if so."""
+def law_problem(model: QueryModel, laws: ExactLaw) -> str | None:
+    """Return that an exact law has other moments than the statistics, or is none, if so."""
+    return _cells_problem(model, laws) if isinstance(laws, RowGrid) else _steps_problem(model, laws)
+
+
+def _cells_problem(model: QueryModel, rows: RowGrid) -> str | None:
+    if len(rows.steps) != model.dimension or set(rows.drawn) != set(model.distributions) or (rows.steps <= 0).any():
+        return "the cells of rows are not those of the statistics in every scenario"
+    strata = range(len(rows.strata))
+    if any(which not in strata or size < 1 for drawn in rows.drawn.values() for which, size in drawn.items()):
+        return "rows are said to be drawn from strata that are not there"
+    if len({sum(drawn.values()) for drawn in rows.drawn.values()}) != 1:
+        return "datasets of different scenarios are said to have different numbers of rows"
+    for name, law in model.distributions.items():
+        if not rows.replacement and any(size > rows.strata[which].rows for which, size in rows.drawn[name].items()):
+            return f"more rows are said to be drawn in scenario {name!r} than there are"
+        mean, covariance = rows.moments(name)
+        written = {
+            "mean": (mean * rows.steps + rows.records * rows.lowest).tolist(),
+            "covariance": (covariance * np.outer(rows.steps, rows.steps)).tolist(),
+        }
+        if not same_moments(written, law.mean, law.covariance, NEAR):
+            return f"the cells of rows have other moments in scenario {name!r} than the statistics"
+    return None
+
+
+def _steps_problem(model: QueryModel, laws: StepLaws) -> str | None:
     if model.dimension != 1 or set(laws.masses) != set(model.distributions) or not laws.step > 0:
         return "the exact laws are not those of the one statistic in every scenario"
     if laws.outside < ROUNDING:

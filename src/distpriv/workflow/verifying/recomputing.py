@@ -15,14 +15,16 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
-from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
+from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence, ExactLaw
+from distpriv.guarantees.exact_grid import THEOREM as GRID
+from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import THEOREM as EXACT
 from distpriv.guarantees.exact_steps import exact_steps_certificate
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.step_laws import StepLaws
+from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
@@ -126,7 +128,7 @@ def recomputed(claim: Claim) -> Recomputed:
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         added = immune_certificate(claim.model, claim.noises, claim.written.target)
         return Recomputed(certificate=added, least=added.delta, most=added.delta)
-    if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, StepLaws):
+    if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, ExactLaw) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on an exact law, and none is written down, or the other way round.")
     if (claim.mechanism in BY_DRAWS) != isinstance(claim.drawn, Drawn) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
@@ -162,8 +164,8 @@ def _exactly(found: Certificate) -> Recomputed:
 def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise as a release draws it."""
     cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
-    noise = noises[0] if len(noises) == 1 else stacked(noises)
-    return discretised_certificate(_continuous(claim, noise), cost, claim.written.target)
+    found = exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, ExactLaw) else _continuous(claim, noises)
+    return discretised_certificate(found, cost, claim.written.target)
 
 
 def _enough(claim: Claim) -> NoiseLaw | None:
@@ -178,14 +180,23 @@ def _enough(claim: Claim) -> NoiseLaw | None:
     return noise
 
 
-def _continuous(claim: Claim, noise: NoiseLaw) -> Certificate:
+def exact_again(claim: Claim, laws: ExactLaw, noises: Sequence[NoiseLaw]) -> Certificate:
+    """Return the certificate of noise by the exact law that is written down, before it is drawn on a lattice."""
+    within, pairs = claim.within, claim.model.protected_pairs
+    if isinstance(laws, RowGrid):
+        return exact_grid_certificate(
+            laws, noises, within, pairs, THEOREMS[claim.mechanism] if len(noises) > 1 else GRID
+        )
+    if len(noises) != 1 or not isinstance(noises[0], UnimodalNoise):
+        raise InvalidInput("the noise for an exact law is on whole steps, and this is not.")
+    return exact_steps_certificate(laws, noises[0], within, pairs)
+
+
+def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise that is drawn without a lattice."""
     model, within = claim.model, claim.within
-    if isinstance(claim.drawn, StepLaws):
-        if not isinstance(noise, UnimodalNoise):
-            raise InvalidInput("the noise for an exact law is on whole steps, and this is not.")
-        return exact_steps_certificate(claim.drawn, noise, within, model.protected_pairs)
-    if claim.drawn is not None:
+    noise = noises[0] if len(noises) == 1 else stacked(noises)
+    if isinstance(claim.drawn, Drawn):
         return Certificate(
             target=within,
             epsilon=within.epsilon,

@@ -18,9 +18,9 @@ from distpriv.errors import DistprivError
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
 from distpriv.guarantees.certificate import TRUST, Certificate
+from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.step_laws import StepLaws
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
@@ -201,9 +201,7 @@ def _moments(opened: Opened) -> Found:
     problem = problem or lower_bound_problem(opened.model, opened.noise, opened.own, opened.query)
     drawn = opened.drawn("release")
     if problem is None and drawn is not None:
-        problem = (
-            law_problem(opened.model, drawn) if isinstance(drawn, StepLaws) else draws_problem(opened.model, drawn)
-        )
+        problem = draws_problem(opened.model, drawn) if isinstance(drawn, Drawn) else law_problem(opened.model, drawn)
     if problem is None and opened.whole is not None and opened.together is not None:
         problem = _joint_moments_problem(opened, opened.whole, opened.together)
     return found(

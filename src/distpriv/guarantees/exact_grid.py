@@ -1,0 +1,333 @@
+r"""δ of two or three statistics with Gaussian and Laplace noise, from their exact law.
+
+With a share θ of the Gaussian noise taken away, the density of what is released is looked at on a grid of points: a
+release is no more than such a point with the rest of the noise added, up to a factor next to 1, so that a sum over the
+grid bounds δ, and no integral is left (`docs/proofs/exact_law.md`, "Several statistics"). Statistics with noise on
+their own whole steps are looked at on these.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, Self
+
+import numpy as np
+from attrs import frozen
+from scipy import fft
+
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.exact_steps import IS_POPULATION, even_shares
+from distpriv.modelling.projected_law import Transform
+from distpriv.modelling.row_grid import RowGrid, outer
+from distpriv.noise.laws import NoiseLaw, UnimodalNoise
+
+__all__ = ["THEOREM", "ExactGrid", "exact_grid_certificate", "exact_grid_delta"]
+
+THEOREM = "the exact law on a grid"
+
+TAKEN: Final = (0.02, 0.05, 0.1, 0.2, 0.35)
+"""The shares θ of the Gaussian noise, tried until a grid has few enough points."""
+
+ALIKE: Final = 1e-5
+"""How far from 1 the factor may be."""
+
+OUTSIDE: Final = 1e-4
+"""Which share of δ may be lost outside of the box of a grid, along each statistic."""
+
+ROUNDING: Final = 1e-9
+"""More than all rounding in the probabilities of a law adds up to."""
+
+MOST_POINTS: Final = 2**24
+
+FASTEST: Final = 9.5
+"""Frequencies at which Gaussian noise of deviation 1 leaves so little that they are not looked at."""
+
+TILTS: Final = np.geomspace(1e-4, 1e2, 241)
+"""At which tilts, in units of 1/σ, Chernoff's bound is tried."""
+
+
+@frozen(kw_only=True)
+class _Noise:
+    """All the noise in steps of the statistics: Gaussian, Laplace along columns, and on whole steps of some of them."""
+
+    covariance: Floats = array_field()
+    laplace: Floats = array_field()
+    """Axes times scales, as columns."""
+    own: Mapping[int, tuple[Floats, Floats]]
+    """Of which statistics it is on whole steps, and the widths and shares there."""
+
+    @classmethod
+    def of(cls, noises: Sequence[NoiseLaw], steps: Floats) -> Self:
+        """Return the noise of releases one below the other."""
+        size = len(steps)
+        covariance, columns, own, start = np.zeros((size, size)), [np.zeros((size, 0))], {}, 0
+        for law in noises:
+            here = slice(start, start + law.dimension)
+            if isinstance(law, UnimodalNoise) and law.dimension == 1:
+                own[start] = even_shares(law, float(steps[start]))
+            elif law.is_sum_of_parts:
+                covariance[here, here] = law.gaussian.covariance / np.outer(steps[here], steps[here])
+                block = np.zeros((size, len(law.laplace_scales)))
+                block[here] = law.laplace_axes * law.laplace_scales / steps[here, np.newaxis]
+                columns.append(block)
+            else:
+                raise InvalidInput("exact laws are for Gaussian, Laplace and one-step noise: use another mechanism.")
+            start += law.dimension
+        return cls(covariance=covariance, laplace=np.concatenate(columns, axis=1), own=own)
+
+    @property
+    def smooth(self) -> list[int]:
+        """Which statistics have Gaussian noise."""
+        return [k for k in range(len(self.covariance)) if k not in self.own]
+
+    def log_moments(self, axis: int, tilts: Floats) -> Floats:
+        """Return the logarithm of E e^{sZ} of one statistic's noise."""
+        found = tilts**2 * self.covariance[axis, axis] / 2
+        scales = np.abs(self.laplace[axis])
+        inside = np.multiply.outer(tilts, scales) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = found + np.where(inside < 1, -np.log1p(-np.minimum(inside, 1.0)), np.inf).sum(axis=1)
+        if axis in self.own:
+            found = found + np.abs(tilts) * self.own[axis][0].max()
+        return np.asarray(found)
+
+    def transform(self, frequencies: Sequence[Floats], left: float) -> Floats:
+        """Return E e^{itᵀZ} at all combinations of frequencies, with this share of the Gaussian noise."""
+        mesh = np.meshgrid(*frequencies, indexing="ij", sparse=True)
+        quadratic = sum(
+            (
+                self.covariance[a, b] * mesh[a] * mesh[b]
+                for a in range(len(mesh))
+                for b in range(len(mesh))
+                if self.covariance[a, b]
+            ),
+            np.zeros([1] * len(mesh)),
+        )
+        found = np.exp(-left * quadratic / 2)
+        for column in self.laplace.T:
+            along = sum((c * t for c, t in zip(column.tolist(), mesh, strict=True) if c), np.zeros([1] * len(mesh)))
+            found = found / (1 + along**2)
+        for axis, (widths, shares) in self.own.items():
+            found = found * _even_transform(mesh[axis], widths, shares)
+        return np.asarray(found)
+
+
+def _even_transform(t: Floats, widths: Floats, shares: Floats) -> Floats:
+    """Return E e^{itN} of noise that is even on −k … k with a share for each k."""
+    half = np.sin(t / 2)
+    found = np.zeros_like(t)
+    for width, share in zip(widths.tolist(), shares.tolist(), strict=True):
+        size = 2 * width + 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found += share * np.where(np.abs(half) < 1e-12, 1.0, np.sin(size * t / 2) / (size * half))
+    return found
+
+
+@frozen(kw_only=True)
+class ExactGrid:
+    """A box of points, in steps of the statistics, and what is left out of the laws there."""
+
+    first: Floats = array_field()
+    pitch: Floats = array_field()
+    points: tuple[int, ...]
+    fastest: tuple[int, ...]
+    """How many times around the box the highest frequency goes, along each statistic."""
+    taken: float
+    """The share θ of Gaussian noise."""
+    ratio: float
+    """The logarithm λ of the factor next to 1."""
+    outside: float
+    """What is outside of the box, or of the frequencies, of any law."""
+
+    @classmethod
+    def of(cls, rows: RowGrid, noise: _Noise, outside: float) -> Self:
+        """Return the finest grid that has few enough points, with so little outside along each statistic."""
+        boxes = [_box(rows, noise, axis, outside) for axis in range(len(rows.steps))]
+        for taken in TAKEN:
+            pitch, away = _pitch(noise, taken)
+            points = tuple(
+                _odd(math.ceil((high - low) / step) + 2)
+                for (low, high), step in zip(boxes, pitch.tolist(), strict=True)
+            )
+            if math.prod(points) <= MOST_POINTS:
+                break
+        else:
+            raise InvalidModel(
+                f"an exact law would have {math.prod(points):,} points, and up to {MOST_POINTS:,} are looked at: "
+                "release fewer statistics at once, or use certified_gaussian, or coupled_gaussian for trust 'sampling'."
+            )
+        first = [
+            math.floor(low) if axis in noise.own else low - (count * step - (high - low)) / 2
+            for axis, ((low, high), step, count) in enumerate(zip(boxes, pitch.tolist(), points, strict=True))
+        ]
+        fastest, missing = _fastest(noise, pitch, points, 1 - taken)
+        return cls(
+            first=np.array(first),
+            pitch=pitch,
+            points=points,
+            fastest=fastest,
+            taken=taken,
+            ratio=math.log1p(away) - math.log1p(-away),
+            outside=2 * len(points) * outside + missing + ROUNDING,
+        )
+
+    def frequencies(self) -> list[Floats]:
+        """Return those along each statistic that are looked at, of the last one the half that is not mirrored."""
+        wholes = [np.arange(-most, most + 1) for most in self.fastest[:-1]] + [np.arange(self.fastest[-1] + 1)]
+        turns = 2 * np.pi / (np.array(self.points) * self.pitch)
+        return [turn * whole for turn, whole in zip(turns.tolist(), wholes, strict=True)]
+
+    def laws(self, rows: RowGrid, noise: _Noise) -> tuple[dict[str, Floats], float]:
+        """Return the probability of every point in every scenario, and what all of a law may be off by."""
+        frequencies = self.frequencies()
+        weights = noise.transform(frequencies, 1 - self.taken)
+        transforms, left_out = rows.transforms(frequencies, weights)
+        kernel = weights * outer(
+            [np.exp(-1j * t * start) for t, start in zip(frequencies, self.first.tolist(), strict=True)]
+        )
+        laws = {name: self._law(np.conj(law * kernel)) for name, law in transforms.items()}
+        return laws, self.outside + 2 * left_out
+
+    def _law(self, transform: Transform) -> Floats:
+        places = [np.arange(-most, most + 1) for most in self.fastest[:-1]] + [np.arange(self.fastest[-1] + 1)]
+        whole = np.zeros((*self.points[:-1], self.points[-1] // 2 + 1), dtype=np.complex128)
+        whole[np.ix_(*places)] = transform
+        return np.maximum(fft.irfftn(whole, s=self.points), 0.0)
+
+
+def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> float:
+    """Return a bound on the largest δ of the ordered pairs at the target's ε, with all that is left out added.
+
+    Args:
+        rows: the rows behind the statistics.
+        noises: the noise of each release, one below the other.
+        target: ε, and the δ that decides how much may be left out.
+        pairs: ordered pairs of scenarios.
+
+    >>> import distpriv as dp
+    >>> from distpriv.modelling.row_grid import row_grid
+    >>> from distpriv.noise.laws import GaussianNoise
+    >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> model = dp.model(dp.datasets.adult(), query, secret, records=100, reference="population")
+    >>> target = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
+    >>> noise = GaussianNoise(axes=np.eye(2), variances=[4.0, 4.0])
+    >>> round(exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs), 4)
+    0.0
+    """
+    noise = _Noise.of(noises, rows.steps)
+    if noise.smooth and np.linalg.eigvalsh(_part(noise)).min() <= 0:
+        raise InvalidInput("exact laws of several statistics need Gaussian noise in every direction: add some.")
+    odds = math.exp(target.epsilon)
+    grid = ExactGrid.of(rows, noise, OUTSIDE * target.delta / (1 + odds))
+    laws, off = grid.laws(rows, noise)
+    odds = math.exp(target.epsilon - 3 * grid.ratio)
+    most = max(float(np.maximum(laws[one] - odds * laws[other], 0.0).sum()) for one, other in pairs)
+    return min(1.0, math.exp(2 * grid.ratio) * (most + (1 + odds) * off))
+
+
+def exact_grid_certificate(
+    rows: RowGrid,
+    noises: Sequence[NoiseLaw],
+    target: PrivacyTarget,
+    pairs: Sequence[Pair],
+    theorem: str = THEOREM,
+    assumptions: Sequence[Assumption] = (),
+) -> Certificate:
+    """Return what noise is worth by the exact law of up to three statistics."""
+    cells = sum(len(stratum.counts) for stratum in rows.strata)
+    return Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=exact_grid_delta(rows, noises, target, pairs),
+        trust="sampling",
+        theorem=theorem,
+        assumptions=(
+            *assumptions,
+            IS_POPULATION,
+            Assumption(
+                statement="δ is that of the law of the rows",
+                status="checked",
+                evidence=f"{cells:,} cells of rows, in {len(rows.drawn)} scenarios; what is left out is counted",
+            ),
+        ),
+        drawn=rows,
+    )
+
+
+def _part(noise: _Noise) -> Floats:
+    """Return the Gaussian covariance of the statistics that have such noise."""
+    return noise.covariance[np.ix_(noise.smooth, noise.smooth)]
+
+
+def _pitch(noise: _Noise, taken: float) -> tuple[Floats, float]:
+    """Return how far points are apart along each statistic, and how far from 1 the factor is at most."""
+    pitch = np.ones(len(noise.covariance))
+    smooth = noise.smooth
+    if not smooth:
+        return pitch, 0.0
+    part = _part(noise)
+    deviations = np.sqrt(np.diag(part))
+    least = float(np.linalg.eigvalsh(part / np.outer(deviations, deviations)).min()) * (1 - 1e-9)
+    needed = math.log(3 * len(smooth) / ALIKE) / (2 * np.pi**2)
+    pitch[smooth] = deviations * math.sqrt(taken * (1 - taken) * least / needed)
+    return pitch, (1 + 2.001 * math.exp(-2 * np.pi**2 * needed)) ** len(smooth) - 1
+
+
+def _odd(count: int) -> int:
+    """Return the next odd number that transforms are fast for: a frequency then stands for itself alone."""
+    sizes: list[int] = [3**a * 5**b * 7**c for a in range(16) for b in range(11) for c in range(9)]
+    return min(size for size in sizes if size >= count)
+
+
+def _fastest(noise: _Noise, pitch: Floats, points: Sequence[int], left: float) -> tuple[tuple[int, ...], float]:
+    """Return the highest frequencies that matter, and what all others can add to a law: τ of the proof."""
+    fastest = [(count - 1) // 2 for count in points]
+    smooth = noise.smooth
+    if not smooth:
+        return tuple(fastest), 0.0
+    part = left * _part(noise) / np.outer(pitch[smooth], pitch[smooth])
+    least = float(np.linalg.eigvalsh(part).min()) * (1 - 1e-9)
+    sums, rests = [], []
+    for axis in smooth:
+        turn = 2 * np.pi / points[axis]
+        fastest[axis] = min(fastest[axis], math.ceil(FASTEST / (turn * math.sqrt(least))))
+        first, square = fastest[axis] + 1, least * turn**2
+        sums.append(1 + math.sqrt(np.pi / square))
+        rests.append(2 * math.exp(-square * first**2) * (1 + 1 / (2 * square * first)))
+    known = math.prod(points[axis] for axis in noise.own)
+    total = sum(rest * math.prod(sums) / own for rest, own in zip(rests, sums, strict=True))
+    return tuple(fastest), math.sqrt(known * total)
+
+
+def _box(rows: RowGrid, noise: _Noise, axis: int, outside: float) -> tuple[float, float]:
+    """Return from where to where all laws of a statistic with noise are, but for what may be outside."""
+    ends = []
+    for name in rows.drawn:
+        mean, covariance = rows.moments(name)
+        spread = covariance[axis, axis] + noise.covariance[axis, axis] + (noise.laplace[axis] ** 2).sum()
+        unit = 1 / max(math.sqrt(spread), 0.1)
+        reach = max(_reach(rows, noise, name, axis, side * unit * TILTS, outside) for side in (1, -1))
+        ends += [mean[axis] - reach, mean[axis] + reach]
+    return min(ends), max(ends)
+
+
+def _reach(rows: RowGrid, noise: _Noise, scenario: str, axis: int, tilts: Floats, outside: float) -> float:
+    """Return how far from its mean a statistic with noise is but for what may be outside, by Chernoff's bound."""
+    values = (_log_moments(rows, noise, scenario, axis, tilts) - math.log(outside / 2)) / np.abs(tilts)
+    return float(values[np.isfinite(values)].min())
+
+
+def _log_moments(rows: RowGrid, noise: _Noise, scenario: str, axis: int, tilts: Floats) -> Floats:
+    """Return the logarithm of E e^{s(K − mean + Z)}; without replacement it is below the one with (Hoeffding 1963)."""
+    found = noise.log_moments(axis, tilts)
+    for which, size in rows.drawn[scenario].items():
+        cells = rows.strata[which]
+        away = cells.places[:, axis] - cells.chances @ cells.places[:, axis]
+        exponents = np.multiply.outer(tilts, away)
+        highest = exponents.max(axis=1)
+        found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
+    return np.asarray(found)

@@ -1,0 +1,295 @@
+r"""Rows on whole steps, cell by cell, and the characteristic function of the two or three statistics they add up to.
+
+Where every statistic has its steps, the rows of a stratum are counts of cells, and
+
+.. math:: \varphi_s(t) = \sum_k p_s(k) e^{i t^\top k}
+
+is a product of small matrices at all frequencies of a grid at once. Without replacement the transform of k rows comes
+from those of fewer by Newton's identities, with :math:`\varphi_s(rt)` for a few r; both that and a bound that tells
+where it is negligible are in `docs/proofs/exact_law.md`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.projected_law import Transform
+from distpriv.modelling.row_lattice import spacing
+from distpriv.modelling.row_laws import RowLaws
+
+__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "population_rows", "row_grid"]
+
+MOST_STATISTICS = 3
+
+MOST_CELLS = 2**21
+"""From the lowest to the highest cell of a stratum, along all statistics."""
+
+MOST_WORK = 2**32
+"""Terms times rows times frequencies of a draw without replacement."""
+
+ON_STEPS = 1e-6
+"""By which share of a step a row may be off the lattice."""
+
+NEGLIGIBLE = 1e-14
+"""What is left out of a sum."""
+
+
+@frozen(kw_only=True, eq=False)
+class Cells:
+    """The rows of a stratum: how many have which whole numbers of steps."""
+
+    places: NDArray[np.int64]
+    """One cell a row."""
+    counts: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return int(self.counts.sum())
+
+    @property
+    def chances(self) -> Floats:
+        """How likely a row is in each cell."""
+        return np.asarray(self.counts / self.rows)
+
+    def dense(self) -> Floats:
+        """Return the chances as a block, from the lowest to the highest cell."""
+        lowest = self.places.min(axis=0)
+        block = np.zeros(self.places.max(axis=0) - lowest + 1)
+        block[tuple((self.places - lowest).T)] = self.chances
+        return block
+
+    def transform(self, frequencies: Sequence[Floats]) -> Transform:
+        """Return E e^{itᵀk} of a row at all combinations of the frequencies along each statistic."""
+        found: NDArray[Any] = self.dense()
+        for axis, (along, lowest) in enumerate(zip(frequencies, self.places.min(axis=0).tolist(), strict=True)):
+            turns = np.exp(1j * np.outer(along, lowest + np.arange(found.shape[axis])))
+            found = np.moveaxis(np.tensordot(turns, found, axes=(1, axis)), 0, axis)
+        return np.asarray(found)
+
+    def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
+        """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
+        if replacement:
+            return np.asarray(one**size)
+        weight = size * (1 - size / self.rows)
+        return np.minimum(1.0, math.sqrt(max(1.0, 8 * weight)) * np.exp(-weight * (1 - one)))
+
+    def drawn(self, sizes: Sequence[int], multiples: Sequence[Transform], *, replacement: bool) -> list[Transform]:
+        """Return the transforms of the sums of so many rows, drawn at random, for each size.
+
+        Args:
+            sizes: how many rows are drawn; without replacement half of them all at most.
+            multiples: the transform of one row at the frequencies, and at 2, 3, … times them where `terms` says so.
+            replacement: whether a row is drawn again and again.
+        """
+        if replacement:
+            return [np.asarray(multiples[0] ** size) for size in sizes]
+        before = [np.ones_like(multiples[0])]
+        found = {0: before[0]}
+        for size in range(1, max(sizes) + 1):
+            share, total = 1.0, np.zeros_like(multiples[0])
+            for r, (earlier, turned) in enumerate(zip(reversed(before), multiples, strict=False), start=1):
+                share *= (size - r + 1) / (self.rows - size + r)
+                total += (self.rows / size * share * (1 if r % 2 else -1)) * (earlier * turned)
+            before = [*before[-len(multiples) + 1 :], total] if len(multiples) > 1 else [total]
+            if size in sizes:
+                found[size] = total
+        return [found[size] for size in sizes]
+
+    def terms(self, sizes: Sequence[int], *, replacement: bool) -> int:
+        """Return how many multiples of the frequencies matter for draws of so many rows."""
+        most = max(sizes, default=0)
+        if replacement or most == 0:
+            return 1
+        ratio = most / (self.rows - most + 1)
+        return most if ratio > 1 / 2 else min(most, math.ceil(math.log(NEGLIGIBLE / self.rows) / math.log(ratio)))
+
+
+@frozen(kw_only=True, eq=False)
+class RowGrid:
+    """Statistics that are sums over rows on whole steps, in every scenario."""
+
+    steps: Floats = array_field()
+    lowest: Floats = array_field()
+    """What a row of no steps adds to each statistic."""
+    strata: tuple[Cells, ...]
+    drawn: Mapping[str, Mapping[int, int]]
+    """How many rows of which strata the datasets of each scenario have."""
+    replacement: bool
+
+    @property
+    def records(self) -> int:
+        """How many rows a dataset has."""
+        return sum(next(iter(self.drawn.values())).values())
+
+    def moments(self, scenario: str) -> tuple[Floats, Floats]:
+        """Return the mean and the covariance of the statistics, in steps."""
+        means, covariance = np.zeros(len(self.steps)), np.zeros((len(self.steps),) * 2)
+        for which, size in self.drawn[scenario].items():
+            cells = self.strata[which]
+            mean = cells.chances @ cells.places
+            away = cells.places - mean
+            left = 1.0 if self.replacement else (cells.rows - size) / max(1, cells.rows - 1)
+            means += size * mean
+            covariance += size * left * (away.T * cells.chances) @ away
+        return means, covariance
+
+    def transforms(self, frequencies: Sequence[Floats], weights: Floats) -> tuple[dict[str, Transform], float]:
+        """Return E e^{itᵀK} of the statistics, in steps, and how much was left out where weights make it negligible.
+
+        Args:
+            frequencies: those along each statistic, of which all combinations are looked at.
+            weights: what each combination is multiplied with.
+        """
+        ones = [cells.transform(frequencies) for cells in self.strata]
+        sizes = [np.asarray(np.abs(one), dtype=np.float64) for one in ones]
+        least, left_out = np.zeros(weights.shape, dtype=bool), 0.0
+        for drawn in self.drawn.values():
+            bound = np.abs(weights)
+            for which, size in drawn.items():
+                bound = bound * self.strata[which].largest(size, sizes[which], replacement=self.replacement)
+            least |= bound > NEGLIGIBLE
+            left_out = max(left_out, float((bound[bound <= NEGLIGIBLE] ** 2).sum()))
+        parts = {which: self._drawn(which, ones[which], frequencies, least) for which in range(len(self.strata))}
+        found = {}
+        for name, drawn in self.drawn.items():
+            found[name] = np.zeros(weights.shape, dtype=np.complex128)
+            found[name][least] = np.prod([parts[which][size] for which, size in drawn.items()], axis=0)
+        return found, math.sqrt(left_out)
+
+    def _drawn(
+        self, which: int, one: Transform, frequencies: Sequence[Floats], kept: NDArray[np.bool_]
+    ) -> dict[int, Transform]:
+        """Return the transforms of all draws from a stratum that some scenario has, where they matter."""
+        cells = self.strata[which]
+        sizes = sorted({drawn[which] for drawn in self.drawn.values() if which in drawn})
+        # Of more than half of the rows: what is left behind is a draw too, and both together are all rows.
+        few = [size if self.replacement or 2 * size <= cells.rows else cells.rows - size for size in sizes]
+        terms = cells.terms(few, replacement=self.replacement)
+        if terms * max(few, default=0) * int(kept.sum()) > MOST_WORK:
+            raise InvalidModel(
+                f"{max(sizes):,} of {cells.rows:,} rows without replacement take too long for an exact law: say "
+                "replacement=True, or use coupled_gaussian."
+            )
+        multiples = [one[kept]] + [cells.transform([r * t for t in frequencies])[kept] for r in range(2, terms + 1)]
+        laws = cells.drawn(few, multiples, replacement=self.replacement)
+        whole = outer([np.exp(1j * t * all_) for t, all_ in zip(frequencies, cells.counts @ cells.places, strict=True)])
+        return {
+            size: law if size == left else whole[kept] * np.conj(law)
+            for size, left, law in zip(sizes, few, laws, strict=True)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and text."""
+        return {
+            "measure": "cells",
+            "steps": self.steps.tolist(),
+            "lowest": self.lowest.tolist(),
+            "replacement": self.replacement,
+            "strata": [{"places": s.places.tolist(), "counts": s.counts.tolist()} for s in self.strata],
+            "drawn": {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote down."""
+        strata = [
+            Cells(places=np.array(s["places"], dtype=np.int64), counts=np.array(s["counts"], dtype=np.int64))
+            for s in written["strata"]
+        ]
+        sizes = {name: {int(which): int(k) for which, k in given.items()} for name, given in written["drawn"].items()}
+        if any(s.places.shape != (len(s.counts), len(written["steps"])) or (s.counts < 1).any() for s in strata):
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        return cls(
+            steps=written["steps"],
+            lowest=written["lowest"],
+            replacement=bool(written["replacement"]),
+            strata=tuple(strata),
+            drawn=sizes,
+        )
+
+
+def outer(along: Sequence[Transform]) -> Transform:
+    """Return the products of one number from each list."""
+    found = along[0]
+    for each in along[1:]:
+        found = np.multiply.outer(found, each)
+    return found
+
+
+def row_grid(model: QueryModel) -> RowGrid:
+    """Return the rows behind a model of up to three statistics cell by cell, or say why that cannot be.
+
+    Raises:
+        InvalidModel: there are more statistics, no sums over all rows of the population, or no steps.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    >>> rows = row_grid(dp.model(dp.datasets.adult(), query, secret, records=100, reference="population"))
+    >>> rows.steps, [len(cells.counts) for cells in rows.strata]
+    (array([0.01, 1.  ]), [124, 145])
+    """
+    if model.dimension > MOST_STATISTICS:
+        raise InvalidModel(
+            f"exact laws are of up to {MOST_STATISTICS} statistics, and {model.dimension} are released together: use "
+            "certified_gaussian, or coupled_gaussian for trust 'sampling'."
+        )
+    rows = population_rows(model)
+    together = np.concatenate(rows.strata)
+    lowest = together.min(axis=0)
+    steps = np.array([spacing([column]) for column in together.T])
+    for name, step in zip(model.names, steps.tolist(), strict=True):
+        if step == 0:
+            raise InvalidModel(
+                f"the values of {name!r} are on no steps, and exact laws are of statistics on whole steps: round the "
+                "column in its expression, or use certified_gaussian."
+            )
+    off = np.abs((together - lowest) / steps - np.round((together - lowest) / steps)).max(axis=0)
+    for name, step, share in zip(model.names, steps.tolist(), off.tolist(), strict=True):
+        if share > ON_STEPS:
+            raise InvalidModel(
+                f"the values of {name!r} are on steps of {step:g} but for some that are off them: round the column in "
+                "its expression."
+            )
+    strata = []
+    for stratum in rows.strata:
+        places, counts = np.unique(np.round((stratum - lowest) / steps).astype(np.int64), axis=0, return_counts=True)
+        if math.prod((places.max(axis=0) - places.min(axis=0) + 1).tolist()) > MOST_CELLS:
+            raise InvalidModel(
+                f"rows of {', '.join(model.names)} have too many different values together for an exact law: give the "
+                "columns coarser units in their expressions."
+            )
+        strata.append(Cells(places=places, counts=counts.astype(np.int64)))
+    return RowGrid(steps=steps, lowest=lowest, strata=tuple(strata), drawn=rows.drawn, replacement=rows.replacement)
+
+
+def population_rows(model: QueryModel) -> RowLaws:
+    """Return the rows behind a model's statistics if they are the whole population, or say why they are not.
+
+    Raises:
+        InvalidModel: statistics are no sums over rows, the reference is a sample, or not all of it is at hand.
+    """
+    if model.simulator is None or model.provenance.method != "exact moments":
+        raise InvalidModel(
+            "exact laws are of counts, totals and means over reference rows, and this model has none: use "
+            "coupled_gaussian."
+        )
+    if model.strata:
+        raise InvalidModel(
+            "exact laws are of a reference that is the whole population, and this one is a sample: say "
+            "reference='population' if it is, or use coupled_gaussian."
+        )
+    rows = model.rows().row_laws()
+    if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):
+        raise InvalidModel(
+            "exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian."
+        )
+    return rows
