@@ -51,8 +51,8 @@ def enumerated(zeros: Floats, ones: Floats, positives: int, *, replacement: bool
 
 def brute_force(laws: list[dict[tuple[float, ...], float]], noise: NoiseLaw, epsilon: float) -> float:
     """δ of two statistics with Gaussian and Laplace noise along one axis, by a fine midpoint rule."""
-    step = 0.2
-    places = np.arange(-40.0, 60.0, step)
+    step = 0.4
+    places = np.arange(-35.0, 45.0, step)
     at = np.stack(np.meshgrid(places, places, indexing="ij"), axis=-1)
     densities = []
     for law in laws:
@@ -69,7 +69,7 @@ def _density(noise: NoiseLaw, at: Floats) -> Floats:
     covariance = noise.gaussian.covariance
     if not len(noise.laplace_scales):
         return _normal(covariance, at)
-    nodes, weights = np.polynomial.laguerre.laggauss(60)
+    nodes, weights = np.polynomial.laguerre.laggauss(24)
     axis = noise.laplace_axes[:, 0]
     return np.asarray(
         sum(
@@ -95,7 +95,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(-2, 3)), min_size=4, ma
     correlation=st.floats(-0.8, 0.8),
     scale=st.sampled_from([0.0, 1.5]),
 )
-@settings(max_examples=8)
+@settings(max_examples=6)
 def test_it_is_above_delta_by_all_datasets_and_close_to_it(
     zeros: list[tuple[int, int]],
     ones: list[tuple[int, int]],
@@ -115,7 +115,7 @@ def test_it_is_above_delta_by_all_datasets_and_close_to_it(
     exact = brute_force(laws, noise, 0.7)
     target = dp.PrivacyTarget(epsilon=0.7, delta=0.01)
     found = exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs)
-    assert exact * (1 - 1e-4) <= found <= 1.05 * exact + 2e-3
+    assert exact * (1 - 1e-3) <= found <= 1.05 * exact + 2e-3
 
 
 @given(zeros=ROWS, ones=ROWS, replacement=st.booleans(), width=st.integers(1, 6))

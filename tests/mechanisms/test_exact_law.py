@@ -1,5 +1,6 @@
 import itertools
 import math
+import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget, NotCertifi
 from distpriv.guarantees.exact_steps import exact_steps_delta
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
@@ -211,9 +213,62 @@ def test_a_forged_law_is_found_out(bundle: Path, tmp_path: Path, change: Any) ->
     assert not verify_bundle(forged(bundle, tmp_path / "forged", change)).holds
 
 
-def test_a_second_release_is_refused_or_certified_with_it(bundle: Path) -> None:
-    folder = bundle.parent
-    other = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
-    later = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
-    with only("certified_gaussian"), pytest.raises((BudgetSpent, NotCertified), match="no mechanism meets"):
-        release_policy(str(write_policy(folder, other, later, name="second.toml")), folder / "second")
+SECOND = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
+LATER = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
+
+
+@pytest.mark.parametrize("mechanism", ["exact_law", "certified_gaussian"])
+def test_a_second_release_is_certified_with_it_by_the_exact_law_of_both(
+    bundle: Path, tmp_path: Path, mechanism: str
+) -> None:
+    folder = shutil.copytree(bundle.parent, tmp_path / "again")
+    with only(mechanism):
+        second = release_policy(str(write_policy(folder, SECOND, LATER, name="second.toml")), folder / "second").folder
+    document = read(second)
+    assert document["evidence"]["drawn"]["joint"]["measure"] == "cells"
+    verdict = verify_bundle(second)
+    assert verdict.holds, str(verdict)
+    changed = forged(second, tmp_path / "forged", _fewer_cells)
+    assert not verify_bundle(changed).holds
+
+
+def _fewer_cells(document: dict[str, Any]) -> None:
+    cells = document["evidence"]["drawn"]["joint"]["strata"][0]
+    cells["counts"][0] += 50
+
+
+def test_a_fourth_number_is_refused_in_a_sentence(bundle: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(bundle.parent, tmp_path / "again")
+    three = (
+        "never_married = \"count(marital_status = 'Never-married')\"\n",
+        'women = "count(sex = \'Female\')"\nhours = "mean(hours_per_week)"\n',
+    )
+    policy = write_policy(folder, three, LATER, name="third.toml")
+    with only("certified_gaussian"), pytest.raises((BudgetSpent, NotCertified)):
+        release_policy(str(policy), folder / "third")
+    with only("certified_gaussian"):
+        plan = plan_policy(str(policy)).plan
+    assert "3 numbers in all, and this would be 4" in str(plan)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
+    folder = tmp_path_factory.mktemp("two")
+    write_tables(folder, adult)
+    with only("exact_law"):
+        policy = write_policy(folder, ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'))
+        return release_policy(str(policy), folder / "out").folder
+
+
+def test_a_release_of_two_statistics_is_verified_from_the_cells_in_its_bundle(two: Path, tmp_path: Path) -> None:
+    assert read(two)["evidence"]["drawn"]["release"]["measure"] == "cells"
+    verdict = verify_bundle(two)
+    assert verdict.holds, str(verdict)
+    assert not verify_bundle(forged(two, tmp_path / "narrower", _half)).holds
+
+
+def _half(document: dict[str, Any]) -> None:
+    for part in document["noise"].get("parts", [document["noise"]]):
+        for name in ("variances", "scales"):
+            if name in part:
+                part[name] = [value / 2 for value in part[name]]

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from scipy import fft
 
 from distpriv.errors import InvalidInput, InvalidModel
@@ -21,12 +22,14 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.exact_steps import IS_POPULATION, even_shares
 from distpriv.modelling.projected_law import Transform
-from distpriv.modelling.row_grid import RowGrid, outer
+from distpriv.modelling.row_grid import RowGrid, Sheared, outer
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
 
 __all__ = ["THEOREM", "ExactGrid", "exact_grid_certificate", "exact_grid_delta"]
 
 THEOREM = "the exact law on a grid"
+
+Wholes = NDArray[np.int64]
 
 TAKEN: Final = (0.02, 0.05, 0.1, 0.2, 0.35)
 """The shares θ of the Gaussian noise, tried until a grid has few enough points."""
@@ -40,7 +43,7 @@ OUTSIDE: Final = 1e-4
 ROUNDING: Final = 1e-9
 """More than all rounding in the probabilities of a law adds up to."""
 
-MOST_POINTS: Final = 2**24
+MOST_POINTS: Final = 2**22
 
 FASTEST: Final = 9.5
 """Frequencies at which Gaussian noise of deviation 1 leaves so little that they are not looked at."""
@@ -83,20 +86,19 @@ class _Noise:
         """Which statistics have Gaussian noise."""
         return [k for k in range(len(self.covariance)) if k not in self.own]
 
-    def log_moments(self, axis: int, tilts: Floats) -> Floats:
-        """Return the logarithm of E e^{sZ} of one statistic's noise."""
-        found = tilts**2 * self.covariance[axis, axis] / 2
-        scales = np.abs(self.laplace[axis])
+    def log_moments(self, direction: Floats, tilts: Floats) -> Floats:
+        """Return the logarithm of E e^{sZ} of the noise of a combination of the statistics."""
+        found = tilts**2 * (direction @ self.covariance @ direction) / 2
+        scales = np.abs(direction @ self.laplace)
         inside = np.multiply.outer(tilts, scales) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             found = found + np.where(inside < 1, -np.log1p(-np.minimum(inside, 1.0)), np.inf).sum(axis=1)
-        if axis in self.own:
-            found = found + np.abs(tilts) * self.own[axis][0].max()
+        for axis, (widths, _) in self.own.items():
+            found = found + np.abs(tilts * direction[axis]) * widths.max()
         return np.asarray(found)
 
-    def transform(self, frequencies: Sequence[Floats], left: float) -> Floats:
-        """Return E e^{itᵀZ} at all combinations of frequencies, with this share of the Gaussian noise."""
-        mesh = np.meshgrid(*frequencies, indexing="ij", sparse=True)
+    def transform(self, mesh: Sequence[Floats], left: float) -> Floats:
+        """Return E e^{itᵀZ} at frequencies of the statistics, with this share of the Gaussian noise."""
         quadratic = sum(
             (
                 self.covariance[a, b] * mesh[a] * mesh[b]
@@ -130,11 +132,12 @@ def _even_transform(t: Floats, widths: Floats, shares: Floats) -> Floats:
 class ExactGrid:
     """A box of points, in steps of the statistics, and what is left out of the laws there."""
 
+    sheared: Sheared
     first: Floats = array_field()
     pitch: Floats = array_field()
     points: tuple[int, ...]
     fastest: tuple[int, ...]
-    """How many times around the box the highest frequency goes, along each statistic."""
+    """How many times around the box the highest frequency goes, along each axis."""
     taken: float
     """The share θ of Gaussian noise."""
     ratio: float
@@ -144,10 +147,12 @@ class ExactGrid:
 
     @classmethod
     def of(cls, rows: RowGrid, noise: _Noise, outside: float) -> Self:
-        """Return the finest grid that has few enough points, with so little outside along each statistic."""
-        boxes = [_box(rows, noise, axis, outside) for axis in range(len(rows.steps))]
+        """Return the finest grid that has few enough points, with so little outside along each axis."""
+        sheared = _sheared(noise)
+        boxes = [_box(rows, noise, direction, outside) for direction in sheared.matrix]
         for taken in TAKEN:
             pitch, away = _pitch(noise, taken)
+            pitch = pitch[list(sheared.order)]
             points = tuple(
                 _odd(math.ceil((high - low) / step) + 2)
                 for (low, high), step in zip(boxes, pitch.tolist(), strict=True)
@@ -161,10 +166,11 @@ class ExactGrid:
             )
         first = [
             math.floor(low) if axis in noise.own else low - (count * step - (high - low)) / 2
-            for axis, ((low, high), step, count) in enumerate(zip(boxes, pitch.tolist(), points, strict=True))
+            for axis, (low, high), step, count in zip(sheared.order, boxes, pitch.tolist(), points, strict=True)
         ]
-        fastest, missing = _fastest(noise, pitch, points, 1 - taken)
+        fastest, missing = _fastest(noise, sheared, pitch, points, 1 - taken)
         return cls(
+            sheared=sheared,
             first=np.array(first),
             pitch=pitch,
             points=points,
@@ -174,17 +180,18 @@ class ExactGrid:
             outside=2 * len(points) * outside + missing + ROUNDING,
         )
 
-    def frequencies(self) -> list[Floats]:
-        """Return those along each statistic that are looked at, of the last one the half that is not mirrored."""
-        wholes = [np.arange(-most, most + 1) for most in self.fastest[:-1]] + [np.arange(self.fastest[-1] + 1)]
-        turns = 2 * np.pi / (np.array(self.points) * self.pitch)
-        return [turn * whole for turn, whole in zip(turns.tolist(), wholes, strict=True)]
+    @property
+    def _turns(self) -> list[Wholes]:
+        """How many times around the box frequencies go along each axis; along the last one the half not mirrored."""
+        return [np.arange(-most, most + 1) for most in self.fastest[:-1]] + [np.arange(self.fastest[-1] + 1)]
 
     def laws(self, rows: RowGrid, noise: _Noise) -> tuple[dict[str, Floats], float]:
         """Return the probability of every point in every scenario, and what all of a law may be off by."""
-        frequencies = self.frequencies()
-        weights = noise.transform(frequencies, 1 - self.taken)
-        transforms, left_out = rows.transforms(frequencies, weights)
+        once = 2 * np.pi / (np.array(self.points) * self.pitch)
+        frequencies = [turn * whole for turn, whole in zip(once.tolist(), self._turns, strict=True)]
+        weights = noise.transform(self.sheared.own(frequencies), 1 - self.taken)
+        weights = np.broadcast_to(weights, [len(along) for along in frequencies])
+        transforms, left_out = rows.transforms(frequencies, self.sheared, weights)
         kernel = weights * outer(
             [np.exp(-1j * t * start) for t, start in zip(frequencies, self.first.tolist(), strict=True)]
         )
@@ -192,10 +199,24 @@ class ExactGrid:
         return laws, self.outside + 2 * left_out
 
     def _law(self, transform: Transform) -> Floats:
-        places = [np.arange(-most, most + 1) for most in self.fastest[:-1]] + [np.arange(self.fastest[-1] + 1)]
+        """Return the law with a transform: frequencies that a whole number of turns a point are apart are one."""
         whole = np.zeros((*self.points[:-1], self.points[-1] // 2 + 1), dtype=np.complex128)
-        whole[np.ix_(*places)] = transform
+        turns = self._turns
+        for start in range(0, len(turns[0]), self.points[0]) if len(turns) > 1 else (0,):
+            part = slice(start, start + self.points[0]) if len(turns) > 1 else slice(None)
+            whole[np.ix_(turns[0][part] % self.points[0], *turns[1:])] += transform[part]
         return np.maximum(fft.irfftn(whole, s=self.points), 0.0)
+
+
+def _sheared(noise: _Noise) -> Sheared:
+    """Return axes along the widest Laplace noise, so that a box need not have its diagonal."""
+    size = len(noise.covariance)
+    if noise.own or not noise.laplace.size or size == 1:
+        return Sheared(order=tuple(range(size)), slopes=(0.0,) * (size - 1))
+    widest = noise.laplace[:, int(np.argmax((noise.laplace**2).sum(axis=0)))]
+    first = int(np.argmax(np.abs(widest) / np.sqrt(np.diag(noise.covariance))))
+    others = [which for which in range(size) if which != first]
+    return Sheared(order=(first, *others), slopes=tuple((widest[others] / widest[first]).tolist()))
 
 
 def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> float:
@@ -283,50 +304,63 @@ def _odd(count: int) -> int:
     return min(size for size in sizes if size >= count)
 
 
-def _fastest(noise: _Noise, pitch: Floats, points: Sequence[int], left: float) -> tuple[tuple[int, ...], float]:
-    """Return the highest frequencies that matter, and what all others can add to a law: τ of the proof."""
+def _fastest(
+    noise: _Noise, sheared: Sheared, pitch: Floats, points: Sequence[int], left: float
+) -> tuple[tuple[int, ...], float]:
+    """Return the highest frequencies that matter along each axis, and what all others can add to a law (τ)."""
     fastest = [(count - 1) // 2 for count in points]
-    smooth = noise.smooth
+    smooth = [axis for axis, which in enumerate(sheared.order) if which not in noise.own]
     if not smooth:
         return tuple(fastest), 0.0
-    part = left * _part(noise) / np.outer(pitch[smooth], pitch[smooth])
-    least = float(np.linalg.eigvalsh(part).min()) * (1 - 1e-9)
-    sums, rests = [], []
-    for axis in smooth:
-        turn = 2 * np.pi / points[axis]
-        fastest[axis] = min(fastest[axis], math.ceil(FASTEST / (turn * math.sqrt(least))))
-        first, square = fastest[axis] + 1, least * turn**2
+    # In units of the pitch, Gaussian noise is at least so wide along every statistic, independently.
+    part = left * _part(noise)
+    deviations = np.sqrt(np.diag(part))
+    least = float(np.linalg.eigvalsh(part / np.outer(deviations, deviations)).min()) * (1 - 1e-9)
+    widths = [math.sqrt(least) * float(d) for d in (deviations if noise.own else deviations[list(sheared.order)])]
+    sums, rests, highest = [], [], []
+    for axis, width in zip(smooth, widths, strict=True):
+        turn = 2 * np.pi / (points[axis] * pitch[axis])
+        most = math.ceil(FASTEST / (turn * width))
+        fastest[axis] = most if axis == 0 and len(points) > 1 else min(fastest[axis], most)
+        square = (width * turn) ** 2
         sums.append(1 + math.sqrt(np.pi / square))
-        rests.append(2 * math.exp(-square * first**2) * (1 + 1 / (2 * square * first)))
+        # Sheared points are off the whole numbers, so that the sum begins at the highest one itself.
+        rests.append(2 * math.exp(-square * fastest[axis] ** 2) * (1 + 1 / (2 * square * fastest[axis])))
+        highest.append(turn * fastest[axis])
+    if any(sheared.slopes):
+        more = sum(abs(slope) * high for slope, high in zip(sheared.slopes, highest[1:], strict=True))
+        fastest[0] += math.ceil(more * points[0] * pitch[0] / (2 * np.pi))
     known = math.prod(points[axis] for axis in noise.own)
     total = sum(rest * math.prod(sums) / own for rest, own in zip(rests, sums, strict=True))
     return tuple(fastest), math.sqrt(known * total)
 
 
-def _box(rows: RowGrid, noise: _Noise, axis: int, outside: float) -> tuple[float, float]:
-    """Return from where to where all laws of a statistic with noise are, but for what may be outside."""
+def _box(rows: RowGrid, noise: _Noise, direction: Floats, outside: float) -> tuple[float, float]:
+    """Return from where to where all laws of a combination with noise are, but for what may be outside."""
     ends = []
     for name in rows.drawn:
         mean, covariance = rows.moments(name)
-        spread = covariance[axis, axis] + noise.covariance[axis, axis] + (noise.laplace[axis] ** 2).sum()
+        spread = direction @ (covariance + noise.covariance + noise.laplace @ noise.laplace.T) @ direction
         unit = 1 / max(math.sqrt(spread), 0.1)
-        reach = max(_reach(rows, noise, name, axis, side * unit * TILTS, outside) for side in (1, -1))
-        ends += [mean[axis] - reach, mean[axis] + reach]
+        reach = max(_reach(rows, noise, name, direction, side * unit * TILTS, outside) for side in (1, -1))
+        middle = float(mean @ direction)
+        ends += [middle - reach, middle + reach]
     return min(ends), max(ends)
 
 
-def _reach(rows: RowGrid, noise: _Noise, scenario: str, axis: int, tilts: Floats, outside: float) -> float:
-    """Return how far from its mean a statistic with noise is but for what may be outside, by Chernoff's bound."""
-    values = (_log_moments(rows, noise, scenario, axis, tilts) - math.log(outside / 2)) / np.abs(tilts)
+def _reach(rows: RowGrid, noise: _Noise, scenario: str, direction: Floats, tilts: Floats, outside: float) -> float:
+    """Return how far from its mean a combination with noise is but for what may be outside, by Chernoff's bound."""
+    values = (_log_moments(rows, noise, scenario, direction, tilts) - math.log(outside / 2)) / np.abs(tilts)
     return float(values[np.isfinite(values)].min())
 
 
-def _log_moments(rows: RowGrid, noise: _Noise, scenario: str, axis: int, tilts: Floats) -> Floats:
+def _log_moments(rows: RowGrid, noise: _Noise, scenario: str, direction: Floats, tilts: Floats) -> Floats:
     """Return the logarithm of E e^{s(K − mean + Z)}; without replacement it is below the one with (Hoeffding 1963)."""
-    found = noise.log_moments(axis, tilts)
+    found = noise.log_moments(direction, tilts)
     for which, size in rows.drawn[scenario].items():
         cells = rows.strata[which]
-        away = cells.places[:, axis] - cells.chances @ cells.places[:, axis]
+        values = cells.places @ direction
+        away = values - cells.chances @ values
         exponents = np.multiply.outer(tilts, away)
         highest = exponents.max(axis=1)
         found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))

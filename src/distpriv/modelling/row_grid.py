@@ -24,7 +24,7 @@ from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_lattice import spacing
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "population_rows", "row_grid"]
+__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "Sheared", "population_rows", "row_grid"]
 
 MOST_STATISTICS = 3
 
@@ -39,6 +39,40 @@ ON_STEPS = 1e-6
 
 NEGLIGIBLE = 1e-14
 """What is left out of a sum."""
+
+
+@frozen(kw_only=True)
+class Sheared:
+    """Axes for sums that vary most along one line: one statistic, and of each other what a multiple of it leaves over.
+
+    >>> line = Sheared(order=(1, 0), slopes=(0.5,))
+    >>> line.matrix.tolist()
+    [[0.0, 1.0], [1.0, -0.5]]
+    """
+
+    order: tuple[int, ...]
+    """The statistics, the one that the others are sheared by first."""
+    slopes: tuple[float, ...]
+    """Which multiple of the first is taken off each of the others."""
+
+    @property
+    def matrix(self) -> Floats:
+        """What turns the statistics into numbers along the axes."""
+        found = np.eye(len(self.order))[list(self.order)]
+        found[1:, self.order[0]] -= self.slopes
+        return found
+
+    def slowed(self, frequencies: Sequence[Floats]) -> Floats:
+        """Return by how much the first statistic's own frequency is below that along the first axis."""
+        mesh = np.meshgrid(*frequencies[1:], indexing="ij", sparse=True)
+        return np.asarray(sum((slope * t for slope, t in zip(self.slopes, mesh, strict=True)), np.zeros(())))
+
+    def own(self, frequencies: Sequence[Floats]) -> list[Floats]:
+        """Return the frequencies of the statistics themselves, as arrays that fit together."""
+        mesh = np.meshgrid(*frequencies, indexing="ij", sparse=True)
+        first = mesh[0] - self.slowed(frequencies)[np.newaxis] if any(self.slopes) else mesh[0]
+        found = dict(zip(self.order, [first, *mesh[1:]], strict=True))
+        return [found[which] for which in range(len(self.order))]
 
 
 @frozen(kw_only=True, eq=False)
@@ -66,13 +100,19 @@ class Cells:
         block[tuple((self.places - lowest).T)] = self.chances
         return block
 
-    def transform(self, frequencies: Sequence[Floats]) -> Transform:
-        """Return E e^{itᵀk} of a row at all combinations of the frequencies along each statistic."""
-        found: NDArray[Any] = self.dense()
-        for axis, (along, lowest) in enumerate(zip(frequencies, self.places.min(axis=0).tolist(), strict=True)):
-            turns = np.exp(1j * np.outer(along, lowest + np.arange(found.shape[axis])))
+    def transform(self, frequencies: Sequence[Floats], sheared: Sheared) -> Transform:
+        """Return E e^{itᵀk} of a row at all combinations of the frequencies along sheared axes."""
+        order = list(sheared.order)
+        found: NDArray[Any] = np.transpose(self.dense(), order)
+        lowest = self.places.min(axis=0)[order].tolist()
+        values = [low + np.arange(size) for low, size in zip(lowest, found.shape, strict=True)]
+        for axis in range(1, len(order)):
+            turns = np.exp(1j * np.outer(frequencies[axis], values[axis]))
             found = np.moveaxis(np.tensordot(turns, found, axes=(1, axis)), 0, axis)
-        return np.asarray(found)
+        if any(sheared.slopes):
+            less = sheared.slowed(frequencies)
+            found = found * np.exp(-1j * np.multiply.outer(values[0], less))
+        return np.asarray(np.tensordot(np.exp(1j * np.outer(frequencies[0], values[0])), found, axes=(1, 0)))
 
     def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
         """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
@@ -141,14 +181,17 @@ class RowGrid:
             covariance += size * left * (away.T * cells.chances) @ away
         return means, covariance
 
-    def transforms(self, frequencies: Sequence[Floats], weights: Floats) -> tuple[dict[str, Transform], float]:
+    def transforms(
+        self, frequencies: Sequence[Floats], sheared: Sheared, weights: Floats
+    ) -> tuple[dict[str, Transform], float]:
         """Return E e^{itᵀK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
         Args:
-            frequencies: those along each statistic, of which all combinations are looked at.
+            frequencies: those along each axis, of which all combinations are looked at.
+            sheared: the axes.
             weights: what each combination is multiplied with.
         """
-        ones = [cells.transform(frequencies) for cells in self.strata]
+        ones = [cells.transform(frequencies, sheared) for cells in self.strata]
         sizes = [np.asarray(np.abs(one), dtype=np.float64) for one in ones]
         least, left_out = np.zeros(weights.shape, dtype=bool), 0.0
         for drawn in self.drawn.values():
@@ -157,7 +200,9 @@ class RowGrid:
                 bound = bound * self.strata[which].largest(size, sizes[which], replacement=self.replacement)
             least |= bound > NEGLIGIBLE
             left_out = max(left_out, float((bound[bound <= NEGLIGIBLE] ** 2).sum()))
-        parts = {which: self._drawn(which, ones[which], frequencies, least) for which in range(len(self.strata))}
+        parts = {
+            which: self._drawn(which, ones[which], frequencies, sheared, least) for which in range(len(self.strata))
+        }
         found = {}
         for name, drawn in self.drawn.items():
             found[name] = np.zeros(weights.shape, dtype=np.complex128)
@@ -165,7 +210,7 @@ class RowGrid:
         return found, math.sqrt(left_out)
 
     def _drawn(
-        self, which: int, one: Transform, frequencies: Sequence[Floats], kept: NDArray[np.bool_]
+        self, which: int, one: Transform, frequencies: Sequence[Floats], sheared: Sheared, kept: NDArray[np.bool_]
     ) -> dict[int, Transform]:
         """Return the transforms of all draws from a stratum that some scenario has, where they matter."""
         cells = self.strata[which]
@@ -178,9 +223,16 @@ class RowGrid:
                 f"{max(sizes):,} of {cells.rows:,} rows without replacement take too long for an exact law: say "
                 "replacement=True, or use coupled_gaussian."
             )
-        multiples = [one[kept]] + [cells.transform([r * t for t in frequencies])[kept] for r in range(2, terms + 1)]
+        multiples = [one[kept]] + [
+            cells.transform([r * t for t in frequencies], sheared)[kept] for r in range(2, terms + 1)
+        ]
         laws = cells.drawn(few, multiples, replacement=self.replacement)
-        whole = outer([np.exp(1j * t * all_) for t, all_ in zip(frequencies, cells.counts @ cells.places, strict=True)])
+        whole = outer(
+            [
+                np.exp(1j * t * all_)
+                for t, all_ in zip(frequencies, sheared.matrix @ (cells.counts @ cells.places), strict=True)
+            ]
+        )
         return {
             size: law if size == left else whole[kept] * np.conj(law)
             for size, left, law in zip(sizes, few, laws, strict=True)

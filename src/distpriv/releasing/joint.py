@@ -167,7 +167,7 @@ class EarlierReleases:
         """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute."""
         whole, laws = self.stack(model), [release.noise for release in self.releases]
         within = calibration_target(self.total)
-        if not self._by_moments(whole, trust) or not mechanism.noise.is_sum_of_parts:
+        if not self._by_moments(whole, trust) or not all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise)):
             return 1.0
 
         def holds(factor: float) -> bool:

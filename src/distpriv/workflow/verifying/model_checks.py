@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.framework.arrays import Floats
@@ -284,16 +285,20 @@ def _sampling_error(model: QueryModel, pair: Pair, axes: Floats) -> Floats:
     return np.asarray(UNLIKELY * np.sqrt(np.maximum(np.diag(axes.T @ both @ axes), 0.0) / model.provenance.draws))
 
 
-def lower_bound_problem(model: QueryModel, noise: NoiseLaw, written: Certificate, query: Query | None) -> str | None:
-    """Return that moments rule a certificate out, if they do, whatever it rests on.
+def lower_bound_problem(
+    model: QueryModel, noises: Sequence[NoiseLaw], written: Certificate, query: Query | None
+) -> str | None:
+    """Return that moments rule a certificate of one or several releases out, if they do, whatever it rests on.
 
     An attacker looks at one direction, in which the means are far apart, and at one side of a threshold in it. For sums
     of rows none of which counts for much the answer is nearly normal, off by no more than its skewness allows; for all
     others it is bounded by its variance alone (Cantelli).
     """
     means = query is not None and query.has_exact_moments and np.isfinite(model.record_sensitivities).all()
+    added = block_diag(*(noise.covariance for noise in noises))
+    normal = bool(means) and all(noise.is_gaussian for noise in noises)
     for pair in model.protected_pairs:
-        least = _least_delta(model, pair, noise, written.epsilon, normal=bool(means))
+        least = _least_delta(model, pair, added, written.epsilon, normal=normal)
         if least > written.delta * 1.1 + SAME:
             return (
                 f"by the moments alone, whoever looks for {pair[0]} against {pair[1]} has δ = {least:.3g} at ε = "
@@ -302,9 +307,9 @@ def lower_bound_problem(model: QueryModel, noise: NoiseLaw, written: Certificate
     return None
 
 
-def _least_delta(model: QueryModel, pair: Pair, noise: NoiseLaw, epsilon: float, *, normal: bool) -> float:
+def _least_delta(model: QueryModel, pair: Pair, added: Floats, epsilon: float, *, normal: bool) -> float:
     first, second = (model.distributions[name].covariance for name in pair)
-    shift, added = model.mean_shift(pair), noise.covariance
+    shift = model.mean_shift(pair)
     units = np.sqrt(np.maximum(np.diag(first + second + added), 0.0))
     units = np.where(units > 0, units, 1.0)
     pooled = ((first + second) / 2 + added) / np.outer(units, units)
@@ -318,7 +323,7 @@ def _least_delta(model: QueryModel, pair: Pair, noise: NoiseLaw, epsilon: float,
     if gap == 0 or widest == 0:
         return 0.0
     found = _cantelli(gap, spread[0], spread[1], epsilon)
-    if normal and noise.is_gaussian:
+    if normal:
         own = max(float(direction @ covariance @ direction) for covariance in (first, second))
         skewness = float(np.abs(direction) @ model.record_sensitivities) * own / min(spread) ** 1.5
         slack = SKEWED * (1 + math.exp(min(epsilon, 700.0))) * skewness

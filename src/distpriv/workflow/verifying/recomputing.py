@@ -123,8 +123,9 @@ def recomputed(claim: Claim) -> Recomputed:
     Noise that was widened for the sake of all releases is no less private than the noise that it was made of, whose
     certificate it keeps.
     """
-    if claim.noise.dimension != claim.model.dimension:
-        raise InvalidInput(f"noise for {claim.noise.dimension} of {claim.model.dimension} statistics is written down.")
+    written = sum(noise.dimension for noise in claim.noises)
+    if written != claim.model.dimension:
+        raise InvalidInput(f"noise for {written} of {claim.model.dimension} statistics is written down.")
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         added = immune_certificate(claim.model, claim.noises, claim.written.target)
         return Recomputed(certificate=added, least=added.delta, most=added.delta)

@@ -25,7 +25,6 @@ from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.stack import stacked
 from distpriv.workflow.attackers import figures
 from distpriv.workflow.bundle import release_document
 from distpriv.workflow.display import display_values
@@ -198,7 +197,7 @@ def _reference_problem(opened: Opened) -> str | None:
 
 def _moments(opened: Opened) -> Found:
     problem = moments_problem(opened.model, opened.query)
-    problem = problem or lower_bound_problem(opened.model, opened.noise, opened.own, opened.query)
+    problem = problem or lower_bound_problem(opened.model, [opened.noise], opened.own, opened.query)
     drawn = opened.drawn("release")
     if problem is None and drawn is not None:
         problem = draws_problem(opened.model, drawn) if isinstance(drawn, Drawn) else law_problem(opened.model, drawn)
@@ -228,8 +227,7 @@ def _joint_moments_problem(opened: Opened, whole: QueryModel, written: Certifica
         return "the joint moments are of other statistics than were asked"
     if (whole.provenance.method == "exact moments") != query.has_exact_moments:
         return f"what was asked does not have moments by {whole.provenance.method!r}"
-    noise = stacked(opened.noises)
-    return moments_problem(whole, query) or lower_bound_problem(whole, noise, written, query)
+    return moments_problem(whole, query) or lower_bound_problem(whole, opened.noises, written, query)
 
 
 def _attacker(opened: Opened) -> Found:
