@@ -154,8 +154,6 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     age = dp.Query(age=dp.mean("age"))
     with pytest.raises(InvalidModel, match="this one is a sample: say reference='population'"):
         M.exact_law(model(age, reference="sample"), TARGET)
-    with pytest.raises(InvalidModel, match="exact laws are of one statistic, and 2 are released together"):
-        M.exact_law(model(dp.Query(age=dp.mean("age"), hours=dp.mean("hours_per_week"))), TARGET)
     with pytest.raises(InvalidModel, match="are on no steps"):
         M.exact_law(model(dp.Query(age=dp.mean("ln(age)"))), TARGET)
     with pytest.raises(InvalidModel, match="possible values, and exact laws are of up to"):

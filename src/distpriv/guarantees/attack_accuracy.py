@@ -1,13 +1,18 @@
 """What a guarantee means to an attacker who must tell one scenario from another."""
 
+from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import lattice_factors
 from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.exact_grid import exact_grid_delta
+from distpriv.guarantees.exact_steps import exact_steps_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import Noise, NoiseLaw, NoNoise
+from distpriv.modelling.row_grid import RowGrid
+from distpriv.modelling.step_laws import StepLaws
+from distpriv.noise.laws import Noise, NoiseLaw, NoNoise, UnimodalNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -31,7 +36,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics, but for what their
     lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. Where the reference is a sample it is that
     of the worst population it may be of, as the certificate's δ is, and no less than the rows show. It is never more
-    than the ceiling of the certified (ε, δ), which is all that is known at trust `sampling`.
+    than the ceiling of the certified (ε, δ), which is all that is known of coupled draws; of exact laws it is exact.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -44,7 +49,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
     if certificate.trust == "sampling":
-        return ceiling
+        return min(ceiling, (1 + _exact_total_variation(model, mechanism)) / 2)
     noise = mechanism.noise
     known = _total_variation(model, noise)
     if model.strata and isinstance(noise, Noise) and noise.is_sum_of_parts and known < 1:
@@ -52,6 +57,20 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     if certificate.law is not None:
         known = max(known, certificate.law.total_variation)
     return min(ceiling, (1 + known) / 2)
+
+
+def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> float:
+    """Return a bound on H_0 of the worst pair by the exact law that a certificate rests on; 1 where there is none."""
+    laws, noise = mechanism.certificate.drawn, mechanism.noise
+    try:
+        if isinstance(laws, StepLaws) and isinstance(noise, UnimodalNoise):
+            return exact_steps_delta(laws, noise, 0.0, model.protected_pairs)
+        if isinstance(laws, RowGrid):
+            target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
+            return exact_grid_delta(laws, [noise], target, model.protected_pairs)
+    except (InvalidInput, InvalidModel):  # noise that was widened, or a law with too many points
+        return 1.0
+    return 1.0
 
 
 def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:

@@ -237,7 +237,7 @@ def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     >>> target = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     >>> noise = GaussianNoise(axes=np.eye(2), variances=[4.0, 4.0])
     >>> round(exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs), 4)
-    0.0
+    0.0191
     """
     noise = _Noise.of(noises, rows.steps)
     if noise.smooth and np.linalg.eigvalsh(_part(noise)).min() <= 0:

@@ -287,7 +287,7 @@ def row_grid(model: QueryModel) -> RowGrid:
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> rows = row_grid(dp.model(dp.datasets.adult(), query, secret, records=100, reference="population"))
     >>> rows.steps, [len(cells.counts) for cells in rows.strata]
-    (array([0.01, 1.  ]), [124, 145])
+    (array([0.01, 1.  ]), [125, 145])
     """
     if model.dimension > MOST_STATISTICS:
         raise InvalidModel(

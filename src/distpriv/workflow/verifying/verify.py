@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.errors import DistprivError
 from distpriv.framework.notation import parse_statistic
@@ -232,7 +233,10 @@ def _joint_moments_problem(opened: Opened, whole: QueryModel, written: Certifica
 
 def _attacker(opened: Opened) -> Found:
     mechanism = AdditiveMechanism(
-        name=opened.document["mechanism"], statistics=opened.model.names, noise=opened.noise, certificate=opened.own
+        name=opened.document["mechanism"],
+        statistics=opened.model.names,
+        noise=opened.noise,
+        certificate=evolve(opened.own, drawn=opened.drawn("release")),
     )
     right = figures(opened.model, mechanism, opened.whole, opened.noises, opened.together)
     for key, written in opened.document["attacker"].items():
