@@ -99,7 +99,7 @@ def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
     asked = ["education = 'mean(education_num, resolution = 1)'\n", "hours = 'mean(hours_per_week, resolution = 1)'\n"]
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         release_policy(str(write_policy(folder, total, SAMPLE, (age, ""))), folder / "one")
         second = release_policy(str(write_policy(folder, total, SAMPLE, (age, ""), (never, asked[0]))), folder / "two")
         assert any(map(widening, second.release.certificate.assumptions))
