@@ -11,6 +11,7 @@ TOGETHER = {
     "certificates": ("tests/workflow/verifying/test_verifying",),
     "engines": ("tests/engines/test_broken_once",),
     "releases": ("tests/releasing/test_release.py", "tests/releasing/test_estimating.py"),
+    "paper": ("tests/mechanisms/test_adult",),
     "results": ("tests/report/test_reproduction.py", "tests/experiments/test_exact_protocol.py"),
     "board": ("test_board_facts",),
     "schemas": ("tests/docs/test_schemas",),

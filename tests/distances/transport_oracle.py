@@ -50,9 +50,9 @@ class Case:
 
 def radius_by_linear_programming(case: Case, delta: float) -> float:
     """The least pairwise distance within which a linear program moves 1 - δ; masses are 1e-7 apart or equal."""
-    candidates = np.unique(case.lengths)
+    candidates = np.unique(case.lengths).tolist()
     # Within a larger distance no less can be moved.
-    least = bisect_left(range(len(candidates)), True, key=lambda k: moved(case, candidates[k]) >= 1 - delta - 1e-7)
+    least = bisect_left(candidates, True, key=lambda radius: moved(case, radius) >= 1 - delta - 1e-7)
     return float(candidates[least])
 
 

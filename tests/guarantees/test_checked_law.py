@@ -132,7 +132,8 @@ def test_moments_alone_would_have_let_them_through(name: str) -> None:
 
 
 def test_the_certificate_says_what_was_found() -> None:
-    certificate = M.certified_gaussian(broken("near a lattice together"), dp.PrivacyTarget(epsilon=1, delta=1e-3)).certificate
+    model, target = broken("near a lattice together"), dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    certificate = M.certified_gaussian(model, target).certificate
     said = next(a for a in certificate.assumptions if "as good as Gaussian" in a.statement)
     assert said.status == "checked"
     assert "the exact law of" in said.evidence
