@@ -14,8 +14,10 @@ __all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collecti
 LONGER = Path(__file__).parent / "longer.txt"
 LONGEST = ("killed", "at_once")
 """What is in the names of tests that take minutes: they begin first, so that nobody waits for them in the end."""
-MOMENT = 0.05
+MOMENT = 0.03
 """Seconds of CPU."""
+PROGRAMS = {"spark", "browser"}
+"""Fixtures that start a program which takes seconds, in a process that outlives the test and is not measured."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,14 +31,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.pluginmanager.register(Timings())
     if config.getoption("quick"):
         longer = set(LONGER.read_text(encoding="utf-8").split())
-        left_out = [item for item in items if measured(item) in longer]
-        items[:] = [item for item in items if measured(item) not in longer]
+        left_out = [item for item in items if measured(item) in longer or starts_a_program(item)]
+        without = set(left_out)
+        items[:] = [item for item in items if item not in without]
         config.hook.pytest_deselected(items=left_out)
 
 
 def measured(item: pytest.Item) -> str:
     """Return what a test is measured by: its function, with whatever parameters."""
     return item.nodeid.partition("[")[0]
+
+
+def starts_a_program(item: pytest.Item) -> bool:
+    """Tell whether a test needs Java or a browser."""
+    return not PROGRAMS.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 class Timings:

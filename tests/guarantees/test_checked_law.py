@@ -131,6 +131,7 @@ def test_moments_alone_would_have_let_them_through(name: str) -> None:
     assert seen.projected > 1.5e-3
 
 
+@pytest.mark.slow
 def test_the_certificate_says_what_was_found() -> None:
     model, target = broken("near a lattice together"), dp.PrivacyTarget(epsilon=1, delta=1e-3)
     certificate = M.certified_gaussian(model, target).certificate
