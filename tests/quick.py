@@ -14,7 +14,7 @@ __all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collecti
 LONGER = Path(__file__).parent / "longer.txt"
 LONGEST = ("killed", "at_once")
 """What is in the names of tests that take minutes: they begin first, so that nobody waits for them in the end."""
-MOMENT = 0.04
+MOMENT = 0.05
 """Seconds of CPU."""
 ALL_PARAMETERS = 1.0
 """Seconds of CPU, with all parameters of a test together."""
