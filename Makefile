@@ -12,6 +12,8 @@ demo: $(READY)
 
 # Two workers share two cores: threads of the linear algebra on top would only wait for each other.
 quick timings test test-slow: export OPENBLAS_NUM_THREADS = 1
+# They start many processes, each of which would compile the library anew where nothing may be kept of that.
+quick timings test test-slow: export PYTHONDONTWRITEBYTECODE =
 
 # Laws and refusals of all rooms, in less than a minute: what to run after every change.
 quick: $(READY)

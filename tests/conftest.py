@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["browser", "place", "pytest_addoption", "pytest_collection_modifyitems", "spark"]
 
 # A busy machine is no failure. Where a change is judged the examples are always the same; elsewhere new ones are tried.
-settings.register_profile("explore", deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=50)
 settings.register_profile("judge", deadline=None, derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") else "explore")
 

@@ -16,6 +16,10 @@ LONGEST = ("killed", "at_once")
 """What is in the names of tests that take minutes: they begin first, so that nobody waits for them in the end."""
 MOMENT = 0.05
 """Seconds of CPU."""
+ALL_PARAMETERS = 1.0
+"""Seconds of CPU, with all parameters of a test together."""
+COSTLY = {"adult_plan", "browser", "bundles", "declared", "documents", "released", "results", "site", "spark"}
+"""Fixtures that take seconds, which only the first test that needs them is measured with, and programs of their own."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,8 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.pluginmanager.register(Timings())
     if config.getoption("quick"):
         longer = set(LONGER.read_text(encoding="utf-8").split())
-        left_out = [item for item in items if measured(item) in longer]
-        items[:] = [item for item in items if measured(item) not in longer]
+        left_out = [item for item in items if measured(item) in longer or needs_what_is_costly(item)]
+        without = set(left_out)
+        items[:] = [item for item in items if item not in without]
         config.hook.pytest_deselected(items=left_out)
 
 
@@ -39,20 +44,29 @@ def measured(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
+def needs_what_is_costly(item: pytest.Item) -> bool:
+    """Tell whether a test waits for a fixture that takes seconds."""
+    return not COSTLY.isdisjoint(getattr(item, "fixturenames", ()))
+
+
 class Timings:
     """Measures the CPU that tests take, also in processes that they start, and writes down which take longer."""
 
     def __init__(self) -> None:
         self.longest: dict[str, float] = {}
+        self.together: dict[str, float] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> object:
         started = sum(os.times()[:4])
         outcome = yield
-        name = measured(item)
-        self.longest[name] = max(self.longest.get(name, 0.0), sum(os.times()[:4]) - started)
+        name, seconds = measured(item), sum(os.times()[:4]) - started
+        self.longest[name] = max(self.longest.get(name, 0.0), seconds)
+        self.together[name] = self.together.get(name, 0.0) + seconds
         return outcome
 
     def pytest_sessionfinish(self) -> None:
-        longer = sorted(name for name, seconds in self.longest.items() if seconds > MOMENT)
+        longer = sorted(
+            name for name, seconds in self.longest.items() if seconds > MOMENT or self.together[name] > ALL_PARAMETERS
+        )
         LONGER.write_text("".join(f"{name}\n" for name in longer), encoding="utf-8")

@@ -6,7 +6,13 @@ __all__ = ["OneWorkerEach"]
 
 TOGETHER = {
     "spark": ("spark", "both_engines"),
-    "bundles": ("workflow/test_broken_once", "test_verify_mutants", "test_ledger_checks"),
+    "bundles": ("workflow/test_broken_once", "test_verify_mutants", "test_ledger_checks", "test_estimate_checks"),
+    "broken laws": ("tests/guarantees/test_checked_law",),
+    "certificates": ("tests/workflow/verifying/test_verifying",),
+    "engines": ("tests/engines/test_broken_once",),
+    "releases": ("tests/releasing/test_release.py", "tests/releasing/test_estimating.py"),
+    "paper": ("tests/mechanisms/test_adult",),
+    "results": ("tests/report/test_reproduction.py", "tests/experiments/test_exact_protocol.py"),
     "board": ("test_board_facts",),
     "schemas": ("tests/docs/test_schemas",),
     "plan": ("tests/planning/test_plan.py",),

@@ -28,6 +28,8 @@ SETTINGS: dict[str, bool | float | int | str | None] = {
     "spark.default.parallelism": "2",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Tables are small and sessions short: code that is compiled once, and quickly, is soon enough.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 

@@ -1,6 +1,7 @@
 """Random weighted point sets, and the radii that linear programming finds on them."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 from attrs import frozen
@@ -49,9 +50,10 @@ class Case:
 
 def radius_by_linear_programming(case: Case, delta: float) -> float:
     """The least pairwise distance within which a linear program moves 1 - δ; masses are 1e-7 apart or equal."""
-    candidates = np.unique(case.lengths)
-    feasible = [radius for radius in candidates if moved(case, radius) >= 1 - delta - 1e-7]
-    return float(min(feasible))
+    candidates = np.unique(case.lengths).tolist()
+    # Within a larger distance no less can be moved.
+    least = bisect_left(candidates, True, key=lambda radius: moved(case, radius) >= 1 - delta - 1e-7)
+    return float(candidates[least])
 
 
 def moved(case: Case, radius: float) -> float:

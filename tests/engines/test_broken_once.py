@@ -36,9 +36,10 @@ ELSEWHERE = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with private tables in several forms, and a public database whose views read them."""
+    tmp_path = tmp_path_factory.mktemp("tables")
     pq.write_table(PRIVATE, tmp_path / "private.parquet")
     (tmp_path / "census.db.tmp").mkdir()
     pq.write_table(PRIVATE, tmp_path / "census.db.tmp" / "private.parquet")

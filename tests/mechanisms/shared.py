@@ -22,8 +22,14 @@ def transformed(model: dp.QueryModel, matrix: np.ndarray) -> dp.QueryModel:
 
 
 def income(adult: pa.Table, query: dp.Query, difference: float) -> dp.QueryModel:
-    share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
-    return dp.model(adult, query, share, records=100, reference="population")
+    """Return the paper's model, made once for each query and difference."""
+    if (query, difference) not in _INCOME:
+        share = dp.Share("income = '>50K'", values=(0.5 - difference / 2, 0.5 + difference / 2))
+        _INCOME[query, difference] = dp.model(adult, query, share, records=100, reference="population")
+    return _INCOME[query, difference]
+
+
+_INCOME: dict[tuple[dp.Query, float], dp.QueryModel] = {}
 
 
 def decode(released: np.ndarray, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:

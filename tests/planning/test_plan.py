@@ -25,7 +25,8 @@ SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
 @pytest.fixture(scope="module")
 def adult_plan(adult: pa.Table) -> dp.Plan:
     query = dp.Query(age=dp.mean("age"), never_married=dp.count("marital_status = 'Never-married'"))
-    return dp.plan(dp.model(adult, query, SECRET, records=100, reference="population"), TARGET, all=True, seed=1)
+    model = dp.model(adult, query, SECRET, records=100, reference="population")
+    return dp.plan(model, TARGET, all=True, seed=1, processes=1)
 
 
 def test_a_plan_tries_every_mechanism_of_the_library(adult_plan: dp.Plan) -> None:

@@ -29,10 +29,11 @@ def census() -> pa.Table:
 
 
 def plan_of(table: pa.Table, statistics: Mapping[str, Statistic], records: int, **options: Any) -> dp.Plan:
+    """Plan with the mechanism that takes least time: what these tests look at is the same with any."""
     shares = [round(share * records) / records for share in (0.4, 0.6)]
     secret = dp.Share("sex = 'Female'", values=shares)
     model = dp.model(table, dp.Query(statistics), secret, records=records, draws=300, processes=1, **options)
-    return plan_with(model, "certified_gaussian")
+    return plan_with(model, "group_privacy_laplace")
 
 
 def asked(plan: dp.Plan, source: Any) -> str:

@@ -25,11 +25,6 @@ from distpriv.releasing.immunity import every_dataset_epsilon
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 
 
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return population()
-
-
 @pytest.fixture
 def ledger(tmp_path: Path) -> dp.Ledger:
     return dp.Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}")

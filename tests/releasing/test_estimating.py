@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.releasing.shared import RECORDS, TOTAL, planned, population, private
+from tests.releasing.shared import RECORDS, TOTAL, planned, private
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
@@ -19,16 +19,6 @@ from distpriv.modelling.public_knowledge import PublicKnowledge, noise_side_by_s
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 from distpriv.planning.merit import Merit
 from distpriv.releasing.estimating import SHOWN, Answers, Estimates
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return population()
-
-
-@pytest.fixture(scope="module")
-def plan(table: pa.Table) -> dp.Plan:
-    return planned(table, {"age": dp.mean("age"), "city": dp.count("city")})
 
 
 @pytest.fixture

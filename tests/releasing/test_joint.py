@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import multivariate_normal
-from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, gaussian, population
+from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, gaussian
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent
@@ -15,11 +15,6 @@ from distpriv.progress import silent
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.stack import stacked
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return population()
 
 
 def earlier(model: dp.QueryModel, mechanism: AdditiveMechanism) -> EarlierRelease:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, population, private
+from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, private
 
 import distpriv as dp
 from distpriv.errors import (
@@ -19,16 +19,6 @@ from distpriv.errors import (
     NotCertified,
 )
 from distpriv.guarantees.mechanism import AdditiveMechanism
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return population()
-
-
-@pytest.fixture(scope="module")
-def plan(table: pa.Table) -> dp.Plan:
-    return planned(table, {"age": dp.mean("age"), "city": dp.count("city")})
 
 
 @pytest.fixture

@@ -242,13 +242,17 @@ def test_what_was_released_is_accepted(bundles: dict[str, Path], kind: str) -> N
     assert verdict.holds, str(verdict)
 
 
+@pytest.mark.parametrize("kind", ["alone", "joint", "coupled", "audited"])
+def test_a_forger_who_changes_nothing_is_believed(bundles: dict[str, Path], kind: str, tmp_path: Path) -> None:
+    assert accepted(forged(bundles[kind], tmp_path / "honest"))
+
+
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
 @pytest.mark.parametrize("kind", ["alone", "joint", "coupled"])
 def test_a_bundle_that_says_something_else_is_refused(
     bundles: dict[str, Path], kind: str, forgery: Callable[[Document], None], tmp_path: Path
 ) -> None:
     before = read(bundles[kind])
-    assert accepted(forged(bundles[kind], tmp_path / "honest"))
     place = forged(bundles[kind], tmp_path / "forged", forgery)
     honestly = (place / "release.json").read_text(encoding="utf-8") == json.dumps(before)
     assert accepted(place) == honestly

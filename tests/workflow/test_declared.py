@@ -88,7 +88,7 @@ def test_all_questions_are_declared_before_the_first_is_answered_and_none_is_lef
 ) -> None:
     write_tables(tmp_path, adult)
     path = str(write_policy(tmp_path, (ONE, TWO)))
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         shown = plan_policy(path, only="families")
         assert len(shown.rest.releases) == 1
         second = release_policy(path, tmp_path / "families", only="families")
@@ -114,7 +114,7 @@ def test_a_later_question_goes_on_only_where_the_policy_says_so(tmp_path: Path, 
     write_tables(tmp_path, adult)
     age = ('age = "mean(age, resolution = 1)"\n', "")
     never = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         release_policy(str(write_policy(tmp_path, never)), tmp_path / "one")
         with pytest.raises(QuestionNotDeclared, match="adaptive"):
             release_policy(str(write_policy(tmp_path, age)), tmp_path / "two")

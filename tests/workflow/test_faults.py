@@ -38,7 +38,7 @@ def test_a_release_that_is_killed_at_any_moment_shows_nothing_that_the_ledger_do
     tmp_path: Path, adult: pa.Table
 ) -> None:
     write_tables(tmp_path, adult)
-    with only("expected_value_gaussian"):
+    with only("group_privacy_laplace"):
         plan = plan_policy(str(write_policy(tmp_path))).plan
     (tmp_path / "plan.pickle").write_bytes(pickle.dumps(evolve(plan, model=evolve(plan.model, simulator=None))))
     command = [sys.executable, "-m", "tests.workflow.kill_releases", str(tmp_path), "200"]

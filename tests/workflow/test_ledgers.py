@@ -31,7 +31,7 @@ NOT_MADE = ("create = true\n", "")
 @pytest.fixture
 def folder(tmp_path: Path, adult: pa.Table) -> Iterator[Path]:
     write_tables(tmp_path, adult)
-    with only("expected_value_gaussian"):
+    with only("group_privacy_laplace"):
         yield tmp_path
 
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
-from scipy.stats import qmc
 
 from distpriv.framework.arrays import Floats
 from distpriv.noise.laws import NoiseLaw
@@ -56,6 +55,8 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     widened = covariance + noise.gaussian.covariance
     if len(scales) == 1:
         return _one_laplace_axis(values - mean, widened, axes[:, 0], float(scales[0]))
+    from scipy.stats import qmc
+
     fill = qmc.Sobol(len(scales), scramble=False).random_base2(MIXED) + 2.0 ** -(MIXED + 1)
     members = [
         gaussian_log_density(values, mean, widened + (axes * (-2 * scales**2 * np.log1p(-quantiles))) @ axes.T)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from attrs import frozen
-from scipy.stats import rankdata
 
 from distpriv.auditing.lower_bound import (
     best_thresholds,
@@ -50,6 +49,8 @@ def measures(scores: Scores, confidence: float) -> Measures:
     >>> measures((np.array([1.0, 2.0, -1.0]), np.array([-2.0, -3.0, 0.5])), 0.95).accuracy
     0.6666666666666666
     """
+    from scipy.stats import rankdata
+
     first, second = scores
     right, trials = _right(scores), len(first) + len(second)
     failure = (1 - confidence) / 2

@@ -167,14 +167,14 @@ def gaussian_certificate(
     if law is None and believed and has_rows(model):
         unseen = delta > target.delta * (1 + NEAR)
         law = None if unseen else checked_law(model, noise, target, pair, delta)
-    if law is not None and law.is_smooth:
-        smoothed = dict(law.rippled(smoothed))
+    if law is not None and law.is_smooth and (rippled := dict(law.rippled(smoothed))) != smoothed:
+        smoothed = rippled
         pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
-    allowed = (
-        delta
-        if unseen
-        else allowed_delta(model, noise, target.epsilon, lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1])
-    )
+
+    def delta_of(other: QueryModel) -> float:
+        return delta if other is model else _worst_pair(other, noise, target.epsilon, smoothed)[1]
+
+    allowed = delta if unseen else allowed_delta(model, noise, target.epsilon, delta_of)
     delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
     return Certificate(
         target=target,

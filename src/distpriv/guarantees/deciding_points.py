@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 from attrs import frozen
 from scipy.special import logsumexp, ndtri
-from scipy.stats import qmc
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw
@@ -105,5 +104,7 @@ class Choice:
 @cache
 def normals(dimension: int) -> Floats:
     """Return evenly spread standard normal points, always the same."""
+    from scipy.stats import qmc
+
     uniform = qmc.Sobol(dimension, scramble=False).random(CANDIDATES)
     return np.asarray(ndtri(uniform + 0.5 / CANDIDATES))

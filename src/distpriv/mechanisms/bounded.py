@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import binom
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
@@ -118,6 +117,8 @@ def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
         # Summed from the far end, so that nothing lies beyond the last point, to the last digit.
         beyond = np.append(np.cumsum(weights[order][::-1])[::-1][1:], 0.0)
         return float(lengths[order][np.argmax(beyond * (1 + 1e-12) <= delta / 2)])
+    from scipy.stats import binom
+
     # The r-th smallest of B draws is below the quantile only if r or more of them are.
     allowed, failure = (1 - CONFIDENCE) * delta / 2, CONFIDENCE * delta / 2
     ranks = np.arange(1, len(lengths) + 1)

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.modelling.utility import weighted_rms
 
 __all__ = ["HALF_WIDTH", "Estimate", "LinearEstimator", "deviations", "linear_estimator"]
 
-HALF_WIDTH = float(norm.ppf(0.975))
+HALF_WIDTH = float(ndtri(0.975))
 """Half of a 95 % interval, in standard deviations."""
 
 NEGLIGIBLE = 1e-12

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import evolve, fields, frozen
-from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
@@ -128,6 +127,8 @@ class Noise(ABC):
             return gaussian.expected_l2
         if len(scales) == 1:
             return mixed_length(gaussian.variances, gaussian.axes.T @ axes[:, 0], float(scales[0]))
+        from scipy.stats import qmc
+
         fill = qmc.Sobol(len(scales), scramble=False).random_base2(12) + 2.0**-13
         lengths = []
         for quantiles in fill:

@@ -103,7 +103,10 @@ def readings(model: QueryModel) -> list[dict[str, Any]]:
     >>> readings(dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")), secret, records=100))
     [{'statistic': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}]
     """
-    how = readings_of(model)
+    return _listed(readings_of(model))
+
+
+def _listed(how: Readings) -> list[dict[str, Any]]:
     listed = []
     for key, statistic, rows in how.query.by_rows(how.rows):
         held = {row: read for row, (_, read) in zip(statistic.row_values, rows, strict=True)}
@@ -124,7 +127,7 @@ def reading_assumption(model: QueryModel) -> Assumption:
     between 17 and 90, and counts as 37 where a row has none; sex = 'Female' counts as not so where a row does not tell"
     """
     how = readings_of(model)
-    words = reading_words(how.query, readings(model))
+    words = reading_words(how.query, _listed(how))
     functions = {column for _, statistic in how.query.statistics for column in statistic.columns}
     for name, column in how.columns.items():
         if name not in functions:

@@ -123,7 +123,7 @@ def test_an_answer_that_another_release_did_not_have_is_found_out_by_the_ledger(
 
 def test_a_policy_may_say_how_likely_scenarios_are(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         even = release_policy(str(write_policy(tmp_path)), tmp_path / "even")
         uneven = release_policy(
             str(write_policy(tmp_path, ("delta = 0.01\n", f"delta = 0.01\n{PRIOR}"))), tmp_path / "uneven"
@@ -139,7 +139,7 @@ def test_a_policy_may_say_how_likely_scenarios_are(tmp_path: Path, adult: pa.Tab
 def test_declared_questions_count_once_they_are_answered(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
     policy = str(write_policy(tmp_path, (ONE, TWO)))
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         first = release_policy(policy, tmp_path / "first", only="ages")
         second = release_policy(policy, tmp_path / "second", only="families")
         again = release_policy(policy, tmp_path / "again", only="ages")

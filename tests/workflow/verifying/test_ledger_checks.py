@@ -153,7 +153,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
     """One of two declared questions that was answered; the other was not."""
     folder = tmp_path_factory.mktemp("declared")
     write_tables(folder, adult)
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         return release_policy(str(write_policy(folder, (ONE, TWO))), folder / "out", only="families").folder
 
 
@@ -230,7 +230,7 @@ def test_the_same_question_under_a_weaker_target_is_certified_and_verified_anew(
     tmp_path: Path, adult: pa.Table
 ) -> None:
     write_tables(tmp_path, adult)
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         release_policy(str(write_policy(tmp_path)), tmp_path / "one")
         weaker = release_policy(str(write_policy(tmp_path, ("epsilon = 1.0", "epsilon = 1.2"))), tmp_path / "two")
     assert weaker.release.repeated
@@ -257,7 +257,7 @@ def test_a_certificate_for_another_target_than_the_ledger_has_is_said_not_to_be_
 ) -> None:
     """Whoever edited the target of a bundle had none of its certificates compared, and nothing said so."""
     write_tables(tmp_path, adult)
-    with only("certified_gaussian"):
+    with only("expected_value_gaussian"):
         first = release_policy(str(write_policy(tmp_path)), tmp_path / "one")
         again = release_policy(str(write_policy(tmp_path, ("epsilon = 1.0", "epsilon = 1.2"))), tmp_path / "two")
     for made, anew in ((first, False), (again, True)):

@@ -18,7 +18,6 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
-from scipy.stats import norm
 
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.search.gaussian_search import Indices, Search
@@ -177,7 +176,7 @@ class InformativeSearch:
         distances = _distances(epsilons, logarithms)
         # dρ²/d log H = 2ρH/φ(ρ/2 − ε/ρ)
         with np.errstate(over="ignore", divide="ignore"):
-            steepness = 2 * distances * np.exp(logarithms - norm.logpdf(distances / 2 - epsilons / distances))
+            steepness = 2 * distances * np.exp(logarithms - _log_normal_density(distances / 2 - epsilons / distances))
         inverse = np.linalg.inv(here)
         # ∇_K ρ² = -K⁻¹ (∇_S ρ²) K⁻¹
         forms = -steepness[:, np.newaxis, np.newaxis] * (inverse @ slopes[pairs] @ inverse)
@@ -223,3 +222,7 @@ def _distances(epsilons: Floats, logarithms: Floats) -> Floats:
             beyond = first + np.log(-np.expm1(np.minimum(0.0, epsilons + second - first))) > logarithms
         low, high = np.where(beyond, low, np.log(middle)), np.where(beyond, np.log(middle), high)
     return np.asarray(np.exp(low))
+
+
+def _log_normal_density(values: Floats) -> Floats:
+    return np.asarray(-(values**2) / 2.0 - np.log(np.sqrt(2 * np.pi)))
