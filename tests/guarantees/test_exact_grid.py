@@ -213,3 +213,15 @@ def test_age_and_never_married_need_as_little_as_is_known(adult: pa.Table, epsil
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3))
     assert mechanism.certificate.holds_at("sampling")
     assert mechanism.noise.expected_rms <= least
+
+
+@pytest.mark.slow
+def test_three_statistics_need_as_little_as_is_known(adult: pa.Table) -> None:
+    query = dp.Query(
+        married=dp.count("marital_status = 'Never-married'"), age=dp.mean("age"), hours=dp.mean("hours_per_week")
+    )
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    model = dp.model(adult, query, secret, records=100, reference="population")
+    mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
+    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.noise.expected_rms <= 5.6
