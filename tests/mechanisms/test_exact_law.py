@@ -77,7 +77,7 @@ def test_the_law_is_that_of_all_datasets(zeros: list[int], ones: list[int], repl
     epsilon=st.sampled_from([0.1, 1.0, 3.0]),
     delta=st.sampled_from([1e-4, 0.01]),
 )
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_delta_is_that_of_all_datasets_with_all_noise(
     zeros: list[int], ones: list[int], replacement: bool, epsilon: float, delta: float
 ) -> None:
