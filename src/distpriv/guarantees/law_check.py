@@ -25,7 +25,7 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unknown_covariance
 from distpriv.noise.laws import Noise
 
-__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks"]
+__all__ = ["UNKNOWN", "checked_law", "has_rows", "rows_behind", "second_order_delta", "standing_peaks"]
 
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
@@ -69,7 +69,7 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
     second_order, gate = (None, None) if told.resolved else (1.0, UNKNOWN)
     if model.dimension > 1:
         try:
-            second_order, gate = _second_order(model, rows, noise, target, delta)
+            second_order, gate = second_order_delta(model, rows, noise, target, delta)
         except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
             second_order, gate = 1.0, UNKNOWN
     return CheckedLaw(
@@ -85,7 +85,7 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
     )
 
 
-def _second_order(
+def second_order_delta(
     model: QueryModel, rows: RowLaws, noise: Noise, target: PrivacyTarget, delta: float
 ) -> tuple[float, float]:
     """Return δ by the second-order law, and how far that may be off.

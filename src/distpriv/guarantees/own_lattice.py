@@ -1,0 +1,307 @@
+"""Noise on the statistics' own lattice: what it promises, and where its conditions hold.
+
+Statistics that live on the same lattice in all scenarios tell nothing by where on it they are not: counts are whole
+whatever the secret is. So they need no noise that covers a step, if their own randomness hides the scenarios and their
+law is smooth at every frequency that whole numbers have (`docs/proofs/own_lattice.md`).
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from distpriv.errors import DistprivError
+from distpriv.framework.arrays import Floats
+from distpriv.framework.secrets import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certify import NEAR, gaussian_certificate
+from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.directions import telling_directions
+from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.guarantees.lattice_floor import counted
+from distpriv.guarantees.lattice_laws import MOST_PLACES, ExactDelta, exact_lattice_delta, rows_are_whole
+from distpriv.guarantees.law_check import UNKNOWN, has_rows, second_order_delta
+from distpriv.guarantees.law_in_words import gaussian_assumption
+from distpriv.guarantees.projections import worst_projection
+from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
+from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
+from distpriv.guarantees.whole_steps import LEAST_DEVIATION, Whole, in_whole_steps, less_a_cell
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import Spectrum, unknown_covariance
+from distpriv.modelling.zone import zone_spectrum
+from distpriv.noise.laws import RoundedNoise
+
+__all__ = ["NARROW", "own_lattice_certificate", "why_not_whole", "worst_in_whole_steps"]
+
+NARROW = 0.2
+"""The least deviation of noise on a statistic in whole steps, before it is rounded: one answer in eighty is off by one.
+
+Nothing rests on it. It keeps any one number from being certain, which trust in a reference to its last digit is not.
+"""
+
+LARGEST_CELL = 0.02
+"""A cell that is worth more is not fine against the law."""
+
+MOST_ROW = 1.0
+"""The largest deviation of a row, in steps, of a statistic in whole steps: others have too many frequencies."""
+
+TOGETHER, FEW_PLACES = 2, 2**15
+"""Of how many statistics in whole steps the exact law is looked at, if they have so few values, beside that of all."""
+
+_found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
+
+
+def why_not_whole(model: QueryModel) -> list[str | None]:
+    """Return for every statistic why it cannot be released in whole steps; None where it can be.
+
+    >>> import distpriv as dp
+    >>> query = dp.Query(women=dp.count("sex = 'Female'"), age=dp.mean("age"))
+    >>> model = dp.model(dp.datasets.adult(), query, dp.Share("income = '>50K'", values=(0.4, 0.5)), records=50)
+    >>> why_not_whole(model)
+    [None, "rows of 'age' differ by 14 of its steps, which leaves too many frequencies to look at"]
+    """
+    if not has_rows(model):
+        return ["there are no rows that its law could be computed from"] * model.dimension
+    rows = model.rows().row_laws()
+    if rows.populations and any(rows.rows_of(k) > len(each) for k, each in enumerate(rows.strata)):
+        return ["the reference has more rows than were looked at"] * model.dimension
+    if any(law.lattice is not None and _is_tied(law.lattice) for law in model.distributions.values()):
+        return ["the statistics are tied together"] * model.dimension
+    whole, moves = rows_are_whole(rows, model.steps), _largest_moves(model, rows)
+    return [_why_not(model, position, whole[position], moves[position]) for position in range(model.dimension)]
+
+
+def _why_not(model: QueryModel, position: int, whole: bool, moves: float) -> str | None:
+    name = repr(model.names[position])
+    if model.steps[position] == 0:
+        return f"{name} is not on a lattice"
+    if not whole:
+        return f"some rows of {name} are no whole multiples of its step, {model.steps[position]:g}"
+    if moves > MOST_ROW:
+        return f"rows of {name} differ by {moves:.2g} of its steps, which leaves too many frequencies to look at"
+    least = min(_deviation_left(law.covariance, position) for law in model.distributions.values())
+    if least < LEAST_DEVIATION * model.steps[position]:
+        return f"{name} varies by {least / model.steps[position]:.2g} of its steps only, once the others are known"
+    return None
+
+
+def _is_tied(lattice: Floats) -> bool:
+    """Tell whether a lattice is not that of statistics which vary independently of each other."""
+    return bool((np.count_nonzero(lattice, axis=0) > 1).any() or (np.count_nonzero(lattice, axis=1) > 1).any())
+
+
+def _largest_moves(model: QueryModel, rows: RowLaws) -> Floats:
+    """Return the deviation of one row in steps, in the stratum where it is largest."""
+    units = np.where(model.steps > 0, model.steps, 1.0)
+    return np.asarray(np.max([stratum.std(axis=0) for stratum in rows.strata if len(stratum)], axis=0) / units)
+
+
+def _deviation_left(covariance: Floats, position: int) -> float:
+    """Return the deviation of a statistic once all others are known."""
+    others = [k for k in range(len(covariance)) if k != position]
+    inside = np.linalg.pinv(covariance[np.ix_(others, others)], rcond=1e-12, hermitian=True)
+    across = covariance[others, position]
+    return math.sqrt(max(float(covariance[position, position] - across @ inside @ across), 0.0))
+
+
+def worst_in_whole_steps(
+    model: QueryModel, noise: RoundedNoise, epsilon: float, whole: Whole | None = None
+) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest δ by moments, and that δ; with what whole steps cost, if given."""
+    pairs, credited = model.protected_pairs, noise.credited
+    if whole is None:
+        deltas = pair_deltas(model, pairs, credited, epsilon)
+    else:
+        reduced, most = counted(pairs, whole.smoothed, epsilon)
+        left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
+        deltas = most * (pair_deltas(less_a_cell(model, noise), pairs, credited, left) + missing)
+        deltas = np.minimum(1.0, deltas + whole.outside)
+    return pairs[int(deltas.argmax())], float(deltas.max())
+
+
+def own_lattice_certificate(
+    model: QueryModel,
+    target: PrivacyTarget,
+    noise: RoundedNoise,
+    theorem: str,
+    assumptions: Sequence[Assumption] = (),
+    law: CheckedLaw | None = None,
+) -> Certificate:
+    """Return what noise in whole steps is worth.
+
+    Rounding is computed from F + W, and narrow noise is added to whole numbers, so that both take nothing away. Counted
+    on is the Gaussian noise of statistics with more than a step of it, and the randomness of all.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        noise: what is added.
+        theorem: what the certificate follows from.
+        assumptions: what it rests on besides.
+        law: what the rows say, where that is known already.
+    """
+    if not noise.narrow.any():
+        return gaussian_certificate(model, target, noise.unrounded, theorem, assumptions, law)
+    whole = in_whole_steps(model, noise, target.delta)
+    lattice = _lattice_assumption(model, noise, whole, known=law is not None)
+    if lattice.status != "checked":
+        return Certificate(
+            target=target,
+            epsilon=target.epsilon,
+            delta=1.0,
+            trust="assumed",
+            theorem=theorem,
+            assumptions=(*assumptions, lattice),
+        )
+    pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
+    unseen = law is None and delta > target.delta * (1 + NEAR)
+    if law is None and not unseen:
+        law = _checked_law(model, noise, target, pair, delta)
+    if law is not None and law.is_smooth:
+        whole = Whole(smoothed=dict(law.rippled(whole.smoothed)), outside=whole.outside)
+        pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
+
+    def delta_of(of: QueryModel) -> float:
+        return worst_in_whole_steps(of, noise, target.epsilon, whole)[1]
+
+    allowed = delta if unseen else allowed_delta(model, noise.credited, target.epsilon, delta_of)
+    more = 0.0 if law is None else max(0.0, law.delta - delta) * allowed / delta
+    return Certificate(
+        target=target,
+        epsilon=target.epsilon,
+        delta=min(1.0, allowed + more),
+        trust="gaussian" if law is not None and law.is_bell else "assumed",
+        theorem=theorem,
+        assumptions=(
+            *assumptions,
+            gaussian_assumption(model, law),
+            Assumption(
+                statement="δ is exact for the covariances as they are",
+                status="checked",
+                evidence=f"δ = {delta:.3g} at ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
+            ),
+            lattice,
+            *reference_assumptions(model, noise.credited, allowed),
+            *(unseen_rows_assumptions(model) if law is not None else ()),
+        ),
+        contradicted=unseen,
+        law=law,
+    )
+
+
+def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *, known: bool) -> Assumption:
+    """Return whether statistics may be released in whole steps; where rows are gone, what they showed is believed."""
+    named = ", ".join(name for name, narrow in zip(model.names, noise.narrow, strict=True) if narrow)
+    statement = f"{named} are whole multiples of their steps in all scenarios, and hidden by their own randomness"
+    reasons = [] if known and not has_rows(model) else why_not_whole(model)
+    against = [reason for reason, narrow in zip(reasons, noise.narrow, strict=False) if narrow and reason is not None]
+    if not np.array_equal(noise.steps, model.steps):
+        against.append("the noise is in other steps than the statistics")
+    others = whole.error if math.isfinite(whole.error) else math.inf
+    if others > LARGEST_CELL:
+        against.append(f"their cells are not fine against the law (error {others:.2g})")
+    if against:
+        return Assumption(statement=statement, status="assumed", evidence=against[0])
+    return Assumption(
+        statement=statement,
+        status="checked",
+        evidence=f"steps of {', '.join(f'{step:g}' for step in noise.steps[noise.narrow])}; whole steps in place of a "
+        f"bell curve cost a factor of {whole.error:.1e}, which is in δ; noise narrower than a step is not counted on",
+    )
+
+
+def _checked_law(
+    model: QueryModel, noise: RoundedNoise, target: PrivacyTarget, worst: Pair, delta: float
+) -> CheckedLaw:
+    """Hold the law against the rows: exactly where it has few values, else by ripples, projections and second order."""
+    rows = model.rows().row_laws()
+    parts = _exact_parts(model, rows, noise, target)
+    alone = max(parts, key=lambda positions: parts[positions].delta, default=())
+    combination = np.isin(np.arange(model.dimension), alone).astype(np.float64)
+    everything = tuple(range(model.dimension))
+    if everything in parts:
+        exact = parts[everything]
+        single = model.dimension == 1
+        return CheckedLaw(
+            ripple=0.0,
+            peak=None,
+            missed=0.0,
+            projected=exact.delta,
+            combination=tuple(combination.tolist()),
+            total_variation=exact.total_variation,
+            combinations=len(parts),
+            second_order=None if single else exact.delta,
+            gate=None if single else 0.0,
+        )
+    found = _spectrum(model, rows, noise)
+    ripples = _ripples(model, noise, found)
+    order = np.argsort(-ripples, kind="stable")
+    frequencies = [found.peaks[k].frequency for k in order if ripples[k] > 0]
+    directions = telling_directions(model, rows, noise.credited.covariance, worst, frequencies[:TOGETHER])
+    told = worst_projection(model, rows, noise.credited, target.epsilon, directions)
+    second_order, gate = _second_order(model, rows, noise, target, delta)
+    known = max((part.delta for part in parts.values()), default=0.0)
+    return CheckedLaw(
+        ripple=float(ripples.sum()),
+        peak=tuple(frequencies[0].tolist()) if frequencies else None,
+        missed=found.missed,
+        projected=max(told.delta, known),
+        combination=tuple((told.direction if told.delta >= known else combination).tolist()),
+        total_variation=max(told.total_variation, *(part.total_variation for part in parts.values()), 0.0),
+        combinations=len(directions) + len(parts),
+        second_order=second_order,
+        gate=gate,
+    )
+
+
+def _exact_parts(
+    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget
+) -> dict[tuple[int, ...], ExactDelta]:
+    """Return the exact δ of every one or two of the statistics in whole steps, and of all where that can be had."""
+    whole = np.flatnonzero(noise.narrow).tolist()
+    several = [chosen for size in range(1, TOGETHER + 1) for chosen in combinations(whole, size)]
+    sizes = dict.fromkeys(several, FEW_PLACES)
+    if all(rows_are_whole(rows, model.steps)):
+        sizes[tuple(range(model.dimension))] = MOST_PLACES
+    parts = {
+        chosen: exact_lattice_delta(model, rows, noise.credited, chosen, target.epsilon, target.delta, places=places)
+        for chosen, places in sizes.items()
+    }
+    return {chosen: found for chosen, found in parts.items() if found is not None}
+
+
+def _second_order(
+    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget, delta: float
+) -> tuple[float, float]:
+    """Return δ by the second-order law, with what whole steps cost, and how far that may be off."""
+    continuous = worst_in_whole_steps(model, noise, target.epsilon)[1]
+    try:
+        found, gate = second_order_delta(model, rows, noise.credited, target, continuous)
+    except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
+        return 1.0, UNKNOWN
+    cells = max(1.0, delta / continuous) if continuous > 0 else 1.0
+    return min(1.0, found * cells), gate
+
+
+def _spectrum(model: QueryModel, rows: RowLaws, noise: RoundedNoise) -> Spectrum:
+    """Return the peaks that noise at the floor of the other statistics may leave, found once for these rows."""
+    known = _found.setdefault(rows, {})
+    key = noise.narrow.tobytes()
+    if key not in known:
+        covariances = {name: law.covariance for name, law in model.distributions.items()}
+        least = np.diag(np.where(noise.narrow, 0.0, model.floor**2))
+        known[key] = zone_spectrum(rows, covariances, least, np.where(noise.narrow, noise.steps, 0.0))
+    return known[key]
+
+
+def _ripples(model: QueryModel, noise: RoundedNoise, found: Spectrum) -> Floats:
+    """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
+    heights = np.zeros(len(found.peaks))
+    for name, law in model.distributions.items():
+        left = unknown_covariance(law.covariance, noise.credited.covariance)
+        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
+    return heights
