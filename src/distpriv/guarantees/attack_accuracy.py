@@ -7,7 +7,7 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import Noise, NoiseLaw, NoNoise
+from distpriv.noise.laws import Noise, NoNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -45,16 +45,16 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
     if certificate.trust == "sampling":
         return ceiling
-    noise = mechanism.noise
+    noise = mechanism.noise.credited
     known = _total_variation(model, noise)
-    if model.strata and isinstance(noise, Noise) and noise.is_sum_of_parts and known < 1:
+    if model.strata and noise.is_sum_of_parts and known < 1:
         known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
     if certificate.law is not None:
         known = max(known, certificate.law.total_variation)
     return min(ceiling, (1 + known) / 2)
 
 
-def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:
+def _total_variation(model: QueryModel, noise: Noise) -> float:
     """Return a bound on H_0 of the worst pair: no noise helps an attacker, and a lattice that is smoothed hardly does.
 
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.

@@ -105,8 +105,13 @@ class RoundedNoise(Noise):
         return GaussianNoise(axes=self.axes[:, kept], variances=self.variances[kept])
 
     @property
+    def parts(self) -> tuple[GaussianNoise, ...]:
+        """W, where all of it is counted on: rounding takes nothing from it."""
+        return () if self.narrow.any() else (self.unrounded,)
+
+    @property
     def is_sum_of_parts(self) -> bool:
-        return False
+        return not self.narrow.any()
 
     @property
     def is_gaussian(self) -> bool:
