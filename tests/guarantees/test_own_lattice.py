@@ -44,7 +44,7 @@ def never_below_the_truth(seed: int, statistics: int, moved: int, target: dp.Pri
     return True
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seeds, moved, targets)
 def test_a_certificate_of_one_count_is_never_below_the_truth(seed: int, moved: int, target: dp.PrivacyTarget) -> None:
     never_below_the_truth(seed, 1, moved, target)
@@ -71,7 +71,7 @@ def test_nor_are_those_of_many_populations_and_most_can_be_certified() -> None:
     assert sum(held) >= 8
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seeds, st.integers(1, 2), st.sampled_from([0.0, 0.3, 1.0]))
 def test_exact_laws_are_those_of_all_datasets(seed: int, statistics: int, epsilon: float) -> None:
     strata = whole_rows(seed, statistics, 12)

@@ -10,19 +10,24 @@ from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import GaussianNoise, RoundedNoise, noise_from_dict
 from distpriv.releasing.stack import stacked
 
+
+def noise_with(axes: object, variances: object, steps: object) -> RoundedNoise:
+    return RoundedNoise(axes=np.array(axes), variances=np.array(variances), steps=np.array(steps))
+
+
 widths = st.floats(0.05, 8.0)
 
 
 @given(st.lists(widths, min_size=1, max_size=3), st.integers(0, 10**6))
 def test_it_comes_back_from_json_to_the_last_bit(deviations: list[float], seed: int) -> None:
     steps = np.random.default_rng(seed).choice([0.0, 0.01, 1.0], size=len(deviations))
-    noise = RoundedNoise(axes=np.eye(len(deviations)), variances=np.square(deviations), steps=steps)
+    noise = noise_with(axes=np.eye(len(deviations)), variances=np.square(deviations), steps=steps)
     assert noise_from_dict(json.loads(json.dumps(noise.to_dict()))) == noise
 
 
 @pytest.mark.parametrize("deviation", [0.05, 0.2, 0.4, 1.0, 3.0, 7.0])
 def test_its_moments_are_those_of_what_is_drawn(deviation: float) -> None:
-    noise = RoundedNoise(axes=np.eye(2), variances=[deviation**2, 4.0], steps=[1.0, 0.5])
+    noise = noise_with(axes=np.eye(2), variances=[deviation**2, 4.0], steps=[1.0, 0.5])
     drawn = noise.simulate(400_000, seed=1)
     assert np.cov(drawn.T) == pytest.approx(noise.covariance, rel=0.05, abs=0.1)
     assert noise.expected_l2 == pytest.approx(np.linalg.norm(drawn, axis=1).mean(), rel=0.02)
@@ -32,7 +37,7 @@ def test_its_moments_are_those_of_what_is_drawn(deviation: float) -> None:
 
 @given(st.floats(1.0, 20.0))
 def test_rounding_more_than_a_step_adds_a_twelfth(deviation: float) -> None:
-    noise = RoundedNoise(axes=[[1.0]], variances=[deviation**2], steps=[1.0])
+    noise = noise_with(axes=[[1.0]], variances=[deviation**2], steps=[1.0])
     assert noise.covariance[0, 0] == pytest.approx(deviation**2 + 1 / 12, rel=1e-6)
 
 
@@ -48,13 +53,13 @@ def test_only_noise_of_more_than_a_step_is_counted_on() -> None:
 def test_narrow_noise_that_depends_on_other_noise_is_refused() -> None:
     axes = np.linalg.qr(np.array([[1.0, 0.3], [0.3, 1.0]]))[0]
     with pytest.raises(InvalidInput, match="independent of all other noise"):
-        RoundedNoise(axes=axes, variances=[0.01, 9.0], steps=[1.0, 1.0])
+        noise_with(axes=axes, variances=[0.01, 9.0], steps=[1.0, 1.0])
 
 
 @pytest.mark.parametrize("steps", [[1.0], [1.0, -1.0], [1.0, np.inf]])
 def test_steps_must_be_those_of_the_statistics(steps: list[float]) -> None:
     with pytest.raises(InvalidInput, match="a step of at least 0"):
-        RoundedNoise(axes=np.eye(2), variances=[1.0, 1.0], steps=steps)
+        noise_with(axes=np.eye(2), variances=[1.0, 1.0], steps=steps)
 
 
 def test_what_is_released_is_whole_however_the_statistics_are() -> None:

@@ -23,7 +23,7 @@ from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.lattice_floor import counted
 from distpriv.guarantees.lattice_laws import MOST_PLACES, ExactDelta, exact_lattice_delta, rows_are_whole
-from distpriv.guarantees.law_check import UNKNOWN, has_rows, second_order_delta
+from distpriv.guarantees.law_check import UNKNOWN, has_rows, second_order_delta, telling_epsilon
 from distpriv.guarantees.law_in_words import gaussian_assumption
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
@@ -69,8 +69,8 @@ def why_not_whole(model: QueryModel) -> list[str | None]:
     rows = model.rows().row_laws()
     if rows.populations and any(rows.rows_of(k) > len(each) for k, each in enumerate(rows.strata)):
         return ["the reference has more rows than were looked at"] * model.dimension
-    if any(law.lattice is not None and _is_tied(law.lattice) for law in model.distributions.values()):
-        return ["the statistics are tied together"] * model.dimension
+    if tied := _why_tied(model):
+        return [tied] * model.dimension
     whole, moves = rows_are_whole(rows, model.steps), _largest_moves(model, rows)
     return [_why_not(model, position, whole[position], moves[position]) for position in range(model.dimension)]
 
@@ -89,9 +89,13 @@ def _why_not(model: QueryModel, position: int, whole: bool, moves: float) -> str
     return None
 
 
-def _is_tied(lattice: Floats) -> bool:
-    """Tell whether a lattice is not that of statistics which vary independently of each other."""
-    return bool((np.count_nonzero(lattice, axis=0) > 1).any() or (np.count_nonzero(lattice, axis=1) > 1).any())
+def _why_tied(model: QueryModel) -> str | None:
+    """Say that a lattice is not that of statistics which vary independently of each other, if it is not."""
+    for law in model.distributions.values():
+        several = np.zeros((1, 1)) if law.lattice is None else law.lattice
+        if any(np.count_nonzero(several, axis=axis).max(initial=0) > 1 for axis in (0, 1)):
+            return "the statistics are tied together, as counts are that add up to all records"
+    return None
 
 
 def _largest_moves(model: QueryModel, rows: RowLaws) -> Floats:
@@ -160,7 +164,7 @@ def own_lattice_certificate(
     pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
     unseen = law is None and delta > target.delta * (1 + NEAR)
     if law is None and not unseen:
-        law = _checked_law(model, noise, target, pair, delta)
+        law = _checked_law(model, noise, target, pair, whole)
     if law is not None and law.is_smooth:
         whole = Whole(smoothed=dict(law.rippled(whole.smoothed)), outside=whole.outside)
         pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
@@ -197,8 +201,9 @@ def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *,
     """Return whether statistics may be released in whole steps; where rows are gone, what they showed is believed."""
     named = ", ".join(name for name, narrow in zip(model.names, noise.narrow, strict=True) if narrow)
     statement = f"{named} are whole multiples of their steps in all scenarios, and hidden by their own randomness"
-    reasons = [] if known and not has_rows(model) else why_not_whole(model)
-    against = [reason for reason, narrow in zip(reasons, noise.narrow, strict=False) if narrow and reason is not None]
+    gone = known and not has_rows(model)
+    reasons = [_why_tied(model)] * model.dimension if gone else why_not_whole(model)
+    against = [reason for reason, narrow in zip(reasons, noise.narrow, strict=True) if narrow and reason is not None]
     if not np.array_equal(noise.steps, model.steps):
         against.append("the noise is in other steps than the statistics")
     others = whole.error if math.isfinite(whole.error) else math.inf
@@ -215,7 +220,7 @@ def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *,
 
 
 def _checked_law(
-    model: QueryModel, noise: RoundedNoise, target: PrivacyTarget, worst: Pair, delta: float
+    model: QueryModel, noise: RoundedNoise, target: PrivacyTarget, worst: Pair, whole: Whole
 ) -> CheckedLaw:
     """Hold the law against the rows: exactly where it has few values, else by ripples, projections and second order."""
     rows = model.rows().row_laws()
@@ -243,7 +248,7 @@ def _checked_law(
     frequencies = [found.peaks[k].frequency for k in order if ripples[k] > 0]
     directions = telling_directions(model, rows, noise.credited.covariance, worst, frequencies[:TOGETHER])
     told = worst_projection(model, rows, noise.credited, target.epsilon, directions)
-    second_order, gate = _second_order(model, rows, noise, target, delta)
+    second_order, gate = _second_order(model, rows, noise, target, whole)
     known = max((part.delta for part in parts.values()), default=0.0)
     return CheckedLaw(
         ripple=float(ripples.sum()),
@@ -275,16 +280,17 @@ def _exact_parts(
 
 
 def _second_order(
-    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget, delta: float
+    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget, whole: Whole
 ) -> tuple[float, float]:
-    """Return δ by the second-order law, with what whole steps cost, and how far that may be off."""
+    """Return δ by the second-order law, by as much more as whole steps cost, and how far that may be off."""
     continuous = worst_in_whole_steps(model, noise, target.epsilon)[1]
     try:
         found, gate = second_order_delta(model, rows, noise.credited, target, continuous)
     except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
         return 1.0, UNKNOWN
-    cells = max(1.0, delta / continuous) if continuous > 0 else 1.0
-    return min(1.0, found * cells), gate
+    epsilon = telling_epsilon(model, noise.credited, target, continuous)
+    before, after = (worst_in_whole_steps(model, noise, epsilon, cost)[1] for cost in (None, whole))
+    return (min(1.0, found * max(1.0, after / before)), gate) if before > 0 else (1.0, UNKNOWN)
 
 
 def _spectrum(model: QueryModel, rows: RowLaws, noise: RoundedNoise) -> Spectrum:

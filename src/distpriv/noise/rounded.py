@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
@@ -73,20 +73,19 @@ class RoundedNoise(Noise):
             )
 
     @classmethod
-    def of(cls, wide: Floats, narrow: Floats, steps: Floats) -> Self:
+    def of(cls, wide: ArrayLike, narrow: ArrayLike, steps: ArrayLike) -> Self:
         """Return noise of a covariance, and of narrow deviations where these are above 0.
 
         >>> RoundedNoise.of([[0, 0], [0, 9]], [0.2, 0], [1, 0.5]).variances.round(2)
         array([9.  , 0.04])
         """
-        narrow = np.asarray(narrow, dtype=np.float64)
-        alone = np.flatnonzero(narrow > 0)
-        kept = np.flatnonzero(narrow == 0)
+        few = np.asarray(narrow, dtype=np.float64)
+        alone, kept = np.flatnonzero(few > 0), np.flatnonzero(few == 0)
         inside = GaussianNoise.of(np.asarray(wide, dtype=np.float64)[np.ix_(kept, kept)])
-        axes = np.zeros((len(narrow), inside.axes.shape[1] + len(alone)))
+        axes = np.zeros((len(few), inside.axes.shape[1] + len(alone)))
         axes[kept, : inside.axes.shape[1]] = inside.axes
         axes[alone, inside.axes.shape[1] + np.arange(len(alone))] = 1.0
-        return cls(axes=axes, variances=np.concatenate([inside.variances, narrow[alone] ** 2]), steps=steps)
+        return cls(axes=axes, variances=np.concatenate([inside.variances, few[alone] ** 2]), steps=np.asarray(steps))
 
     @property
     def unrounded(self) -> GaussianNoise:
