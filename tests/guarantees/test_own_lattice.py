@@ -162,3 +162,23 @@ def test_what_the_rows_showed_is_enough_to_compute_a_certificate_again() -> None
     again = own_lattice_certificate(gone, target, made.noise, "the exact check", law=made.certificate.law)
     assert (again.delta, again.trust) == (made.certificate.delta, "gaussian")
     assert own_lattice_certificate(gone, target, made.noise, "the exact check").trust == "assumed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_three_counts_that_are_too_many_for_exact_laws_are_held_to_the_truth_by_the_second_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet(np.full(8, 20.0)), rng.dirichlet(np.full(8, 20.0))
+    cells = [rng.choice(8, size=300, p=chance) for chance in chances]
+    strata = [(cell[:, np.newaxis] >> np.arange(3) & 1).astype(np.int64) for cell in cells]
+    target = dp.PrivacyTarget(epsilon=0.2, delta=1e-3)
+    made = certified_in_steps(model_of(strata, (60, 62), 120, replacement=True), target)
+    assert made is not None
+    assert isinstance(made.noise, RoundedNoise)
+    assert made.noise.narrow.all()
+    assert made.certificate.law is not None
+    assert made.certificate.law.gate != 0
+    one, other = (np.fft.fftn(np.histogramdd(rows, bins=[np.arange(129)] * 3)[0] / len(rows)) for rows in strata)
+    laws = {str(count): np.fft.ifftn(one ** (120 - count) * other**count).real for count in (60, 62)}
+    exact = exact_delta_of(laws, [("60", "62"), ("62", "60")], target.epsilon)
+    assert exact <= made.certificate.delta

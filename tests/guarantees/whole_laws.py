@@ -70,14 +70,16 @@ def whole_rows(seed: int, statistics: int, rows: int) -> list[Rows]:
     return strata
 
 
-def model_of(strata: Sequence[Rows], counts: tuple[int, int], records: int) -> dp.QueryModel:
+def model_of(
+    strata: Sequence[Rows], counts: tuple[int, int], records: int, *, replacement: bool = False
+) -> dp.QueryModel:
     """The totals of so many records, of which one or the other number is from the second stratum."""
     columns = {f"x{k}": np.concatenate([rows[:, k] for rows in strata]) for k in range(strata[0].shape[1])}
     group = np.repeat([0, 1], [len(rows) for rows in strata])
     table = pa.table({**columns, "stratum": group})
     query = dp.Query([(name, dp.total(name)) for name in columns])
     secret = dp.Share("stratum = 1", values=tuple(count / records for count in counts))
-    return dp.model(table, query, secret, records=records, reference="population")
+    return dp.model(table, query, secret, records=records, reference="population", replacement=replacement)
 
 
 def certified_in_steps(model: dp.QueryModel, target: dp.PrivacyTarget) -> AdditiveMechanism | None:

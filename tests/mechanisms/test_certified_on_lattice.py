@@ -98,3 +98,35 @@ def test_it_is_asked_for_by_true_or_false(adult: pa.Table) -> None:
     model = modelled(adult, dp.Query(women=WOMEN), WORK, (0.48, 0.52))
     with pytest.raises(dp.errors.InvalidInput, match="lattice"):
         dp.mechanisms.certified_gaussian(model, TARGET, lattice="yes")  # type: ignore[arg-type]
+
+
+def test_units_and_order_of_statistics_do_not_matter(adult: pa.Table) -> None:
+    counts = modelled(adult, dp.Query(never_married=NEVER, women=WOMEN), WORK, (0.48, 0.52))
+    never, women = dp.proportion("marital_status = 'Never-married'"), dp.proportion("sex = 'Female'")
+    shares = dp.Query(women=women, never_married=never)
+    one = dp.mechanisms.certified_gaussian(counts, TARGET, lattice=True)
+    other = dp.mechanisms.certified_gaussian(modelled(adult, shares, WORK, (0.48, 0.52)), TARGET, lattice=True)
+    assert other.noise.expected_rms == pytest.approx(one.noise.expected_rms / 100)
+    assert other.certificate.delta == pytest.approx(one.certificate.delta, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_more_epsilon_never_asks_for_more_noise(adult: pa.Table) -> None:
+    model = modelled(adult, dp.Query(age=dp.mean("age"), women=WOMEN), RICH, (0.47, 0.53))
+    made = [
+        dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), lattice=True)
+        for epsilon in (0.5, 1.0, 2.0)
+    ]
+    assert all(each.certificate.holds_at("gaussian") for each in made)
+    errors = [each.noise.expected_rms for each in made]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_what_is_promised_of_one_count_is_nearly_what_is_true(adult: pa.Table) -> None:
+    model = modelled(adult, dp.Query(women=WOMEN), RICH, (0.45, 0.55))
+    made = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1.0, delta=0.05), lattice=True)
+    assert isinstance(made.noise, RoundedNoise)
+    assert made.noise.narrow.all()
+    exact = exact_lattice_delta(model, model.rows().row_laws(), made.noise.credited, [0], 1.0, 0.05)
+    assert exact is not None
+    assert exact.delta <= made.certificate.delta <= 1.5 * exact.delta
