@@ -182,3 +182,25 @@ def test_three_counts_that_are_too_many_for_exact_laws_are_held_to_the_truth_by_
     laws = {str(count): np.fft.ifftn(one ** (120 - count) * other**count).real for count in (60, 62)}
     exact = exact_delta_of(laws, [("60", "62"), ("62", "60")], target.epsilon)
     assert exact <= made.certificate.delta
+
+
+@pytest.mark.slow
+def test_three_counts_whose_sum_is_even_or_odd_by_the_secret_are_not_whole_although_no_two_of_them_show_it() -> None:
+    rng = np.random.default_rng(0)
+    strata = []
+    for secret in (0, 1):
+        coins = rng.integers(2, size=(400, 2))
+        told = (coins.sum(axis=1) + secret + (rng.random(400) < 0.01)) % 2
+        strata.append(np.column_stack([coins, told]).astype(np.int64))
+    model = model_of(strata, (60, 61), 120, replacement=True)
+    assert why_not_whole(model) == [None] * 3
+    noise = RoundedNoise.of(np.zeros((3, 3)), [0.2] * 3, model.steps)
+    target = dp.PrivacyTarget(epsilon=0.05, delta=1e-3)
+    certificate = own_lattice_certificate(model, target, noise, "the exact check")
+    assert certificate.law is not None
+    assert certificate.law.second_order is not None
+    assert certificate.law.second_order < 1e-3 < certificate.law.projected
+    assert certificate.law.ripple > 0.05
+    assert certificate.law.peak is not None
+    assert np.abs(np.array(certificate.law.peak)) == pytest.approx(np.full(3, np.pi), abs=0.2)
+    assert not certificate.holds_at("gaussian")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.own_lattice import worst_in_whole_steps
-from distpriv.guarantees.whole_steps import in_whole_steps
+from distpriv.guarantees.whole_steps import in_whole_steps, less_a_cell
 from distpriv.noise.laws import RoundedNoise
 
 
@@ -60,6 +60,34 @@ def test_sums_over_points_are_never_above_the_bound_and_not_far_below(
     bound = worst_in_whole_steps(model, noise, epsilon, whole)[1]
     assert exact <= bound
     assert bound <= max(exact, 1e-9) * 1.6 + 0.04
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.floats(2.6, 9.0), st.floats(-0.6, 0.6))
+def test_points_and_cells_of_a_bell_curve_are_as_near_as_is_said(seed: int, deviation: float, tied: float) -> None:
+    rng = np.random.default_rng(seed)
+    model = two_counts(rng, deviation, 0.5, tied)
+    noise = RoundedNoise.of(np.zeros((2, 2)), [0.2, 0.2], model.steps)
+    whole, law = in_whole_steps(model, noise, 1e-3), model.distributions["a"]
+    cells = less_a_cell(model, noise).distributions["a"].covariance
+    radii = 5.0 * np.sqrt(rng.random((200, 1)))
+    points = radii * _of_length_1(rng.normal(size=(200, 2))) @ np.linalg.cholesky(law.covariance).T
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    inside = np.stack(np.meshgrid(nodes / 2, nodes / 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    evenly = np.outer(weights, weights).ravel() / 4
+    means = np.exp(_log_density((points[:, np.newaxis] + inside).reshape(-1, 2), cells)).reshape(200, -1) @ evenly
+    ratios = np.exp(_log_density(points, law.covariance)) / means
+    assert ratios.max() <= whole.smoothed["a"].most
+    assert ratios.min() >= whole.smoothed["a"].least
+
+
+def _of_length_1(rows: Floats) -> Floats:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _log_density(places: Floats, covariance: Floats) -> Floats:
+    squares = np.einsum("ij,jk,ik->i", places, np.linalg.inv(covariance), places)
+    return np.asarray(-squares / 2 - np.log(np.linalg.det(covariance)) / 2 - math.log(2 * math.pi))
 
 
 def test_what_whole_steps_cost_falls_with_the_fourth_power_of_the_deviation() -> None:
