@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.whole_laws import (
     certified_in_steps,
@@ -14,7 +14,7 @@ from tests.guarantees.whole_laws import (
 
 import distpriv as dp
 from distpriv.guarantees.certify import gaussian_certificate
-from distpriv.guarantees.lattice_laws import exact_lattice_delta
+from distpriv.guarantees.lattice_laws import exact_lattice_delta, rows_are_whole
 from distpriv.guarantees.own_lattice import own_lattice_certificate, why_not_whole
 from distpriv.noise.laws import GaussianNoise, RoundedNoise
 
@@ -76,8 +76,10 @@ def test_nor_are_those_of_many_populations_and_most_can_be_certified() -> None:
 def test_exact_laws_are_those_of_all_datasets(seed: int, statistics: int, epsilon: float) -> None:
     strata = whole_rows(seed, statistics, 12)
     model = model_of(strata, (3, 5), 10)
+    rows = model.rows().row_laws()
+    assume(all(rows_are_whole(rows, model.steps)))
     none = GaussianNoise.along(np.eye(statistics), np.zeros(statistics))
-    found = exact_lattice_delta(model, model.rows().row_laws(), none, range(statistics), epsilon, 1e-6)
+    found = exact_lattice_delta(model, rows, none, range(statistics), epsilon, 1e-6)
     laws = {str(count): convolved(sums(strata[0], 10 - count, 32), sums(strata[1], count, 32)) for count in (3, 5)}
     assert found is not None
     assert found.delta == pytest.approx(exact_delta_of(laws, [("3", "5"), ("5", "3")], epsilon), abs=1e-9)
@@ -182,6 +184,30 @@ def test_three_counts_that_are_too_many_for_exact_laws_are_held_to_the_truth_by_
     laws = {str(count): np.fft.ifftn(one ** (120 - count) * other**count).real for count in (60, 62)}
     exact = exact_delta_of(laws, [("60", "62"), ("62", "60")], target.epsilon)
     assert exact <= made.certificate.delta
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_beside_a_mean_with_noise_are_held_to_the_truth(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    strata = []
+    for chances in rng.dirichlet(np.full(4, 30.0), size=2):
+        cells = rng.choice(4, size=300, p=chances)
+        counts = cells[:, np.newaxis] >> np.arange(2) & 1
+        strata.append(np.column_stack([counts, np.clip(np.rint(rng.normal(4.5, 2.0, 300)), 0, 9)]).astype(np.int64))
+    target = dp.PrivacyTarget(epsilon=0.1, delta=0.03)
+    made = certified_in_steps(model_of(strata, (30, 32), 62, replacement=True), target)
+    assert made is not None
+    assert isinstance(made.noise, RoundedNoise)
+    assert made.noise.narrow[:2].any()
+    assert not made.noise.narrow[2]
+    assert np.count_nonzero(made.noise.covariance) == 3  # independent, as the oracle has it
+    sizes = 64, 64, 1024
+    noise = np.fft.fftn(rounded_masses(made.noise, *sizes))
+    bins = [np.arange(size + 1) for size in sizes]
+    one, other = (np.fft.fftn(np.histogramdd(rows, bins=bins)[0] / len(rows)) for rows in strata)
+    laws = {str(count): np.fft.ifftn(noise * one ** (62 - count) * other**count).real for count in (30, 32)}
+    assert exact_delta_of(laws, [("30", "32"), ("32", "30")], target.epsilon) <= made.certificate.delta
 
 
 @pytest.mark.slow

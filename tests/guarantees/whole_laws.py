@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import ndtr
 
 import distpriv as dp
 from distpriv.errors import DistprivError
@@ -36,12 +37,11 @@ def exact_delta_of(laws: Mapping[str, Floats], pairs: Sequence[tuple[str, str]],
     )
 
 
-def rounded_masses(noise: RoundedNoise, places: int) -> Floats:
-    """The law of noise that is independent on every statistic, in steps, around a circle."""
-    from scipy.special import ndtr
-
+def rounded_masses(noise: RoundedNoise, *sizes: int) -> Floats:
+    """The law of noise that is independent on every statistic, in steps, around circles of so many places."""
     found = np.ones(())
-    for variance, step in zip(np.diag(noise.unrounded.covariance), noise.steps, strict=True):
+    several = sizes if len(sizes) > 1 else sizes * noise.dimension
+    for variance, step, places in zip(np.diag(noise.unrounded.covariance), noise.steps, several, strict=True):
         deviation = math.sqrt(variance) / step
         whole = np.arange(-40 * places, 40 * places)
         masses = ndtr((whole + 0.5) / deviation) - ndtr((whole - 0.5) / deviation)
