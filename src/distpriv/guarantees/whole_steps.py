@@ -35,6 +35,9 @@ SHARE_OUTSIDE = 1e-4
 NODES, SLOPES = 24, 200
 """Points of a quadrature over a cell, and slopes at which the two laws are compared."""
 
+BETWEEN = 1.01
+"""By which factor the logarithm of a ratio may be larger between two of these slopes."""
+
 
 @frozen(kw_only=True, eq=False)
 class Whole:
@@ -129,4 +132,4 @@ def _cells(precision: Floats, reach: float) -> tuple[float, float]:
         normal = slopes[:, 0] ** 2 / (24 * (1 + curvature / 12)) - math.log1p(curvature / 12) / 2
         ratios = normal - np.log(even)
         low, high = low + max(0.0, -float(ratios.min())), high + max(0.0, float(ratios.max()))
-    return low, high
+    return BETWEEN * low, BETWEEN * high
