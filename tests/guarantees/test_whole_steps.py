@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.own_lattice import worst_in_whole_steps
-from distpriv.guarantees.whole_steps import in_whole_steps, less_a_cell
+from distpriv.guarantees.whole_steps import in_whole_steps, less_a_cell, worst_in_whole_steps
 from distpriv.noise.laws import RoundedNoise
 
 

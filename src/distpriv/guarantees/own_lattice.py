@@ -7,35 +7,26 @@ law is smooth at every frequency that whole numbers have (`docs/proofs/own_latti
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.certify import NEAR, gaussian_certificate
 from distpriv.guarantees.checked_law import CheckedLaw
-from distpriv.guarantees.directions import telling_directions
-from distpriv.guarantees.exact_delta import pair_deltas
-from distpriv.guarantees.lattice_floor import counted
-from distpriv.guarantees.lattice_laws import MOST_PLACES, ExactDelta, exact_lattice_delta, rows_are_whole
-from distpriv.guarantees.law_check import UNKNOWN, has_rows, second_order_delta, telling_epsilon
+from distpriv.guarantees.lattice_laws import rows_are_whole
+from distpriv.guarantees.law_check import has_rows
 from distpriv.guarantees.law_in_words import gaussian_assumption
-from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
-from distpriv.guarantees.whole_steps import LEAST_DEVIATION, Whole, in_whole_steps, less_a_cell
+from distpriv.guarantees.whole_law import checked_whole_law
+from distpriv.guarantees.whole_steps import LEAST_DEVIATION, Whole, in_whole_steps, worst_in_whole_steps
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Spectrum, unknown_covariance
-from distpriv.modelling.zone import zone_spectrum
 from distpriv.noise.laws import RoundedNoise
 
-__all__ = ["NARROW", "own_lattice_certificate", "why_not_whole", "worst_in_whole_steps"]
+__all__ = ["NARROW", "own_lattice_certificate", "why_not_whole"]
 
 NARROW = 0.2
 """The least deviation of noise on a statistic in whole steps, before it is rounded: one answer in eighty is off by one.
@@ -49,11 +40,6 @@ LARGEST_CELL = 0.02
 MOST_ROW = 1.0
 """The largest deviation of a row, in steps, of a statistic in whole steps: others have too many frequencies."""
 
-TOGETHER, FEW_PLACES = 2, 2**15
-"""Of how many statistics in whole steps the exact law is looked at, if they have so few values, beside that of all."""
-
-_found: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
-
 
 def why_not_whole(model: QueryModel) -> list[str | None]:
     """Return for every statistic why it cannot be released in whole steps; None where it can be.
@@ -65,7 +51,7 @@ def why_not_whole(model: QueryModel) -> list[str | None]:
     [None, "rows of 'age' differ by 14 of its steps, which leaves too many frequencies to look at"]
     """
     if not has_rows(model):
-        return ["there are no rows that its law could be computed from"] * model.dimension
+        return ["there are no rows that their law could be computed from"] * model.dimension
     rows = model.rows().row_laws()
     if rows.populations and any(rows.rows_of(k) > len(each) for k, each in enumerate(rows.strata)):
         return ["the reference has more rows than were looked at"] * model.dimension
@@ -112,21 +98,6 @@ def _deviation_left(covariance: Floats, position: int) -> float:
     return math.sqrt(max(float(covariance[position, position] - across @ inside @ across), 0.0))
 
 
-def worst_in_whole_steps(
-    model: QueryModel, noise: RoundedNoise, epsilon: float, whole: Whole | None = None
-) -> tuple[Pair, float]:
-    """Return the ordered pair with the largest δ by moments, and that δ; with what whole steps cost, if given."""
-    pairs, credited = model.protected_pairs, noise.credited
-    if whole is None:
-        deltas = pair_deltas(model, pairs, credited, epsilon)
-    else:
-        reduced, most = counted(pairs, whole.smoothed, epsilon)
-        left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
-        deltas = most * (pair_deltas(less_a_cell(model, noise), pairs, credited, left) + missing)
-        deltas = np.minimum(1.0, deltas + whole.outside)
-    return pairs[int(deltas.argmax())], float(deltas.max())
-
-
 def own_lattice_certificate(
     model: QueryModel,
     target: PrivacyTarget,
@@ -164,7 +135,7 @@ def own_lattice_certificate(
     pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
     unseen = law is None and delta > target.delta * (1 + NEAR)
     if law is None and not unseen:
-        law = _checked_law(model, noise, target, pair, whole)
+        law = checked_whole_law(model, noise, target, pair, whole)
     if law is not None and law.is_smooth:
         whole = Whole(smoothed=dict(law.rippled(whole.smoothed)), outside=whole.outside)
         pair, delta = worst_in_whole_steps(model, noise, target.epsilon, whole)
@@ -217,97 +188,3 @@ def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *,
         evidence=f"steps of {', '.join(f'{step:g}' for step in noise.steps[noise.narrow])}; whole steps in place of a "
         f"bell curve cost a factor of {whole.error:.1e}, which is in δ; noise narrower than a step is not counted on",
     )
-
-
-def _checked_law(
-    model: QueryModel, noise: RoundedNoise, target: PrivacyTarget, worst: Pair, whole: Whole
-) -> CheckedLaw:
-    """Hold the law against the rows: exactly where it has few values, else by ripples, projections and second order."""
-    rows = model.rows().row_laws()
-    parts = _exact_parts(model, rows, noise, target)
-    alone = max(parts, key=lambda positions: parts[positions].delta, default=())
-    combination = np.isin(np.arange(model.dimension), alone).astype(np.float64)
-    everything = tuple(range(model.dimension))
-    if everything in parts:
-        exact = parts[everything]
-        single = model.dimension == 1
-        return CheckedLaw(
-            ripple=0.0,
-            peak=None,
-            missed=0.0,
-            projected=exact.delta,
-            combination=tuple(combination.tolist()),
-            total_variation=exact.total_variation,
-            combinations=len(parts),
-            second_order=None if single else exact.delta,
-            gate=None if single else 0.0,
-        )
-    found = _spectrum(model, rows, noise)
-    ripples = _ripples(model, noise, found)
-    order = np.argsort(-ripples, kind="stable")
-    frequencies = [found.peaks[k].frequency for k in order if ripples[k] > 0]
-    directions = telling_directions(model, rows, noise.credited.covariance, worst, frequencies[:TOGETHER])
-    told = worst_projection(model, rows, noise.credited, target.epsilon, directions)
-    second_order, gate = _second_order(model, rows, noise, target, whole)
-    known = max((part.delta for part in parts.values()), default=0.0)
-    return CheckedLaw(
-        ripple=float(ripples.sum()),
-        peak=tuple(frequencies[0].tolist()) if frequencies else None,
-        missed=found.missed,
-        projected=max(told.delta, known),
-        combination=tuple((told.direction if told.delta >= known else combination).tolist()),
-        total_variation=max(told.total_variation, *(part.total_variation for part in parts.values()), 0.0),
-        combinations=len(directions) + len(parts),
-        second_order=second_order,
-        gate=gate,
-    )
-
-
-def _exact_parts(
-    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget
-) -> dict[tuple[int, ...], ExactDelta]:
-    """Return the exact δ of every one or two of the statistics in whole steps, and of all where that can be had."""
-    whole = np.flatnonzero(noise.narrow).tolist()
-    several = [chosen for size in range(1, TOGETHER + 1) for chosen in combinations(whole, size)]
-    sizes = dict.fromkeys(several, FEW_PLACES)
-    if all(rows_are_whole(rows, model.steps)):
-        sizes[tuple(range(model.dimension))] = MOST_PLACES
-    parts = {
-        chosen: exact_lattice_delta(model, rows, noise.credited, chosen, target.epsilon, target.delta, places=places)
-        for chosen, places in sizes.items()
-    }
-    return {chosen: found for chosen, found in parts.items() if found is not None}
-
-
-def _second_order(
-    model: QueryModel, rows: RowLaws, noise: RoundedNoise, target: PrivacyTarget, whole: Whole
-) -> tuple[float, float]:
-    """Return δ by the second-order law, by as much more as whole steps cost, and how far that may be off."""
-    continuous = worst_in_whole_steps(model, noise, target.epsilon)[1]
-    try:
-        found, gate = second_order_delta(model, rows, noise.credited, target, continuous)
-    except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
-        return 1.0, UNKNOWN
-    epsilon = telling_epsilon(model, noise.credited, target, continuous)
-    before, after = (worst_in_whole_steps(model, noise, epsilon, cost)[1] for cost in (None, whole))
-    return (min(1.0, found * max(1.0, after / before)), gate) if before > 0 else (1.0, UNKNOWN)
-
-
-def _spectrum(model: QueryModel, rows: RowLaws, noise: RoundedNoise) -> Spectrum:
-    """Return the peaks that noise at the floor of the other statistics may leave, found once for these rows."""
-    known = _found.setdefault(rows, {})
-    key = noise.narrow.tobytes()
-    if key not in known:
-        covariances = {name: law.covariance for name, law in model.distributions.items()}
-        least = np.diag(np.where(noise.narrow, 0.0, model.floor**2))
-        known[key] = zone_spectrum(rows, covariances, least, np.where(noise.narrow, noise.steps, 0.0))
-    return known[key]
-
-
-def _ripples(model: QueryModel, noise: RoundedNoise, found: Spectrum) -> Floats:
-    """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
-    heights = np.zeros(len(found.peaks))
-    for name, law in model.distributions.items():
-        left = unknown_covariance(law.covariance, noise.credited.covariance)
-        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
-    return heights

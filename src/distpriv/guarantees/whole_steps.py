@@ -19,12 +19,14 @@ from attrs import evolve, frozen
 from scipy.special import chdtri
 
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.lattice_floor import UNSMOOTHED, Smoothing, covers_floor, smoothing
+from distpriv.framework.secrets import Pair
+from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.guarantees.lattice_floor import UNSMOOTHED, Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.lattice_sums import lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise, RoundedNoise
 
-__all__ = ["LEAST_DEVIATION", "Whole", "in_whole_steps", "less_a_cell"]
+__all__ = ["LEAST_DEVIATION", "Whole", "in_whole_steps", "less_a_cell", "worst_in_whole_steps"]
 
 LEAST_DEVIATION = 2.0
 """A statistic that varies by fewer steps than this, all others being known, is not fine against its lattice."""
@@ -70,6 +72,21 @@ def less_a_cell(model: QueryModel, noise: RoundedNoise) -> QueryModel:
     cell = np.diag(np.where(noise.narrow, noise.steps**2 / 12, 0.0))
     laws = {name: evolve(law, covariance=law.covariance - cell) for name, law in model.distributions.items()}
     return evolve(model, distributions=laws)
+
+
+def worst_in_whole_steps(
+    model: QueryModel, noise: RoundedNoise, epsilon: float, whole: Whole | None = None
+) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest δ by moments, and that δ; with what whole steps cost, if given."""
+    pairs, credited = model.protected_pairs, noise.credited
+    if whole is None:
+        deltas = pair_deltas(model, pairs, credited, epsilon)
+    else:
+        reduced, most = counted(pairs, whole.smoothed, epsilon)
+        left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
+        deltas = most * (pair_deltas(less_a_cell(model, noise), pairs, credited, left) + missing)
+        deltas = np.minimum(1.0, deltas + whole.outside)
+    return pairs[int(deltas.argmax())], float(deltas.max())
 
 
 def _factors(model: QueryModel, law: QueryDistribution, noise: RoundedNoise, reach: float) -> Smoothing:

@@ -18,9 +18,9 @@ from distpriv.framework.bisection import first_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.lattice_floor import counted
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.own_lattice import NARROW, own_lattice_certificate, why_not_whole, worst_in_whole_steps
+from distpriv.guarantees.own_lattice import NARROW, own_lattice_certificate, why_not_whole
 from distpriv.guarantees.reference_sample import allowed_delta, cautious
-from distpriv.guarantees.whole_steps import Whole, in_whole_steps, less_a_cell
+from distpriv.guarantees.whole_steps import Whole, in_whole_steps, less_a_cell, worst_in_whole_steps
 from distpriv.mechanisms.search.counted_lattice import SLACK
 from distpriv.mechanisms.search.gaussian_search import Indices, Search
 from distpriv.mechanisms.search.smooth_floor import natural_units
@@ -36,6 +36,9 @@ WIDER = (1.0, 1.0001, 1.001, *(1 + 0.01 * 1.4**k for k in range(20)))
 
 FEW, MOST_SETS = 3, 5
 """Of so few statistics that may be whole every set is tried; of more, so many sets."""
+
+MOST_REASONS = 3
+"""How many reasons are told why no statistic can be whole."""
 
 MOST_CERTIFIED = 3
 """How many of the cheapest are held against the rows."""
@@ -105,9 +108,8 @@ def on_own_lattice(
     """
     reasons = why_not_whole(model)
     if None not in reasons:
-        raise AssumptionViolated(
-            f"noise on the statistics' own lattice is for counts: {reasons[0]}; leave out lattice=True."
-        )
+        said = ", and ".join(list(dict.fromkeys(filter(None, reasons)))[:MOST_REASONS])
+        raise AssumptionViolated(f"noise on the statistics' own lattice is for counts: {said}; leave out lattice=True.")
     found: list[RoundedNoise] = []
     sets = _sets(model, [reason is None for reason in reasons])
     for number, whole in enumerate(sets):
