@@ -293,7 +293,7 @@ def test_it_is_the_same_choice_as_among_all_if_the_best_is_given() -> None:
         ({"coupled_gaussian": {"draw": 5}}, "no option 'draw' in a plan: did you mean 'draws'?"),
         ({"coupled_gaussian": {"seed": 5}}, "no option 'seed' in a plan"),
         ({"coupled_gaussian": 5}, "must have names"),
-        ({"certified_gaussian": {"draws": 5}}, "no option 'draws' in a plan: it has none."),
+        ({"informative_gaussian": {"draws": 5}}, "no option 'draws' in a plan: it has none."),
     ],
 )
 def test_mechanisms_that_are_not_there_are_refused(mechanisms: Choice, message: str) -> None:

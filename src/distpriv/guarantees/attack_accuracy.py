@@ -12,7 +12,7 @@ from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import StepLaws
-from distpriv.noise.laws import Noise, NoiseLaw, NoNoise, UnimodalNoise
+from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
 
@@ -50,9 +50,9 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
     if certificate.trust == "sampling":
         return min(ceiling, (1 + _exact_total_variation(model, mechanism)) / 2)
-    noise = mechanism.noise
+    noise = mechanism.noise.credited
     known = _total_variation(model, noise)
-    if model.strata and isinstance(noise, Noise) and noise.is_sum_of_parts and known < 1:
+    if model.strata and noise.is_sum_of_parts and known < 1:
         known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
     if certificate.law is not None:
         known = max(known, certificate.law.total_variation)
@@ -73,7 +73,7 @@ def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> f
     return 1.0
 
 
-def _total_variation(model: QueryModel, noise: NoiseLaw) -> float:
+def _total_variation(model: QueryModel, noise: Noise) -> float:
     """Return a bound on H_0 of the worst pair: no noise helps an attacker, and a lattice that is smoothed hardly does.
 
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.

@@ -23,9 +23,17 @@ from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unknown_covariance
-from distpriv.noise.laws import Noise
+from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["checked_law", "has_rows", "rows_behind", "standing_peaks"]
+__all__ = [
+    "UNKNOWN",
+    "checked_law",
+    "has_rows",
+    "rows_behind",
+    "second_order_delta",
+    "standing_peaks",
+    "telling_epsilon",
+]
 
 MOST_PEAKS = 6
 """How many peaks, those with the highest ripples, are looked at along their own direction."""
@@ -69,7 +77,7 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
     second_order, gate = (None, None) if told.resolved else (1.0, UNKNOWN)
     if model.dimension > 1:
         try:
-            second_order, gate = _second_order(model, rows, noise, target, delta)
+            second_order, gate = second_order_delta(model, rows, noise, target, delta)
         except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
             second_order, gate = 1.0, UNKNOWN
     return CheckedLaw(
@@ -85,7 +93,7 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
     )
 
 
-def _second_order(
+def second_order_delta(
     model: QueryModel, rows: RowLaws, noise: Noise, target: PrivacyTarget, delta: float
 ) -> tuple[float, float]:
     """Return δ by the second-order law, and how far that may be off.
@@ -95,18 +103,24 @@ def _second_order(
     """
     if not noise.is_gaussian:
         return laplace_second_order(model, rows, noise, target.epsilon, target.delta)
-    pairs, gaussian = model.protected_pairs, noise.gaussian
-    level, epsilon = max(delta, SHARE_OF_TARGET * target.delta), target.epsilon
-
-    def low(epsilon: float) -> bool:
-        return bool(pair_deltas(model, pairs, gaussian, epsilon).max() <= level)
-
-    if level > delta:
-        epsilon = min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), epsilon)
-    check = saddlepoint_check(model, rows, gaussian, epsilon, pairs, enough=FAR_BELOW * target.delta)
+    gaussian, enough = noise.gaussian, FAR_BELOW * target.delta
+    epsilon = telling_epsilon(model, gaussian, target, delta)
+    check = saddlepoint_check(model, rows, gaussian, epsilon, model.protected_pairs, enough=enough)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
     return check.delta_with_error, check.gate
+
+
+def telling_epsilon(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget, delta: float) -> float:
+    """Return the target's ε, or a smaller one at which moments have a share of the target's δ where they have less."""
+    level, epsilon = SHARE_OF_TARGET * target.delta, target.epsilon
+
+    def low(epsilon: float) -> bool:
+        return bool(pair_deltas(model, model.protected_pairs, noise, epsilon).max() <= level)
+
+    if level <= delta:
+        return epsilon
+    return min(least_passing(low, 0.0, max(epsilon, 0.1), largest=LARGEST_EPSILON, within=1e-3), epsilon)
 
 
 def rows_behind(model: QueryModel) -> RowLaws | None:

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["Peak", "Spectrum", "distinct_peaks", "spectrum", "unknown_covariance", "whitening"]
+__all__ = [
+    "Peak",
+    "PeakSearch",
+    "Spectrum",
+    "distinct_peaks",
+    "draws_for",
+    "extreme_scenarios",
+    "peak_at",
+    "spectrum",
+    "unknown_covariance",
+    "whitening",
+]
 
 LEAST = 1e-4
 """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
@@ -85,15 +96,15 @@ def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, kn
     """
     found: list[Floats] = []
     missed = 0.0
-    for name in _extreme(rows):
-        peaks, chance = _Search.of(rows, name, covariances[name], floor).peaks(known)
+    for name in extreme_scenarios(rows):
+        peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks(known)
         found += peaks
         missed = max(missed, chance)
-    every = [Peak(frequency=t, heights=_heights(rows, t)) for t in found]
+    every = [peak_at(rows, t) for t in found]
     return Spectrum(peaks=distinct_peaks(every, np.mean(list(covariances.values()), axis=0)), missed=missed)
 
 
-def _extreme(rows: RowLaws) -> list[str]:
+def extreme_scenarios(rows: RowLaws) -> list[str]:
     """Return the scenarios with the most and the fewest rows of some stratum, among those that draw from the same.
 
     The logarithm of a ripple is a sum over strata of rows times what one row has: what stands anywhere stands at an
@@ -112,7 +123,7 @@ def _extreme(rows: RowLaws) -> list[str]:
 
 
 @frozen(kw_only=True, eq=False)
-class _Search:
+class PeakSearch:
     """The search in coordinates in which the covariance of the statistics is the identity."""
 
     axes: Floats
@@ -126,7 +137,8 @@ class _Search:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "_Search":
+    def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "PeakSearch":
+        """Return the search in one scenario, for noise of no less than a covariance of `floor`."""
         axes = whitening(covariance)
         rng = np.random.default_rng(SEED)
         strata, weights = [], []
@@ -148,13 +160,15 @@ class _Search:
             return [], 0.0
         values, vectors = np.linalg.eigh(self.left)
         radii = np.sqrt(2 * math.log(1 / LEAST) / np.maximum(values, 1e-12))
-        lobes = radii * self._row_deviations(vectors) / BASIN
-        log_volume = float(np.log(np.maximum(lobes, 1.0)).sum())
-        draws = int(min(MOST_DRAWS, math.ceil(math.log(1 / MISSED) * math.exp(min(log_volume, 40.0)))) + 8 * size)
+        lobes = radii * self.row_deviations(vectors) / BASIN
+        draws, missed = draws_for(float(np.log(np.maximum(lobes, 1.0)).sum()), size)
         directions = self.rng.normal(size=(draws, size))
         lengths = self.rng.random(draws) ** (1 / size)
         places = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths[:, np.newaxis]
-        starts = (places * radii) @ vectors.T
+        return self.tops((places * radii) @ vectors.T, known), missed
+
+    def tops(self, starts: Floats, known: Sequence[Floats] = ()) -> list[Floats]:
+        """Return the frequencies of peaks that are climbed to from the best of some places, and from known ones."""
         starts = starts[(starts**2).sum(axis=1) > MAIN_LOBE]
         heights = self._heights(starts, RANKED_ROWS)
         best = starts[np.argsort(-heights)[:CLIMBERS]]
@@ -162,10 +176,9 @@ class _Search:
             best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
         tops = self._climbed(best)
         kept = tops[((tops**2).sum(axis=1) > MAIN_LOBE) & (self._heights(tops, CLIMBING_ROWS) > math.log(LEAST / 4))]
-        missed = math.exp(-draws * math.exp(-log_volume))
-        return list(kept @ self.axes.T), missed
+        return list(kept @ self.axes.T)
 
-    def _row_deviations(self, directions: Floats) -> Floats:
+    def row_deviations(self, directions: Floats) -> Floats:
         """Return how far rows vary along directions, one a column, in the stratum in which they vary most.
 
         Where few rows carry all that varies it is they that count: their mean square, weighted by itself, is
@@ -259,6 +272,13 @@ def distinct_peaks(found: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...
     return tuple(kept)
 
 
-def _heights(rows: RowLaws, frequency: Floats) -> dict[str, float]:
-    """Return |φ_F(t)| by scenario, with all rows."""
-    return {name: abs(mean) for name, mean in rows.phases(frequency).items()}
+def peak_at(rows: RowLaws, frequency: Floats) -> Peak:
+    """Return the peak at a frequency, with all rows."""
+    heights = {name: abs(mean) for name, mean in rows.phases(frequency).items()}
+    return Peak(frequency=frequency, heights=heights)
+
+
+def draws_for(log_lobes: float, size: int) -> tuple[int, float]:
+    """Return how many places to look at where there are so many lobes, and the chance that one of them is missed."""
+    draws = int(min(MOST_DRAWS, math.ceil(math.log(1 / MISSED) * math.exp(min(log_lobes, 40.0)))) + 8 * size)
+    return draws, math.exp(-draws * math.exp(-log_lobes))

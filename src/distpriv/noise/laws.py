@@ -1,4 +1,4 @@
-"""Every law of noise: Gaussian, Laplace, their sums, a staircase along one axis, and none at all."""
+"""Every law of noise: Gaussian, Laplace, their sums, a staircase along one axis, Gaussian in whole steps, and none."""
 
 from typing import Any, Self, get_args
 
@@ -8,6 +8,7 @@ from attrs import evolve, field, fields, frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.noise.parts import GaussianNoise, LaplaceNoise, Noise
+from distpriv.noise.rounded import RoundedNoise
 from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "NoNoise",
     "Noise",
     "NoiseLaw",
+    "RoundedNoise",
     "SumNoise",
     "UnimodalNoise",
     "noise_from_dict",
@@ -87,7 +89,7 @@ class SumNoise(Noise):
         return evolve(self, parts=tuple(part.widened(factor) for part in self.parts))
 
 
-NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | SumNoise | NoNoise
+NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | RoundedNoise | SumNoise | NoNoise
 """Any law of noise."""
 
 LAWS: dict[str, type[NoiseLaw]] = {law.kind: law for law in get_args(NoiseLaw)}
@@ -109,5 +111,5 @@ def noise_from_dict(values: Any) -> NoiseLaw:
     except (TypeError, KeyError, ValueError, AttributeError) as failure:
         raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
     raise InvalidInput(
-        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
+        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, rounded, sum or none."
     )

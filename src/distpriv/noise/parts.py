@@ -30,6 +30,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
+    >>> both.credited == both
+    True
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -92,6 +94,11 @@ class Noise(ABC):
         """The scales of all the Laplace noise in it, one for each axis."""
         parts = [part.scales for part in self.parts if isinstance(part, LaplaceNoise)]
         return np.concatenate([np.zeros(0), *parts])
+
+    @property
+    def credited(self) -> "Noise":
+        """What guarantees count on: all of it, unless a law says otherwise."""
+        return self
 
     @property
     def is_sum_of_parts(self) -> bool:

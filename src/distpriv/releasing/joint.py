@@ -28,7 +28,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import MOST_STATISTICS, RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import NoiseLaw
+from distpriv.noise.laws import NoiseLaw, UnimodalNoise
 from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
@@ -165,6 +165,7 @@ class EarlierReleases:
 
     def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
         """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute."""
+        self._require_together()
         whole, laws = self.stack(model), [release.noise for release in self.releases]
         within = calibration_target(self.total)
         if not self._by_moments(whole, trust) or not all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise)):
@@ -174,6 +175,15 @@ class EarlierReleases:
             return moments_delta(whole, within, stacked([*laws, mechanism.noise.widened(factor)])) <= within.delta
 
         return _least_factor(holds) or 1.0
+
+    def _require_together(self) -> None:
+        """Refuse to go on after a release whose noise nothing can be certified together with."""
+        for release in self.releases:
+            if not release.noise.is_sum_of_parts and not isinstance(release.noise, UnimodalNoise):
+                raise BudgetSpent(
+                    f"{release.words} has {release.noise.kind} noise, with which no other release can be certified "
+                    "together: release nothing more of this dataset."
+                )
 
     def _by_moments(self, whole: QueryModel, trust: Trust) -> bool:
         """Tell whether the stack may be certified by its moments."""
@@ -209,6 +219,7 @@ class EarlierReleases:
 
     def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
+        self._require_together()
         laws = [release.noise for release in self.releases]
         within = calibration_target(self.total)
         whole = self.stack(model)

@@ -23,7 +23,7 @@ def stacked(laws: Sequence[NoiseLaw]) -> GaussianNoise | SumNoise:
         if not law.is_sum_of_parts:
             raise InvalidInput(
                 f"{type(law).__name__} cannot be certified together with other releases: use a mechanism with "
-                "Gaussian or Laplace noise, such as certified_gaussian."
+                "Gaussian or Laplace noise, such as certified_gaussian without lattice=True."
             )
     gaussian = [law.gaussian for law in laws]
     normal = GaussianNoise(

@@ -7,6 +7,7 @@ from attrs import field, frozen
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.planning.candidates import Choice
 from distpriv.planning.plan import Plan, plan
 from distpriv.progress import Progress, silent
 from distpriv.releasing.declaring import Declaration, declare
@@ -49,6 +50,8 @@ class PlannedPolicy:
             return BudgetSpent(spent[0])
         if self.plan.nearest is not None:
             return self.plan.refusal()
+        if self.policy.lattice and self.plan.refusals:
+            return NotCertified(self.plan.refusals[0].reason)
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
             "ask for a larger epsilon or delta, or for less trust."
@@ -137,7 +140,14 @@ def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progr
             objective=policy.objective,
             max_error=policy.max_error,
             after=rest if rest is not None and rest.releases else None,
-            mechanisms=IMMUNE if policy.ledger.adaptive == "immune" else None,
+            mechanisms=_mechanisms(policy),
             all=every,
             progress=progress,
         )
+
+
+def _mechanisms(policy: Policy) -> Choice:
+    """Return what a policy leaves to choose from: everything, unless its questions or its answers ask for more."""
+    if policy.ledger.adaptive == "immune":
+        return IMMUNE
+    return {"certified_gaussian": {"lattice": True}} if policy.lattice else None

@@ -127,6 +127,7 @@ SHARED: dict[str, Schema] = {
                 table(law={"const": "gaussian"}, axes=MATRIX, variances=some(AT_LEAST_0)),
                 table(law={"const": "laplace"}, axes=MATRIX, scales=some(AT_LEAST_0)),
                 table(law={"const": "unimodal"}, axes=MATRIX, edges=some(NUMBER), masses=some(AT_LEAST_0)),
+                table(law={"const": "rounded"}, axes=MATRIX, variances=some(AT_LEAST_0), steps=some(AT_LEAST_0)),
                 table(law={"const": "sum"}, parts=some(shared("noise"))),
                 table(law={"const": "none"}, dimension=COUNT),
             ]
@@ -218,6 +219,7 @@ WRITTEN_POLICY = table(
         "prior",
         "objective",
         "max_error",
+        "lattice",
         epsilon=AT_LEAST_0,
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
@@ -225,6 +227,7 @@ WRITTEN_POLICY = table(
         prior=by_name(SHARE),
         objective={"enum": list(OBJECTIVES)},
         max_error=by_name(AT_LEAST_0),
+        lattice={"const": True},
         audit={"enum": list(get_args(AuditRule))},
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),

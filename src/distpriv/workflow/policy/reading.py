@@ -70,6 +70,8 @@ class Policy:
     """What mechanisms are compared by."""
     limits: Mapping[str, float]
     """The largest error of statistics of any question with which a release is of use."""
+    lattice: bool
+    """Whether answers are in whole steps, with noise on the statistics' own lattice."""
     audit: AuditRule
     """Whether nothing may be released that was not attacked."""
     ledger: LedgerPolicy
@@ -169,6 +171,7 @@ class Policy:
                 **({} if self.prior is None else {"prior": dict(self.prior)}),
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
                 **({"max_error": dict(self.limits)} if self.limits else {}),
+                **({"lattice": True} if self.lattice else {}),
                 "audit": self.audit,
             },
             "ledger": {
@@ -243,6 +246,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         prior=values.prior(file, shape.privacy.prior, hidden, count),
         objective=values.objective(file, shape.privacy.objective),
         limits=values.max_errors(file, shape.privacy.max_error, asked),
+        lattice=values.lattice(file, shape.privacy.lattice, asked, shape.ledger.adaptive),
         audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),

@@ -72,6 +72,7 @@ class PrivacyTable(_Table):
     prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
     max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
+    lattice: Annotated[bool, Field(examples=["lattice = true"])] = False
     audit: Annotated[str, Field(examples=['audit = "required"'])] = "optional"
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "adaptive",
     "audit_rule",
     "dataset",
+    "lattice",
     "ledger_address",
     "max_errors",
     "model_options",
@@ -266,6 +267,17 @@ def prior(
     if given is not None:
         with file.at(("privacy", "prior")):
             scenario_chances(tuple(protect(hidden, count).scenarios), given)
+    return given
+
+
+def lattice(file: PolicyText, given: bool, asked: Sequence[Question], adaptive: str) -> bool:
+    """Return whether answers are in whole steps, which no other release of the dataset can be certified with."""
+    if given and (len(asked) > 1 or adaptive == "immune"):
+        raise file.refusal(
+            ("privacy", "lattice"),
+            "noise on the statistics' own lattice cannot be certified together with other releases: leave it out, or "
+            "ask for everything in one release.",
+        )
     return given
 
 
