@@ -166,7 +166,7 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
 
 def test_noise_off_the_steps_shows_nothing() -> None:
     laws = step_laws(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True))
-    with pytest.raises(dp.errors.InvalidInput, match="not in the middle between two steps"):
+    with pytest.raises(dp.errors.InvalidInput, match="must be in the middle between two steps"):
         exact_steps_delta(
             laws, UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 3.0]), masses=np.ones(1)), 1.0, []
         )

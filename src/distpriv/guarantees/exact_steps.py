@@ -70,7 +70,9 @@ def even_shares(noise: UnimodalNoise, step: float) -> tuple[Floats, Floats]:
     widths = noise.edges[1:] / step - 0.5
     whole = np.round(widths)
     if (np.abs(widths - whole) > MARGIN * (whole + 0.5)).any():
-        raise InvalidInput(f"the noise has edges that are not in the middle between two steps of {step:g}.")
+        raise InvalidInput(
+            f"the edges of noise must be in the middle between two steps of {step:g}: give (k + 1/2) of them."
+        )
     # A falling density is a mixture of even ones, one for each edge.
     return whole, np.asarray(-np.diff(np.append(noise.densities, 0.0)) * 2 * noise.edges[1:])
 

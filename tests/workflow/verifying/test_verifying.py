@@ -349,7 +349,7 @@ def test_three_honest_releases_are_accepted(
 
 def test_every_mechanism_has_the_theorem_that_is_expected_of_it(adult: pa.Table) -> None:
     query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    model = dp.model(adult, query, secret, records=100)
+    model = dp.model(adult, query, secret, records=100, reference="population")
     for candidate in CANDIDATES:
         if candidate.name not in BY_THEOREM:
             target = dp.PrivacyTarget(epsilon=1, delta=0.05)

@@ -90,7 +90,7 @@ class _Search:
         """Return δ as it will be certified."""
         return exact_grid_delta(self.rows, [noise], self.target, self.model.protected_pairs)
 
-    def error(self, noise: NoiseLaw) -> float:
+    def cost(self, noise: NoiseLaw) -> float:
         return weighted_rms(noise.covariance, self.weights)
 
     def narrowest(self, kind: str, share: float, close: float, about: float) -> float | None:
@@ -148,22 +148,22 @@ def least_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
     search = _Search.of(model, rows, target, weights)
     factors: dict[tuple[str, int], float | None] = {}
 
-    def error(kind: str, which: int) -> float:
+    def cost(kind: str, which: int) -> float:
         if (kind, which) not in factors:
             known = [factor for (of, _), factor in factors.items() if factor and of == kind]
             factors[kind, which] = search.narrowest(kind, SHARES[which], CLOSE, known[-1] if known else 1.0)
         factor = factors[kind, which]
-        return math.inf if factor is None else search.error(search.noise(kind, SHARES[which], factor))
+        return math.inf if factor is None else search.cost(search.noise(kind, SHARES[which], factor))
 
     best = ("laplace", FIRST)
     for floors in _floors(FIRST):
         for which in floors:
-            before = error(*best)
-            if error("laplace", which) < before:
+            before = cost(*best)
+            if cost("laplace", which) < before:
                 best = ("laplace", which)
-            if math.isfinite(before) and error("laplace", which) > GAIN * before:
+            if math.isfinite(before) and cost("laplace", which) > GAIN * before:
                 break
-    if search.axes.size and error("gaussian", best[1]) < error(*best):
+    if search.axes.size and cost("gaussian", best[1]) < cost(*best):
         best = ("gaussian", best[1])
     kind, share, about = best[0], SHARES[best[1]], factors[best]
     if about is not None:
