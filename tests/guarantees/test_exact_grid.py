@@ -127,12 +127,12 @@ def test_on_its_own_steps_it_is_the_sum_over_steps(
     if len({*first.ravel().tolist(), *second.ravel().tolist()}) == 1:
         return
     model = modelled(first, second, replacement=replacement)
-    step = step_laws(model).step
+    step = step_laws(row_grid(model)).step
     noise = UnimodalNoise(
         axes=np.ones((1, 1)), edges=np.array([0.0, 0.5, width + 0.5]) * step, masses=np.array([0.5, 0.5])
     )
     target = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
-    exact = exact_steps_delta(step_laws(model), noise, 0.5, model.protected_pairs)
+    exact = exact_steps_delta(step_laws(row_grid(model)), noise, 0.5, model.protected_pairs)
     assert exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs) == pytest.approx(exact, abs=1e-5)
 
 
@@ -191,6 +191,11 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     rows, target = row_grid(model), dp.PrivacyTarget(epsilon=1, delta=1e-3)
     with pytest.raises(InvalidInput, match="need Gaussian noise in every direction"):
         exact_grid_delta(rows, [LaplaceNoise.isotropic(2, 1.0)], target, model.protected_pairs)
+    for flat in (GaussianNoise.of(np.ones((2, 2))), GaussianNoise.of(np.array([[1.0, 1.0], [1.0, 1.0 + 1e-13]]))):
+        with pytest.raises(InvalidInput, match="need Gaussian noise in every direction"):
+            exact_grid_delta(rows, [flat], target, model.protected_pairs)
+    with pytest.raises(InvalidModel, match=r"points, and up to .* are looked at: release fewer"):
+        exact_grid_delta(rows, [GaussianNoise.isotropic(2, 1e-30)], target, model.protected_pairs)
     with pytest.raises(InvalidModel, match=r"points, and up to .* are looked at: release fewer"):
         exact_grid_delta(rows, [GaussianNoise.isotropic(2, 1e-4)], target, model.protected_pairs)
     four = dp.Query({f"s{k}": dp.count(f"age > {20 + k}") for k in range(4)})

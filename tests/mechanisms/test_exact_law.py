@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.workflow.forging import forged, read
@@ -16,6 +17,7 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.exact_steps import exact_steps_delta
+from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise
 from distpriv.workflow.plan_policy import plan_policy
@@ -60,7 +62,7 @@ ROWS = st.lists(st.integers(-5, 9), min_size=4, max_size=6)
 def test_the_law_is_that_of_all_datasets(zeros: list[int], ones: list[int], replacement: bool) -> None:
     if len({*zeros, *ones}) == 1:
         return
-    laws = step_laws(modelled(zeros, ones, replacement=replacement))
+    laws = step_laws(row_grid(modelled(zeros, ones, replacement=replacement)))
     for name, masses in laws.masses.items():
         positives = 1 if name.endswith("0.25") else 3
         for total, chance in enumerated((zeros, ones), (4 - positives, positives), replacement=replacement).items():
@@ -86,7 +88,7 @@ def test_delta_is_that_of_all_datasets_with_all_noise(
     model = modelled(zeros, ones, replacement=replacement)
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
     assert mechanism.certificate.holds_at("sampling")
-    noise, step = mechanism.noise, step_laws(model).step
+    noise, step = mechanism.noise, step_laws(row_grid(model)).step
     assert isinstance(noise, UnimodalNoise)
     reach = round(noise.edges[-1] / step - 0.5)
     height = {
@@ -129,7 +131,7 @@ def test_three_shares_are_hidden_from_each_other(adult: pa.Table) -> None:
     secret = dp.Share("income = '>50K'", values=(0.4, 0.5, 0.6))
     model = dp.model(adult, dp.Query(x=dp.count("sex = 'Female'")), secret, records=50, reference="population")
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
-    laws = step_laws(model)
+    laws = step_laws(row_grid(model))
     assert isinstance(mechanism.noise, UnimodalNoise)
     for pair in model.protected_pairs:
         assert exact_steps_delta(laws, mechanism.noise, 1.0, [pair]) <= 0.01
@@ -137,7 +139,7 @@ def test_three_shares_are_hidden_from_each_other(adult: pa.Table) -> None:
 
 def test_an_offset_between_strata_is_part_of_the_law() -> None:
     model = modelled([0, 100, 200, 300], [13, 113, 213, 313], replacement=True)
-    laws = step_laws(model)
+    laws = step_laws(row_grid(model))
     assert laws.step == 1
     wide = UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 30.5]), masses=np.ones(1))
     assert exact_steps_delta(laws, wide, 1.0, model.protected_pairs) > 0.1
@@ -164,8 +166,34 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
         M.exact_law(model(age), dp.PrivacyTarget(epsilon=1))
 
 
+def test_rows_that_are_off_the_steps_together_are_counted_or_refused() -> None:
+    near = [0.0, 100.0, 300.0, 1e5]
+    table = pa.table({"x": [*near, *(value + 9e-5 for value in near)], "g": [0] * 4 + [1] * 4})
+    model = dp.model(
+        table,
+        dp.Query(x=dp.total("x")),
+        dp.Share("g = 1", values=(0, 1)),
+        records=4,
+        replacement=True,
+        reference="population",
+    )
+    with pytest.raises(InvalidModel, match="but for some that are off them: round the column"):
+        M.exact_law(model, dp.PrivacyTarget(epsilon=0.1, delta=5e-8))
+    far = modelled(
+        [10**9, 10**9 + 3, 10**9 + 4, 10**9 + 7], [10**9 + 1, 10**9 + 2, 10**9 + 5, 10**9 + 6], replacement=True
+    )
+    rows = row_grid(far)
+    assert step_laws(rows).outside >= rows.off
+    assert step_laws(evolve(rows, off=1e-7)).outside - step_laws(rows).outside == pytest.approx(1e-7 - rows.off)
+
+
+def test_an_epsilon_beyond_numbers_is_refused_in_a_sentence() -> None:
+    with pytest.raises(InvalidTarget, match="not known well enough for epsilon = 1000"):
+        M.exact_law(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True), dp.PrivacyTarget(epsilon=1000, delta=1e-3))
+
+
 def test_noise_off_the_steps_shows_nothing() -> None:
-    laws = step_laws(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True))
+    laws = step_laws(row_grid(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True)))
     with pytest.raises(dp.errors.InvalidInput, match="must be in the middle between two steps"):
         exact_steps_delta(
             laws, UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 3.0]), masses=np.ones(1)), 1.0, []
@@ -193,20 +221,25 @@ def _narrower(document: dict[str, Any]) -> None:
 
 
 def _closer(document: dict[str, Any]) -> None:
-    masses = document["evidence"]["drawn"]["release"]["masses"]
-    first, second = masses
-    masses[first] = masses[second]
+    drawn = document["evidence"]["drawn"]["release"]["drawn"]
+    first, second = drawn
+    drawn[first] = drawn[second]
 
 
-def _surer(document: dict[str, Any]) -> None:
-    document["evidence"]["drawn"]["release"]["outside"] = 0.0
+def _off(document: dict[str, Any]) -> None:
+    document["evidence"]["drawn"]["release"]["off"] = -1.0
+
+
+def _other_rows(document: dict[str, Any]) -> None:
+    cells = document["evidence"]["drawn"]["release"]["strata"][0]
+    cells["counts"][0] += 50
 
 
 def _without(document: dict[str, Any]) -> None:
     document["evidence"]["drawn"]["release"] = None
 
 
-@pytest.mark.parametrize("change", [_narrower, _closer, _surer, _without])
+@pytest.mark.parametrize("change", [_narrower, _closer, _off, _other_rows, _without])
 def test_a_forged_law_is_found_out(bundle: Path, tmp_path: Path, change: Any) -> None:
     assert not verify_bundle(forged(bundle, tmp_path / "forged", change)).holds
 
@@ -226,13 +259,19 @@ def test_a_second_release_is_certified_with_it_by_the_exact_law_of_both(
     assert document["evidence"]["drawn"]["joint"]["measure"] == "cells"
     verdict = verify_bundle(second)
     assert verdict.holds, str(verdict)
-    changed = forged(second, tmp_path / "forged", _fewer_cells)
-    assert not verify_bundle(changed).holds
+    for number, change in enumerate((_other_rows_together, _closer_together)):
+        verdict = verify_bundle(forged(second, tmp_path / f"forged_{number}", change))
+        assert "moments" in [check.name for check in verdict.checks if not check.passed]
 
 
-def _fewer_cells(document: dict[str, Any]) -> None:
-    cells = document["evidence"]["drawn"]["joint"]["strata"][0]
-    cells["counts"][0] += 50
+def _other_rows_together(document: dict[str, Any]) -> None:
+    document["evidence"]["drawn"]["joint"]["strata"][0]["counts"][0] += 50
+
+
+def _closer_together(document: dict[str, Any]) -> None:
+    drawn = document["evidence"]["drawn"]["joint"]["drawn"]
+    first, second = drawn
+    drawn[first] = drawn[second]
 
 
 def test_a_fourth_number_is_refused_in_a_sentence(bundle: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.total_variation import modelled_total_variation
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
-from distpriv.modelling.step_laws import StepLaws
+from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
 
 __all__ = ["attack_accuracy_upper_bound", "undefended_attack_accuracy"]
@@ -63,8 +63,8 @@ def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> f
     """Return a bound on H_0 of the worst pair by the exact law that a certificate rests on; 1 where there is none."""
     laws, noise = mechanism.certificate.drawn, mechanism.noise
     try:
-        if isinstance(laws, StepLaws) and isinstance(noise, UnimodalNoise):
-            return exact_steps_delta(laws, noise, 0.0, model.protected_pairs)
+        if isinstance(laws, RowGrid) and isinstance(noise, UnimodalNoise):
+            return exact_steps_delta(step_laws(laws), noise, 0.0, model.protected_pairs)
         if isinstance(laws, RowGrid):
             target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
             return exact_grid_delta(laws, [noise], target, model.protected_pairs)

@@ -12,10 +12,9 @@ from attrs import field, frozen
 
 from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.modelling.row_grid import RowGrid
-from distpriv.modelling.step_laws import StepLaws
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
-__all__ = ["Drawn", "DrawnLaw", "Evidence", "ExactLaw", "Measure", "evidence_from_dict"]
+__all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -114,14 +113,10 @@ class Drawn:
         )
 
 
-ExactLaw = StepLaws | RowGrid
-"""The exact law of one statistic, or the cells of rows that make up that of several."""
-
-Evidence = Drawn | StepLaws | RowGrid
-"""What shows δ where moments do not: coupled draws, or the exact law of the statistics."""
+Evidence = Drawn | RowGrid
+"""What shows δ where moments do not: coupled draws, or the cells of rows that make up an exact law."""
 
 
 def evidence_from_dict(written: Mapping[str, Any]) -> Evidence:
     """Return what `to_dict` wrote down."""
-    kinds: dict[str, type[Evidence]] = {"exact": StepLaws, "cells": RowGrid}
-    return kinds.get(written["measure"], Drawn).from_dict(written)
+    return RowGrid.from_dict(written) if written["measure"] == "cells" else Drawn.from_dict(written)

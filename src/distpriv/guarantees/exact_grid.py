@@ -20,7 +20,7 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.exact_steps import IS_POPULATION, even_shares
+from distpriv.guarantees.exact_steps import IS_POPULATION, LARGEST_EPSILON, even_shares
 from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_grid import RowGrid, Sheared, outer
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
@@ -39,6 +39,9 @@ ALIKE: Final = 1e-5
 
 OUTSIDE: Final = 1e-4
 """Which share of δ may be lost outside of the box of a grid, along each statistic."""
+
+FLATTEST: Final = 1e-9
+"""Gaussian noise whose correlations have a smaller eigenvalue is not in every direction."""
 
 ROUNDING: Final = 1e-9
 """More than all rounding in the probabilities of a law adds up to."""
@@ -240,12 +243,14 @@ def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     0.0191
     """
     noise = _Noise.of(noises, rows.steps)
-    if noise.smooth and np.linalg.eigvalsh(_part(noise)).min() <= 0:
+    if noise.smooth and not _least_correlation(noise) > FLATTEST:
         raise InvalidInput("exact laws of several statistics need Gaussian noise in every direction: add some.")
-    odds = math.exp(target.epsilon)
+    epsilon = min(target.epsilon, LARGEST_EPSILON)
+    odds = math.exp(epsilon)
     grid = ExactGrid.of(rows, noise, OUTSIDE * target.delta / (1 + odds))
     laws, off = grid.laws(rows, noise)
-    odds = math.exp(target.epsilon - 3 * grid.ratio)
+    off += _moved(rows, noise)
+    odds = math.exp(epsilon - 3 * grid.ratio)
     most = max(float(np.maximum(laws[one] - odds * laws[other], 0.0).sum()) for one, other in pairs)
     return min(1.0, math.exp(2 * grid.ratio) * (most + (1 + odds) * off))
 
@@ -279,6 +284,21 @@ def exact_grid_certificate(
     )
 
 
+def _least_correlation(noise: _Noise) -> float:
+    """Return the least eigenvalue of the correlations of the Gaussian noise; not a number where there is none."""
+    part = _part(noise)
+    deviations = np.sqrt(np.diag(part))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlations = part / np.outer(deviations, deviations)
+    return float(np.linalg.eigvalsh(correlations).min()) if np.isfinite(correlations).all() else math.nan
+
+
+def _moved(rows: RowGrid, noise: _Noise) -> float:
+    """Return how much of a law it can change that datasets are off the steps: by moves of noise, in its own widths."""
+    deviations = np.sqrt(np.diag(_part(noise)) * _least_correlation(noise)) if noise.smooth else np.ones(0)
+    return rows.off * (1 + float((1 / deviations).sum()))
+
+
 def _part(noise: _Noise) -> Floats:
     """Return the Gaussian covariance of the statistics that have such noise."""
     return noise.covariance[np.ix_(noise.smooth, noise.smooth)]
@@ -300,6 +320,8 @@ def _pitch(noise: _Noise, taken: float) -> tuple[Floats, float]:
 
 def _odd(count: int) -> int:
     """Return the next odd number that transforms are fast for: a frequency then stands for itself alone."""
+    if count > MOST_POINTS:
+        return count
     sizes: list[int] = [3**a * 5**b * 7**c for a in range(16) for b in range(11) for c in range(9)]
     return min(size for size in sizes if size >= count)
 

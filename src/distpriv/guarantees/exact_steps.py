@@ -15,7 +15,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.modelling.step_laws import StepLaws
+from distpriv.modelling.row_grid import RowGrid
+from distpriv.modelling.step_laws import StepLaws, step_laws
 from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = [
@@ -32,6 +33,9 @@ THEOREM = "the exact law on whole steps"
 
 MARGIN = 1e-9
 """By which share of itself an edge may be off the middle between two steps; as much of the noise is elsewhere then."""
+
+LARGEST_EPSILON = 300.0
+"""At a larger ε δ is taken at this one, which is no less."""
 
 IS_POPULATION = Assumption(
     statement="the reference is the whole population that datasets are drawn from",
@@ -56,7 +60,7 @@ def exact_steps_delta(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pair
     """
     whole, shares = even_shares(noise, laws.step)
     with_noise = dict(zip(laws.masses, convolved(list(laws.masses.values()), whole, shares), strict=True))
-    ratio = math.exp(epsilon)
+    ratio = math.exp(min(epsilon, LARGEST_EPSILON))
     most = max(float(np.maximum(with_noise[one] - ratio * with_noise[other], 0.0).sum()) for one, other in pairs)
     return min(1.0, most + (1 + ratio) * (laws.outside + MARGIN))
 
@@ -93,9 +97,10 @@ def convolved(laws: Sequence[Floats], widths: Floats, shares: Floats) -> Floats:
 
 
 def exact_steps_certificate(
-    laws: StepLaws, noise: UnimodalNoise, target: PrivacyTarget, pairs: Sequence[Pair]
+    rows: RowGrid, noise: UnimodalNoise, target: PrivacyTarget, pairs: Sequence[Pair]
 ) -> Certificate:
     """Return what noise on whole steps is worth by the exact law."""
+    laws = step_laws(rows)
     delta = exact_steps_delta(laws, noise, target.epsilon, pairs)
     values = len(next(iter(laws.masses.values())))
     return Certificate(
@@ -113,5 +118,5 @@ def exact_steps_certificate(
                 f"{laws.outside:.1e} of a law is left out, and counted",
             ),
         ),
-        drawn=laws,
+        drawn=rows,
     )

@@ -6,7 +6,7 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_grid import exact_grid_certificate
-from distpriv.guarantees.exact_steps import exact_steps_certificate
+from distpriv.guarantees.exact_steps import LARGEST_EPSILON, exact_steps_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.grid_search import least_on_grid
@@ -57,14 +57,18 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = No
             "exact_law cannot reach delta = 0, since laws of different datasets reach differently far: give a delta "
             "above 0, or use group_privacy_laplace."
         )
+    if target.epsilon > LARGEST_EPSILON:
+        raise InvalidTarget(
+            f"exact laws are not known well enough for epsilon = {target.epsilon:g}: give {LARGEST_EPSILON:g} at most."
+        )
+    rows = row_grid(model)
     if model.dimension > 1:
-        rows = row_grid(model)
         several = least_on_grid(model, rows, target, utility_weights(model, weights))
         certificate = exact_grid_certificate(rows, [several], target, model.protected_pairs)
         return AdditiveMechanism(name=NAME, statistics=model.names, noise=several, certificate=certificate)
-    laws = step_laws(model)
+    laws = step_laws(rows)
     noise = _as_law(least_on_steps(laws, target, model.protected_pairs), laws.step)
-    certificate = exact_steps_certificate(laws, noise, target, model.protected_pairs)
+    certificate = exact_steps_certificate(rows, noise, target, model.protected_pairs)
     return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)
 
 

@@ -35,7 +35,7 @@ MOST_WORK = 2**32
 """Terms times rows times frequencies of a draw without replacement."""
 
 ON_STEPS = 1e-6
-"""By which share of a step a row may be off the lattice."""
+"""By which share of a step a dataset may be off the lattice, all of its rows together."""
 
 NEGLIGIBLE = 1e-14
 """What is left out of a sum."""
@@ -163,6 +163,8 @@ class RowGrid:
     drawn: Mapping[str, Mapping[int, int]]
     """How many rows of which strata the datasets of each scenario have."""
     replacement: bool
+    off: float = 0.0
+    """By how many steps a dataset may be off the lattice, since rows are."""
 
     @property
     def records(self) -> int:
@@ -245,6 +247,7 @@ class RowGrid:
             "steps": self.steps.tolist(),
             "lowest": self.lowest.tolist(),
             "replacement": self.replacement,
+            "off": self.off,
             "strata": [{"places": s.places.tolist(), "counts": s.counts.tolist()} for s in self.strata],
             "drawn": {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()},
         }
@@ -263,6 +266,7 @@ class RowGrid:
             steps=written["steps"],
             lowest=written["lowest"],
             replacement=bool(written["replacement"]),
+            off=float(written["off"]),
             strata=tuple(strata),
             drawn=sizes,
         )
@@ -304,7 +308,8 @@ def row_grid(model: QueryModel) -> RowGrid:
                 f"the values of {name!r} are on no steps, and exact laws are of statistics on whole steps: round the "
                 "column in its expression, or use certified_gaussian."
             )
-    off = np.abs((together - lowest) / steps - np.round((together - lowest) / steps)).max(axis=0)
+    records = max(sum(sizes.values()) for sizes in rows.drawn.values())
+    off = records * np.abs((together - lowest) / steps - np.round((together - lowest) / steps)).max(axis=0)
     for name, step, share in zip(model.names, steps.tolist(), off.tolist(), strict=True):
         if share > ON_STEPS:
             raise InvalidModel(
@@ -320,7 +325,14 @@ def row_grid(model: QueryModel) -> RowGrid:
                 "columns coarser units in their expressions."
             )
         strata.append(Cells(places=places, counts=counts.astype(np.int64)))
-    return RowGrid(steps=steps, lowest=lowest, strata=tuple(strata), drawn=rows.drawn, replacement=rows.replacement)
+    return RowGrid(
+        steps=steps,
+        lowest=lowest,
+        strata=tuple(strata),
+        drawn=rows.drawn,
+        replacement=rows.replacement,
+        off=float(off.sum()),
+    )
 
 
 def population_rows(model: QueryModel) -> RowLaws:

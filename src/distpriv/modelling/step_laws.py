@@ -8,18 +8,14 @@ function; without replacement that is below the one with replacement (Hoeffding 
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.model import QueryModel
 from distpriv.modelling.projected_law import Circle, StratumLaw
-from distpriv.modelling.row_grid import population_rows
-from distpriv.modelling.row_lattice import spacing
-from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.row_grid import RowGrid
 
 __all__ = ["ROUNDING", "StepLaws", "step_laws"]
 
@@ -38,9 +34,6 @@ LEFT_OUT = 1e-12
 FARTHEST = 60.0
 """Standard deviations to each side of the means that a window may have."""
 
-ON_STEPS = 1e-6
-"""By which share of a step a row may be off the lattice."""
-
 TILTS = np.geomspace(1e-3, 1e3, 121)
 """At which tilts, in units of 1/σ, Chernoff's bound is tried."""
 
@@ -55,23 +48,6 @@ class StepLaws:
     outside: float
     """What the probabilities of a scenario may be off by, all together: outside of the window, and by rounding."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        return {
-            "measure": "exact",
-            "step": self.step,
-            "origin": self.origin,
-            "outside": self.outside,
-            "masses": {name: law.tolist() for name, law in self.masses.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
-        numbers = {name: float(written[name]) for name in ("step", "origin", "outside")}
-        masses = {name: np.array(law, dtype=np.float64) for name, law in written["masses"].items()}
-        return cls(masses=masses, **numbers)
-
 
 @frozen(kw_only=True)
 class _StepCircle(Circle):
@@ -82,63 +58,44 @@ class _StepCircle(Circle):
         return int(self.circumference)
 
 
-def step_laws(model: QueryModel) -> StepLaws:
-    """Return the exact law of a model's one statistic, or say why it is not known.
+def step_laws(rows: RowGrid) -> StepLaws:
+    """Return the exact law of one statistic from its rows.
 
     Raises:
-        InvalidModel: there are several statistics, no sums over all rows of the population, or no steps.
+        InvalidModel: there are several statistics, or one with too many values.
 
     >>> import distpriv as dp
+    >>> from distpriv.modelling.row_grid import row_grid
     >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.0, 0.5))
-    >>> laws = step_laws(dp.model(dp.datasets.adult(), query, secret, records=2, reference="population"))
+    >>> model = dp.model(dp.datasets.adult(), query, secret, records=2, reference="population")
+    >>> laws = step_laws(row_grid(model))
     >>> laws.step, laws.origin, {name: law.round(4).tolist() for name, law in laws.masses.items()}
     (1.0, 0.0, {"income = '>50K' @ 0": [0.3807, 0.4726, 0.1467], "income = '>50K' @ 0.5": [0.5252, 0.4178, 0.057]})
     """
-    rows = _rows(model)
-    values = [stratum[:, 0] for stratum in rows.strata]
-    together = np.concatenate(values)
-    lowest, step = float(together.min()), spacing([together])
-    if step == 0:
+    if len(rows.steps) != 1:
         raise InvalidModel(
-            f"the values of {model.names[0]!r} are on no steps, and exact laws are of statistics on whole steps: round "
-            "the column in its expression, or use certified_gaussian."
+            f"the law on steps is of one statistic, and {len(rows.steps)} are given: look at them on a grid."
         )
-    places = [np.round((stratum - lowest) / step) for stratum in values]
-    off = max(
-        float(np.abs((stratum - lowest) / step - place).max()) for stratum, place in zip(values, places, strict=True)
-    )
-    if off > ON_STEPS:
-        raise InvalidModel(
-            f"the values of {model.names[0]!r} are on steps of {step:g} but for some that are off them: round the "
-            "column in its expression."
-        )
-    records = sum(next(iter(rows.drawn.values())).values())
-    first, points, outside = _window(rows, places, model.names[0])
+    places = [np.repeat(cells.places[:, 0], cells.counts).astype(np.float64) for cells in rows.strata]
+    first, points, outside = _window(rows, places)
     circle = _StepCircle(circumference=float(points), frequencies=points // 2)
-    strata = [StratumLaw.of(circle, place, rows.rows_of(which)) for which, place in enumerate(places)]
-    masses = {}
+    strata = [StratumLaw.of(circle, place) for place in places]
+    masses, wrong = {}, 0.0
     for name, sizes in rows.drawn.items():
         drawn = [strata[which].drawn(size, replacement=rows.replacement) for which, size in sizes.items()]
-        around = np.fft.irfft(np.conj(np.prod(drawn, axis=0)), n=points)
-        masses[name] = np.maximum(np.roll(around, -first), 0.0)
+        around = np.roll(np.fft.irfft(np.conj(np.prod(drawn, axis=0)), n=points), -first)
+        masses[name] = np.maximum(around, 0.0)
+        wrong = max(wrong, float((masses[name] - around).sum()) + abs(float(around.sum()) - 1))
     kept = _some(list(masses.values()))
     return StepLaws(
-        step=step,
-        origin=records * lowest + step * (first + kept.start),
+        step=float(rows.steps[0]),
+        origin=float(rows.records * rows.lowest[0] + rows.steps[0] * (first + kept.start)),
         masses={name: law[kept] for name, law in masses.items()},
-        outside=outside + ROUNDING + 2 * LEFT_OUT,
+        outside=outside + ROUNDING + 2 * LEFT_OUT + 2 * wrong + rows.off,
     )
 
 
-def _rows(model: QueryModel) -> RowLaws:
-    if model.dimension != 1:
-        raise InvalidModel(
-            f"the law on steps is of one statistic, and {model.dimension} are given: use a grid of them."
-        )
-    return population_rows(model)
-
-
-def _window(rows: RowLaws, places: Sequence[Floats], name: str) -> tuple[int, int, float]:
+def _window(rows: RowGrid, places: Sequence[Floats]) -> tuple[int, int, float]:
     """Return the first place of a window, how many it has, and how likely a sum is outside of it."""
     sums = [(sum(size * places[which].mean() for which, size in sizes.items()), sizes) for sizes in rows.drawn.values()]
     least = min(sum(size * places[which].min() for which, size in sizes.items()) for _, sizes in sums)
@@ -158,8 +115,8 @@ def _window(rows: RowLaws, places: Sequence[Floats], name: str) -> tuple[int, in
         reach *= 1.2
     if every > MOST_POINTS:
         raise InvalidModel(
-            f"{name!r} has {most - least:,.0f} possible values, and exact laws are of up to {MOST_POINTS:,}: give the "
-            "column a coarser unit in its expression."
+            f"the statistic has {most - least:,.0f} possible values, and exact laws are of up to {MOST_POINTS:,}: give "
+            "the column a coarser unit in its expression."
         )
     return int(least), every, 0.0
 

@@ -168,19 +168,11 @@ SHARED: dict[str, Schema] = {
         "rests on moments.",
         maybe(
             table(
-                measure={"const": "exact"},
-                step=AT_LEAST_0,
-                origin=NUMBER,
-                outside=SHARE,
-                masses=said(
-                    "The probabilities of origin + step · k for k = 0, 1, …, by scenario.", by_name(some(SHARE))
-                ),
-            ),
-            table(
                 measure={"const": "cells"},
                 steps=some(AT_LEAST_0),
                 lowest=some(NUMBER),
                 replacement={"type": "boolean"},
+                off=AT_LEAST_0,
                 strata=said(
                     "How many reference rows of each stratum add which whole numbers of steps to the statistics.",
                     some(table(places=some(some({"type": "integer"})), counts=some(COUNT))),

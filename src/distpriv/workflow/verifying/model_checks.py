@@ -16,10 +16,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.secrets import Pair, protect
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.drawn import Drawn, ExactLaw
+from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
-from distpriv.modelling.step_laws import ROUNDING, StepLaws
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import same_moments
 from distpriv.workflow.policy import Policy
@@ -235,19 +234,14 @@ def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
     return None
 
 
-def law_problem(model: QueryModel, laws: ExactLaw) -> str | None:
-    """Return that an exact law has other moments than the statistics, or is none, if so."""
-    return _cells_problem(model, laws) if isinstance(laws, RowGrid) else _steps_problem(model, laws)
-
-
-def _cells_problem(model: QueryModel, rows: RowGrid) -> str | None:
-    if len(rows.steps) != model.dimension or set(rows.drawn) != set(model.distributions) or (rows.steps <= 0).any():
-        return "the cells of rows are not those of the statistics in every scenario"
-    strata = range(len(rows.strata))
-    if any(which not in strata or size < 1 for drawn in rows.drawn.values() for which, size in drawn.items()):
+def law_problem(model: QueryModel, rows: RowGrid) -> str | None:
+    """Return in what the cells of rows of an exact law cannot be those of the statistics, if in anything."""
+    if len(rows.steps) != model.dimension or (rows.steps <= 0).any() or not 0 <= rows.off <= 1:
+        return "the cells of rows are not those of the statistics"
+    if rows.drawn != _sizes(model) or rows.replacement != model.provenance.replacement:
+        return "rows are said to be drawn otherwise than in the scenarios"
+    if any(which >= len(rows.strata) for sizes in rows.drawn.values() for which in sizes):
         return "rows are said to be drawn from strata that are not there"
-    if len({sum(drawn.values()) for drawn in rows.drawn.values()}) != 1:
-        return "datasets of different scenarios are said to have different numbers of rows"
     for name, law in model.distributions.items():
         if not rows.replacement and any(size > rows.strata[which].rows for which, size in rows.drawn[name].items()):
             return f"more rows are said to be drawn in scenario {name!r} than there are"
@@ -261,21 +255,18 @@ def _cells_problem(model: QueryModel, rows: RowGrid) -> str | None:
     return None
 
 
-def _steps_problem(model: QueryModel, laws: StepLaws) -> str | None:
-    if model.dimension != 1 or set(laws.masses) != set(model.distributions) or not laws.step > 0:
-        return "the exact laws are not those of the one statistic in every scenario"
-    if laws.outside < ROUNDING:
-        return "the exact laws are said to be known better than they can be"
-    for name, masses in laws.masses.items():
-        if (masses < 0).any() or abs(float(masses.sum()) - 1) > laws.outside:
-            return f"the exact law in scenario {name!r} is none: its probabilities do not sum to 1"
-        values = laws.origin + laws.step * np.arange(len(masses))
-        mean = float(masses @ values)
-        moments = {"mean": [mean], "covariance": [[float(masses @ (values - mean) ** 2)]]}
-        law = model.distributions[name]
-        if not same_moments(moments, law.mean, law.covariance, NEAR):
-            return f"the exact law in scenario {name!r} has other moments than the statistic"
-    return None
+def _sizes(model: QueryModel) -> dict[str, dict[int, int]]:
+    """Return how many rows of which strata each scenario has, strata by their number as they come first."""
+    numbers: dict[tuple[str | None, str | None, bool], int] = {}
+    found: dict[str, dict[int, int]] = {}
+    for name, scenario in model.scenarios.items():
+        found[name] = {}
+        for satisfied, size in scenario.strata:
+            table = None if scenario.table is None else name
+            number = numbers.setdefault((table, scenario.predicate, satisfied), len(numbers))
+            if size:
+                found[name][number] = size
+    return found
 
 
 def _sampling_error(model: QueryModel, pair: Pair, axes: Floats) -> Floats:

@@ -15,8 +15,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
-from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence, ExactLaw
-from distpriv.guarantees.exact_grid import THEOREM as GRID
+from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
 from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import THEOREM as EXACT
 from distpriv.guarantees.exact_steps import exact_steps_certificate
@@ -130,7 +129,7 @@ def recomputed(claim: Claim) -> Recomputed:
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         added = immune_certificate(claim.model, claim.noises, claim.written.target)
         return Recomputed(certificate=added, least=added.delta, most=added.delta)
-    if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, ExactLaw) and claim.mechanism != JOINT:
+    if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, RowGrid) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on an exact law, and none is written down, or the other way round.")
     if (claim.mechanism in BY_DRAWS) != isinstance(claim.drawn, Drawn) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
@@ -166,7 +165,7 @@ def _exactly(found: Certificate) -> Recomputed:
 def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise as a release draws it."""
     cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
-    found = exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, ExactLaw) else _continuous(claim, noises)
+    found = exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, RowGrid) else _continuous(claim, noises)
     return discretised_certificate(found, cost, claim.written.target)
 
 
@@ -182,16 +181,16 @@ def _enough(claim: Claim) -> NoiseLaw | None:
     return noise
 
 
-def exact_again(claim: Claim, laws: ExactLaw, noises: Sequence[NoiseLaw]) -> Certificate:
-    """Return the certificate of noise by the exact law that is written down, before it is drawn on a lattice."""
+def exact_again(claim: Claim, rows: RowGrid, noises: Sequence[NoiseLaw]) -> Certificate:
+    """Return the certificate of noise by the exact law of the rows that are written down, before it is on a lattice."""
     within, pairs = claim.within, claim.model.protected_pairs
-    if isinstance(laws, RowGrid):
-        return exact_grid_certificate(
-            laws, noises, within, pairs, THEOREMS[claim.mechanism] if len(noises) > 1 else GRID
-        )
-    if len(noises) != 1 or not isinstance(noises[0], UnimodalNoise):
+    if claim.mechanism == JOINT:
+        return exact_grid_certificate(rows, noises, within, pairs, THEOREMS[JOINT])
+    if claim.model.dimension > 1:
+        return exact_grid_certificate(rows, noises, within, pairs)
+    if not isinstance(noises[0], UnimodalNoise):
         raise InvalidInput("the noise for an exact law is on whole steps, and this is not.")
-    return exact_steps_certificate(laws, noises[0], within, pairs)
+    return exact_steps_certificate(rows, noises[0], within, pairs)
 
 
 def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:

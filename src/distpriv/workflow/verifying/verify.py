@@ -22,6 +22,7 @@ from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_grid import RowGrid
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
@@ -228,7 +229,9 @@ def _joint_moments_problem(opened: Opened, whole: QueryModel, written: Certifica
         return "the joint moments are of other statistics than were asked"
     if (whole.provenance.method == "exact moments") != query.has_exact_moments:
         return f"what was asked does not have moments by {whole.provenance.method!r}"
-    return moments_problem(whole, query) or lower_bound_problem(whole, opened.noises, written, query)
+    problem = moments_problem(whole, query) or lower_bound_problem(whole, opened.noises, written, query)
+    drawn = opened.drawn("joint")
+    return law_problem(whole, drawn) if problem is None and isinstance(drawn, RowGrid) else problem
 
 
 def _attacker(opened: Opened) -> Found:
