@@ -12,7 +12,6 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import qmc
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
@@ -135,6 +134,8 @@ class RoundedNoise(Noise):
         """E‖Z‖₂, the mean over points that fill the cube of W's quantiles evenly; good to about three digits."""
         if not len(self.variances):
             return 0.0
+        from scipy.stats import qmc
+
         fill = qmc.Sobol(len(self.variances), scramble=False).random_base2(POINTS) + 2.0 ** -(POINTS + 1)
         drawn = self._rounded((ndtri(fill) * self.widths) @ self.axes.T)
         return float(np.linalg.norm(drawn, axis=1).mean())
