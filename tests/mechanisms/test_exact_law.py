@@ -274,6 +274,21 @@ def _closer_together(document: dict[str, Any]) -> None:
     drawn[first] = drawn[second]
 
 
+@pytest.mark.slow
+def test_releases_by_draws_of_a_known_population_are_certified_together_by_its_law(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    write_tables(tmp_path, adult)
+    trust = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    with only("coupled_gaussian"):
+        for number, left_out in enumerate((('age = "mean(age, resolution = 1)"\n', ""), SECOND)):
+            policy = write_policy(tmp_path, trust, LATER, left_out)
+            made = release_policy(str(policy), tmp_path / str(number)).folder
+    assert read(made)["evidence"]["drawn"]["joint"]["measure"] == "cells"
+    verdict = verify_bundle(made)
+    assert verdict.holds, str(verdict)
+
+
 def test_a_fourth_number_is_refused_in_a_sentence(bundle: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(bundle.parent, tmp_path / "again")
     three = (

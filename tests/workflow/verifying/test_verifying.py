@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.workflow.small import only, write_policy, write_tables
+from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
@@ -253,7 +253,7 @@ def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: P
     with only("coupled_gaussian"):
         for number, left_out in enumerate((age, never)):
             bundle = release_policy(
-                str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / str(number)
+                str(write_policy(tmp_path, sampling, assumed, SAMPLE, (left_out, ""))), tmp_path / str(number)
             )
     assert bundle.document["evidence"]["drawn"]["joint"] is not None
     verdict = verify_bundle(bundle.folder)

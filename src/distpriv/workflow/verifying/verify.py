@@ -241,7 +241,8 @@ def _attacker(opened: Opened) -> Found:
         noise=opened.noise,
         certificate=evolve(opened.own, drawn=opened.drawn("release")),
     )
-    right = figures(opened.model, mechanism, opened.whole, opened.noises, opened.together)
+    together = None if opened.together is None else evolve(opened.together, drawn=opened.drawn("joint"))
+    right = figures(opened.model, mechanism, opened.whole, opened.noises, together)
     for key, written in opened.document["attacker"].items():
         if not math.isclose(written, right[key], rel_tol=NEAR):
             return False, f"an attacker is right {right[key]:.4%} of the time ({key}), and {written:.4%} is written."
