@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -129,6 +130,15 @@ def test_what_cannot_be_whole_is_said_in_words(first: list[float], second: list[
     assert why in reason
     with pytest.raises(dp.errors.AssumptionViolated, match="leave out lattice=True"):
         dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=1e-3), lattice=True)
+
+
+def test_many_records_and_a_large_epsilon_are_refused_in_words(adult: pa.Table) -> None:
+    query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("workclass = 'Private'", values=(0.4, 0.5))
+    model, large = (dp.model(adult, query, secret, records=n, reference="population") for n in (100, 2_010))
+    assert why_not_whole(model) == [None]
+    for of, epsilon, why in ((large, 1.0, "ripples of 2,010 records may be missed"), (model, 21.0, "above ε = 20")):
+        with pytest.raises(dp.errors.AssumptionViolated, match=why):
+            dp.mechanisms.certified_gaussian(of, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), lattice=True)
 
 
 def test_noise_that_claims_more_than_the_rows_bear_out_is_worth_nothing() -> None:

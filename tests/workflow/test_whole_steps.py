@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.workflow.forging import forged
 from tests.workflow.shared import is_one_sentence
 from tests.workflow.small import only, write_policy, write_tables
 
@@ -48,6 +50,19 @@ def test_a_bundle_with_less_noise_than_was_certified_is_found_out(tmp_path: Path
     written["certificate"]["delta"] /= 2
     path.write_text(json.dumps(written), encoding="utf-8")
     assert not verify_bundle(path).holds
+
+
+def test_a_law_of_another_number_of_statistics_is_found_out(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        made = release_policy(str(write_policy(tmp_path, *COUNTS, LATTICE)), tmp_path / "out").folder
+
+    def single(document: dict[str, Any]) -> None:
+        document["certificate"]["law"] |= {"combination": [1.0], "second_order": None, "gate": None}
+
+    verdict = verify_bundle(forged(made, tmp_path / "forged", single))
+    assert not verdict.holds
+    assert "of another number of statistics" in str(verdict)
 
 
 def test_where_nothing_can_be_whole_the_refusal_says_why(tmp_path: Path, adult: pa.Table) -> None:

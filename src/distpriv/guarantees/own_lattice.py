@@ -37,12 +37,21 @@ Nothing rests on it. It keeps any one number from being certain, which trust in 
 LARGEST_CELL = 0.02
 """A cell that is worth more is not fine against the law."""
 
+MOST_RECORDS = 2_000
+"""Of more records a ripple is so narrow that climbers may stop short of it."""
+
+LARGEST_EPSILON = 20.0
+"""At a larger ε what a transform rounds would hide what is rare in one scenario, and not there in another."""
+
+SMALLEST_STEP = 1e-140
+"""The square of a smaller one is no number."""
+
 MOST_ROW = 1.0
 """The largest deviation of a row, in steps, of a statistic in whole steps: others have too many frequencies."""
 
 
-def why_not_whole(model: QueryModel) -> list[str | None]:
-    """Return for every statistic why it cannot be released in whole steps; None where it can be.
+def why_not_whole(model: QueryModel, epsilon: float = 0.0) -> list[str | None]:
+    """Return for every statistic why it cannot be released in whole steps at ε; None where it can be.
 
     >>> import distpriv as dp
     >>> query = dp.Query(women=dp.count("sex = 'Female'"), age=dp.mean("age"))
@@ -55,8 +64,8 @@ def why_not_whole(model: QueryModel) -> list[str | None]:
     rows = model.rows().row_laws()
     if rows.populations and any(rows.rows_of(k) > len(each) for k, each in enumerate(rows.strata)):
         return ["the reference has more rows than were looked at"] * model.dimension
-    if tied := _why_tied(model):
-        return [tied] * model.dimension
+    if any(known := _why_not_by_moments(model, epsilon)):
+        return known
     whole, moves = rows_are_whole(rows, model.steps), _largest_moves(model, rows)
     return [_why_not(model, position, whole[position], moves[position]) for position in range(model.dimension)]
 
@@ -73,6 +82,31 @@ def _why_not(model: QueryModel, position: int, whole: bool, moves: float) -> str
     if least < LEAST_DEVIATION * model.steps[position]:
         return f"{name} varies by {least / model.steps[position]:.2g} of its steps only, once the others are known"
     return None
+
+
+def _why_not_by_moments(model: QueryModel, epsilon: float) -> list[str | None]:
+    """Return the same as far as it is known without rows."""
+    records = model.provenance.records or 0
+    if records > MOST_RECORDS:
+        return [f"ripples of {records:,} records may be missed, and of {MOST_RECORDS:,} are found"] * model.dimension
+    if epsilon > LARGEST_EPSILON:
+        return [f"above ε = {LARGEST_EPSILON:g} exact laws are not known well enough"] * model.dimension
+    if ((model.steps > 0) & ~((model.steps > SMALLEST_STEP) & (model.steps < 1 / SMALLEST_STEP))).any():
+        return ["the units of the columns are out of proportion"] * model.dimension
+    if tied := _why_tied(model):
+        return [tied] * model.dimension
+    return [None] * model.dimension
+
+
+def _moves_too_far(model: QueryModel) -> list[str | None]:
+    """Return of which statistics rows differ by too many steps, as far as their variances show it."""
+    units = np.where(model.steps > 0, model.steps, 1.0)
+    rows = np.max([np.diag(law.covariance) for law in model.distributions.values()], axis=0) / units**2
+    limit = MOST_ROW**2 * (model.provenance.records or 0) * (1 + NEAR)
+    return [
+        f"rows of {name!r} differ by more than {MOST_ROW:g} of its steps" if far > limit else None
+        for name, far in zip(model.names, rows.tolist(), strict=True)
+    ]
 
 
 def _why_tied(model: QueryModel) -> str | None:
@@ -122,7 +156,7 @@ def own_lattice_certificate(
     if not noise.narrow.any():
         return gaussian_certificate(model, target, noise.unrounded, theorem, assumptions, law)
     whole = in_whole_steps(model, noise, target.delta)
-    lattice = _lattice_assumption(model, noise, whole, known=law is not None)
+    lattice = _lattice_assumption(model, target, noise, whole, known=law is not None)
     if lattice.status != "checked":
         return Certificate(
             target=target,
@@ -168,13 +202,18 @@ def own_lattice_certificate(
     )
 
 
-def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *, known: bool) -> Assumption:
+def _lattice_assumption(
+    model: QueryModel, target: PrivacyTarget, noise: RoundedNoise, whole: Whole, *, known: bool
+) -> Assumption:
     """Return whether statistics may be released in whole steps; where rows are gone, what they showed is believed."""
     named = ", ".join(name for name, narrow in zip(model.names, noise.narrow, strict=True) if narrow)
     statement = f"{named} are whole multiples of their steps in all scenarios, and hidden by their own randomness"
     gone = known and not has_rows(model)
-    reasons = [_why_tied(model)] * model.dimension if gone else why_not_whole(model)
+    reasons = _without_rows(model, target.epsilon) if gone else why_not_whole(model, target.epsilon)
     against = [reason for reason, narrow in zip(reasons, noise.narrow, strict=True) if narrow and reason is not None]
+    narrow = np.diag(noise.unrounded.covariance)[noise.narrow]
+    if (narrow < (NARROW * noise.steps[noise.narrow]) ** 2 * (1 - NEAR)).any():
+        against.append("noise is narrower than the least there is")
     if not np.array_equal(noise.steps, model.steps):
         against.append("the noise is in other steps than the statistics")
     others = whole.error if math.isfinite(whole.error) else math.inf
@@ -188,3 +227,9 @@ def _lattice_assumption(model: QueryModel, noise: RoundedNoise, whole: Whole, *,
         evidence=f"steps of {', '.join(f'{step:g}' for step in noise.steps[noise.narrow])}; whole steps in place of a "
         f"bell curve cost a factor of {whole.error:.1e}, which is in δ; noise narrower than a step is not counted on",
     )
+
+
+def _without_rows(model: QueryModel, epsilon: float) -> list[str | None]:
+    """Return why statistics cannot be whole, as far as moments tell."""
+    known = _why_not_by_moments(model, epsilon)
+    return known if any(known) else _moves_too_far(model)

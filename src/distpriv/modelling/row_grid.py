@@ -37,6 +37,9 @@ MOST_WORK = 2**32
 ON_STEPS = 1e-6
 """By which share of a step a dataset may be off the lattice, all of its rows together."""
 
+SMALLEST_STEP = 1e-140
+"""The square of a smaller one is no number."""
+
 NEGLIGIBLE = 1e-14
 """What is left out of a sum."""
 
@@ -303,6 +306,8 @@ def row_grid(model: QueryModel) -> RowGrid:
     lowest = together.min(axis=0)
     steps = np.array([spacing([column]) for column in together.T])
     for name, step in zip(model.names, steps.tolist(), strict=True):
+        if step and not SMALLEST_STEP < step < 1 / SMALLEST_STEP:
+            raise InvalidModel(f"the unit of {name!r} is out of proportion: rescale the column in its expression.")
         if step == 0:
             raise InvalidModel(
                 f"the values of {name!r} are on no steps, and exact laws are of statistics on whole steps: round the "

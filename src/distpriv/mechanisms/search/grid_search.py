@@ -78,13 +78,14 @@ class _Search:
 
     def noise(self, kind: str, share: float, factor: float) -> NoiseLaw:
         """Return noise with a floor, and so many times what would do with δ = 0 along the shifts."""
-        floor = np.diag(np.maximum(share * self.spread, ONE_STEP * self.rows.steps) ** 2)
+        variances = np.maximum(share * self.spread, ONE_STEP * self.rows.steps) ** 2
+        floor = GaussianNoise(axes=np.eye(len(variances)), variances=variances)
         if factor == 0 or not self.axes.size:
-            return GaussianNoise.of(floor)
+            return floor
         if kind == "gaussian":
-            return GaussianNoise.of(floor + (self.axes * (factor * self.scales) ** 2) @ self.axes.T)
+            return GaussianNoise.of(floor.covariance + (self.axes * (factor * self.scales) ** 2) @ self.axes.T)
         along = LaplaceNoise(axes=self.axes, scales=factor * self.scales)
-        return SumNoise(parts=(GaussianNoise.of(floor), along))
+        return SumNoise(parts=(floor, along))
 
     def delta(self, noise: NoiseLaw) -> float:
         """Return δ as it will be certified."""

@@ -106,7 +106,7 @@ def on_own_lattice(
     Raises:
         AssumptionViolated: no statistic can be in whole steps, or the law of those that can is not smooth.
     """
-    reasons = why_not_whole(model)
+    reasons = why_not_whole(model, target.epsilon)
     if None not in reasons:
         said = ", and ".join(list(dict.fromkeys(filter(None, reasons)))[:MOST_REASONS])
         raise AssumptionViolated(f"noise on the statistics' own lattice is for counts: {said}; leave out lattice=True.")

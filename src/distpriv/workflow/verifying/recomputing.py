@@ -214,14 +214,14 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     if claim.written.trust == "sampling":
         raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
+    law = claim.written.law
+    if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
+        raise InvalidInput("what the rows showed is of another number of statistics.")
     match noise:
         case GaussianNoise() | NoNoise() | SumNoise():
-            law = claim.written.law
-            if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
-                raise InvalidInput("what the rows showed is of another number of statistics.")
-            return gaussian_certificate(model, within, noise, theorem, law=claim.written.law)
+            return gaussian_certificate(model, within, noise, theorem, law=law)
         case RoundedNoise():
-            return own_lattice_certificate(model, within, noise, theorem, law=claim.written.law)
+            return own_lattice_certificate(model, within, noise, theorem, law=law)
         case UnimodalNoise():
             unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
             return unknown(name=name, theorem=theorem).certificate
