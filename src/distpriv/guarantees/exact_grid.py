@@ -192,7 +192,7 @@ class ExactGrid:
         """Return the probability of every point in every scenario, and what all of a law may be off by."""
         once = 2 * np.pi / (np.array(self.points) * self.pitch)
         frequencies = [turn * whole for turn, whole in zip(once.tolist(), self._turns, strict=True)]
-        weights = noise.transform(self.sheared.own(frequencies), 1 - self.taken)
+        weights = noise.transform(self.sheared.of_statistics(frequencies), 1 - self.taken)
         weights = np.broadcast_to(weights, [len(along) for along in frequencies])
         transforms, left_out = rows.transforms(frequencies, self.sheared, weights)
         kernel = weights * outer(
@@ -372,18 +372,6 @@ def _box(rows: RowGrid, noise: _Noise, direction: Floats, outside: float) -> tup
 
 def _reach(rows: RowGrid, noise: _Noise, scenario: str, direction: Floats, tilts: Floats, outside: float) -> float:
     """Return how far from its mean a combination with noise is but for what may be outside, by Chernoff's bound."""
-    values = (_log_moments(rows, noise, scenario, direction, tilts) - math.log(outside / 2)) / np.abs(tilts)
+    logs = noise.log_moments(direction, tilts) + rows.log_moments(scenario, direction, tilts)
+    values = (logs - math.log(outside / 2)) / np.abs(tilts)
     return float(values[np.isfinite(values)].min())
-
-
-def _log_moments(rows: RowGrid, noise: _Noise, scenario: str, direction: Floats, tilts: Floats) -> Floats:
-    """Return the logarithm of E e^{s(K − mean + Z)}; without replacement it is below the one with (Hoeffding 1963)."""
-    found = noise.log_moments(direction, tilts)
-    for which, size in rows.drawn[scenario].items():
-        cells = rows.strata[which]
-        values = cells.places @ direction
-        away = values - cells.chances @ values
-        exponents = np.multiply.outer(tilts, away)
-        highest = exponents.max(axis=1)
-        found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
-    return np.asarray(found)

@@ -23,6 +23,7 @@ from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.guarantees.whole_law import checked_whole_law
 from distpriv.guarantees.whole_steps import LEAST_DEVIATION, Whole, in_whole_steps, worst_in_whole_steps
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_grid import SMALLEST_STEP
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import RoundedNoise
 
@@ -42,9 +43,6 @@ MOST_RECORDS = 2_000
 
 LARGEST_EPSILON = 20.0
 """At a larger ε what a transform rounds would hide what is rare in one scenario, and not there in another."""
-
-SMALLEST_STEP = 1e-140
-"""The square of a smaller one is no number."""
 
 MOST_ROW = 1.0
 """The largest deviation of a row, in steps, of a statistic in whole steps: others have too many frequencies."""

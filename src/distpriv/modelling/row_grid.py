@@ -24,7 +24,7 @@ from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_lattice import spacing
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "Sheared", "population_rows", "row_grid"]
+__all__ = ["MOST_STATISTICS", "SMALLEST_STEP", "Cells", "RowGrid", "Sheared", "population_rows", "row_grid"]
 
 MOST_STATISTICS = 3
 
@@ -70,7 +70,7 @@ class Sheared:
         mesh = np.meshgrid(*frequencies[1:], indexing="ij", sparse=True)
         return np.asarray(sum((slope * t for slope, t in zip(self.slopes, mesh, strict=True)), np.zeros(())))
 
-    def own(self, frequencies: Sequence[Floats]) -> list[Floats]:
+    def of_statistics(self, frequencies: Sequence[Floats]) -> list[Floats]:
         """Return the frequencies of the statistics themselves, as arrays that fit together."""
         mesh = np.meshgrid(*frequencies, indexing="ij", sparse=True)
         first = mesh[0] - self.slowed(frequencies)[np.newaxis] if any(self.slopes) else mesh[0]
@@ -185,6 +185,23 @@ class RowGrid:
             means += size * mean
             covariance += size * left * (away.T * cells.chances) @ away
         return means, covariance
+
+    def log_moments(self, scenario: str, direction: Floats, tilts: Floats) -> Floats:
+        """Return a bound on log E e^{s(wᵀK − mean)} of a combination w: that with replacement (Hoeffding 1963).
+
+        >>> cells = Cells(places=np.array([[0], [1]]), counts=np.array([1, 1]))
+        >>> rows = RowGrid(steps=[1], lowest=[0], strata=(cells,), drawn={"a": {0: 4}}, replacement=True)
+        >>> rows.log_moments("a", np.ones(1), np.array([2.0])).round(4)  # 4 log cosh 1
+        array([1.7351])
+        """
+        found = np.zeros(len(tilts))
+        for which, size in self.drawn[scenario].items():
+            cells = self.strata[which]
+            values = cells.places @ direction
+            exponents = np.multiply.outer(tilts, values - cells.chances @ values)
+            highest = exponents.max(axis=1)
+            found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
+        return found
 
     def transforms(
         self, frequencies: Sequence[Floats], sheared: Sheared, weights: Floats

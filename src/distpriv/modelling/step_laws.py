@@ -17,7 +17,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.modelling.projected_law import Circle, StratumLaw
 from distpriv.modelling.row_grid import RowGrid
 
-__all__ = ["ROUNDING", "StepLaws", "step_laws"]
+__all__ = ["StepLaws", "step_laws"]
 
 MOST_POINTS = 2**17
 """In a window; with more of them a transform takes minutes."""
@@ -109,7 +109,7 @@ def _window(rows: RowGrid, places: Sequence[Floats]) -> tuple[int, int, float]:
         if points >= min(every, 2 * MOST_POINTS):
             break
         width = (points - (high - low)) / 2 - 1
-        outside = max(_outside(sizes, places, deviation, width) for _, sizes in sums)
+        outside = max(_outside(rows, name, deviation, width) for name in rows.drawn)
         if outside <= OUTSIDE:
             return math.floor(low - width), points, outside
         reach *= 1.2
@@ -121,19 +121,10 @@ def _window(rows: RowGrid, places: Sequence[Floats]) -> tuple[int, int, float]:
     return int(least), every, 0.0
 
 
-def _outside(sizes: Mapping[int, int], places: Sequence[Floats], deviation: float, width: float) -> float:
+def _outside(rows: RowGrid, scenario: str, deviation: float, width: float) -> float:
     """Return a bound on the chance that a sum is farther than so much from its mean: Chernoff's, on both sides."""
-    bound = 0.0
-    for side in (1.0, -1.0):
-        tilts = side * TILTS / deviation
-        logs = -np.abs(tilts) * width
-        for which, size in sizes.items():
-            away, counts = np.unique(places[which] - places[which].mean(), return_counts=True)
-            exponents = np.outer(tilts, away)
-            highest = exponents.max(axis=1)
-            logs = logs + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ counts / counts.sum()))
-        bound += math.exp(min(0.0, float(logs.min())))
-    return bound
+    sides = (rows.log_moments(scenario, np.ones(1), side * TILTS / deviation) for side in (1.0, -1.0))
+    return sum(math.exp(min(0.0, float((logs - TILTS / deviation * width).min()))) for logs in sides)
 
 
 def _some(laws: Sequence[Floats]) -> slice:

@@ -241,10 +241,10 @@ class EarlierReleases:
             noise = stacked([*laws, mechanism.noise.widened(factor)])
             return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
-        rows = cells_of(whole)
         parts = all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise))
         if self._by_moments(whole, trust) and parts:
             yield gaussian
+        rows = cells_of(whole)
         if rows is not None and TRUST[trust] >= TRUST["gaussian"]:
             yield cache(lambda factor: drawn(exactly(rows, factor), factor))
         if not parts:

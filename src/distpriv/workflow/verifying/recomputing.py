@@ -165,7 +165,7 @@ def _exactly(found: Certificate) -> Recomputed:
 def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise as a release draws it."""
     cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
-    found = exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, RowGrid) else _continuous(claim, noises)
+    found = _exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, RowGrid) else _continuous(claim, noises)
     return discretised_certificate(found, cost, claim.written.target)
 
 
@@ -181,7 +181,7 @@ def _enough(claim: Claim) -> NoiseLaw | None:
     return noise
 
 
-def exact_again(claim: Claim, rows: RowGrid, noises: Sequence[NoiseLaw]) -> Certificate:
+def _exact_again(claim: Claim, rows: RowGrid, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise by the exact law of the rows that are written down, before it is on a lattice."""
     within, pairs = claim.within, claim.model.protected_pairs
     if claim.mechanism == JOINT:
