@@ -1,6 +1,6 @@
 r"""δ of two or three statistics with Gaussian and Laplace noise, from their exact law.
 
-With a share θ of the Gaussian noise taken away, the density of what is released is looked at on a grid of points: a
+With a share ν of the Gaussian noise taken away, the density of what is released is looked at on a grid of points: a
 release is no more than such a point with the rest of the noise added, up to a factor next to 1, so that a sum over the
 grid bounds δ, and no integral is left (`docs/proofs/exact_law.md`, "Several statistics"). Statistics with noise on
 their own whole steps are looked at on these.
@@ -32,7 +32,7 @@ THEOREM = "the exact law on a grid"
 Wholes = NDArray[np.int64]
 
 TAKEN: Final = (0.02, 0.05, 0.1, 0.2, 0.35)
-"""The shares θ of the Gaussian noise, tried until a grid has few enough points."""
+"""The shares ν of the Gaussian noise, tried until a grid has few enough points."""
 
 ALIKE: Final = 1e-5
 """How far from 1 the factor may be."""
@@ -142,7 +142,7 @@ class ExactGrid:
     fastest: tuple[int, ...]
     """How many times around the box the highest frequency goes, along each axis."""
     taken: float
-    """The share θ of Gaussian noise."""
+    """The share ν of Gaussian noise."""
     ratio: float
     """The logarithm λ of the factor next to 1."""
     outside: float
