@@ -1,13 +1,15 @@
-# Every target sets up .venv by itself, and again only when pyproject.toml or constraints.txt changed.
+# Every target sets up .venv by itself, and again only when pyproject.toml or constraints.txt changed: for the demo
+# what it uses, for everything else the rest too.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: demo reproduce quick timings test test-slow browser java lint bench docs clean
+.PHONY: demo reproduce quick timings test test-slow browser java postgres lint bench docs clean
 .DEFAULT_GOAL := demo
 
-demo: $(READY)
+demo: $(CORE)
 	$(BIN)/distpriv demo
 
 # Two workers share two cores: threads of the linear algebra on top would only wait for each other.
@@ -50,6 +52,17 @@ java:
 	  echo "no Java, and none could be installed: tests that run Spark are skipped"; \
 	fi
 
+# A PostgreSQL server for the tests that keep a ledger on one, in the same way.
+postgres:
+	@if [ -n "$$DISTPRIV_POSTGRES" ] || command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; \
+	  then :; \
+	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "no PostgreSQL, and only root on Debian can install one here: tests that need its server are skipped"; \
+	elif ! { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 600 \
+	  apt-get -qq install -y --no-install-recommends postgresql; } >/dev/null 2>&1; then \
+	  echo "no PostgreSQL, and none could be installed: tests that need its server are skipped"; \
+	fi
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -59,9 +72,12 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.modelling
 	$(BIN)/python -m benchmarks.exact_check
+	$(BIN)/python -m benchmarks.ranges
 	$(BIN)/python -m benchmarks.distances
 	$(BIN)/python -m benchmarks.planning
+	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.auditing
+	$(BIN)/python -m benchmarks.commands
 	$(BIN)/python -m benchmarks.reproduction
 	$(BIN)/python -m benchmarks.scale
 
@@ -78,9 +94,23 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
+# What cannot be had for a moment is asked for again, by pip and then all at once, before it is called missing.
+define install
+	@for wait in 5 15 45 none; do \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --retries 10 $(1) && exit 0; \
+	  [ $$wait = none ] || { echo "not everything could be had: trying again in $$wait seconds"; sleep $$wait; }; \
+	done; \
+	echo "not everything could be installed: see that the package index can be reached, and run make again"; exit 1
+endef
+
+# Nothing is compiled beforehand: the demo uses a tenth of what there is.
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "distpriv needs Python 3.11 or newer; say which with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(call install,--no-compile -e ".[audit]")
+	@touch $@
+
+$(READY): $(CORE)
+	$(call install,-e ".[dev]")
 	@touch $@

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from distpriv.experiments.result import ErrorPoint
 from distpriv.experiments.setting import Setting
-from distpriv.report.canvas import printed
+from distpriv.report.canvas import laid_out
 from distpriv.report.figures import Axis, Series, lines
 from distpriv.report.page import Figure
 from distpriv.report.pictures import WIDE
@@ -54,7 +54,7 @@ def main() -> None:
     results = reproduce(["figure_2", "beyond"], setting=Setting(protocol="exact"), out=folder).results
     points = [*results["figure_2"].errors, *results["beyond"].errors]
     figure = picture([p for p in points if p.secret == "income" and p.gap == 0.1 and p.error > 0])
-    TARGET.write_text(standalone_svg(printed(figure.drawing, WIDE, "svg"), alt=figure.alt) + "\n", encoding="utf-8")
+    TARGET.write_text(standalone_svg(laid_out(figure.drawing, WIDE), alt=figure.alt) + "\n", encoding="utf-8")
     print(TARGET)
 
 

@@ -1,6 +1,6 @@
 """Run the worked examples, and write their numbers and what they print to docs/images/examples/numbers.json.
 
-Usage: python scripts/example_numbers.py [census company hospital regression]     (about three minutes)
+Usage: python scripts/example_numbers.py [census company hospital regression salaries]     (about three minutes)
 """
 
 import io
@@ -20,13 +20,14 @@ PAGES = ROOT / "docs" / "examples"
 sys.path.insert(0, str(ROOT))
 
 from distpriv.auditing.report import AuditReport  # noqa: E402
-from examples import census, company, hospital, regression  # noqa: E402
+from examples import census, company, hospital, regression, salaries  # noqa: E402
 
 EXAMPLES: dict[str, Callable[[], Any]] = {
     "census": census.main,
     "company": company.main,
     "hospital": hospital.main,
     "regression": regression.main,
+    "salaries": salaries.main,
 }
 MORE_DRAWS = 20_000
 """With how many draws the noise of the regression is measured once more."""

@@ -19,7 +19,7 @@ FOLDER = ROOT / "docs" / "images" / "examples"
 sys.path.insert(0, str(ROOT))
 
 import distpriv as dp  # noqa: E402
-from examples import hospital, regression  # noqa: E402
+from examples import hospital, regression, salaries  # noqa: E402
 
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#888888"  # told apart by colour-blind readers
 
@@ -113,6 +113,32 @@ def _scatter(axes: Axes, title: str, pair: list[Any]) -> None:
     axes.set_xlabel("intercept")
 
 
+def salaries_picture() -> Figure:
+    """Draw the salaries of the reference, and those of both scenarios with their weights."""
+    industry = salaries.employees(5000, seed=1)
+    secret = salaries.SECRETS["mean salary"]
+    model = dp.model(industry, salaries.QUERY, secret, records=salaries.RECORDS, reference="population")
+    figure, axes = plt.subplots(figsize=(7.4, 3.2), layout="constrained")
+    paid = industry["salary"].to_numpy() / 1000
+    axes.hist(paid, bins=50, range=(20, 110), density=True, color=GREY, alpha=0.4, label="the industry, mean 49.5")
+    for name, mean, colour in zip(model.distributions, ("50", "54"), (BLUE, ORANGE), strict=True):
+        (stratum,) = model.rows().strata(name)
+        axes.hist(
+            paid[stratum.rows],
+            bins=50,
+            range=(20, 110),
+            weights=stratum.weights,
+            density=True,
+            histtype="step",
+            color=colour,
+            label=f"weighed to a mean of {mean}",
+        )
+    axes.set_xlabel("salary, thousands")
+    axes.set_yticks([])
+    axes.legend(frameon=False)
+    return figure
+
+
 def save(name: str, figure: Figure) -> None:
     """Write a picture that is the same every time."""
     for axes in figure.axes:
@@ -131,3 +157,4 @@ if __name__ == "__main__":
     save("company", company_picture(recorded["company"]))
     save("hospital", hospital_picture())
     save("regression", regression_picture())
+    save("salaries", salaries_picture())

@@ -163,13 +163,13 @@ SCHEMAS: dict[str, Schema] = {
     "policy": {"$schema": DIALECT, **policy_schema(), "title": "A policy file, read as TOML"},
     "release": _document("The release.json of a bundle", RELEASE),
     "release_output": _document(
-        "What distpriv release --json prints", table(**PRINTED_RELEASE, repeated=TRUTH, bundle=TEXT)
+        "What distpriv release --json prints", table("tables", **PRINTED_RELEASE, repeated=TRUTH, bundle=TEXT)
     ),
     "audit": _document("What distpriv audit --json prints, and the audit.json of a bundle", AUDIT),
     "plan": _document("What distpriv plan --json prints", PLAN),
     "verify": _document("What distpriv verify --json prints", VERIFY),
     "ledger": _document("What distpriv ledger --json prints", LEDGER),
-    "init": _document("What distpriv init --json prints", table(policy=TEXT)),
+    "init": _document("What distpriv init --json prints", table(policy=TEXT, left_out=by_name(TEXT))),
 }
 
 

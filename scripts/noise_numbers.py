@@ -24,7 +24,13 @@ SHARES = {
 """The values that the paper keeps apart, first the two of its main experiment."""
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 TABLE_EPSILONS = (0.2, 1.0, 5.0)
-FOR_ESTIMATES = ("informative_gaussian", "certified_laplace", "coupled_gaussian", "coupled_laplace")
+FOR_ESTIMATES = (
+    "informative_gaussian",
+    "certified_laplace",
+    "certified_unimodal",
+    "coupled_gaussian",
+    "coupled_laplace",
+)
 """What leaves the best estimates at trust gaussian or sampling; all other noise leaves them more error."""
 
 MEASURES: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], float]] = {
@@ -37,6 +43,7 @@ MEASURES: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], float]] = {
     ),
     "`certified_gaussian`, rms": lambda *given: held(dp.mechanisms.certified_gaussian(*given)).noise.expected_rms,
     "`certified_laplace`": lambda *given: held(dp.mechanisms.certified_laplace(*given)).noise.expected_l2,
+    "`certified_unimodal`": lambda *given: held(dp.mechanisms.certified_unimodal(*given)).noise.expected_l2,
     "`coupled_gaussian`, independent swaps": lambda *given: (
         held(dp.mechanisms.coupled_gaussian(*given, pairing="independent", seed=SEED)).noise.expected_l2
     ),

@@ -27,6 +27,7 @@ STYLES = {
     "wasserstein": ("#cc79a7", "x", "--"),
     "certified_gaussian": ("#0072b2", "o", "-"),
     "certified_laplace": ("#56b4e9", "s", "--"),
+    "certified_unimodal": ("#e69f00", "P", "-."),
     "informative_gaussian": ("#009e73", "v", "-"),
     "expected_value_gaussian": ("#d55e00", "^", "-."),
     "eigenvector_gaussian": ("#000000", "D", ":"),

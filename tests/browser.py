@@ -94,6 +94,7 @@ def look(
     shot = (screenshots or page.parent) / f"{page.stem}-{width}-{media}-{scheme}.png"
     tab.screenshot(path=shot, full_page=True)
     context.close()
+    found["texts"] = [text.replace("\u00a0%", " %") for text in found["texts"]]
     lists: dict[str, Any] = {name: tuple(found[name]) for name in ("cut", "unlabelled", "duplicate_ids", "texts")}
     return BrowserLook(
         console=tuple(console),

@@ -9,11 +9,37 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collection_modifyitems"]
+__all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collection_modifyitems", "turn"]
 
 LONGER = Path(__file__).parent / "longer.txt"
-LONGEST = ("killed", "at_once")
-"""What is in the names of tests that take minutes: they begin first, so that nobody waits for them in the end."""
+LONGEST = (
+    "test_ledger_on_postgres",
+    "killed",
+    "at_once",
+    "spark",
+    "both_engines",
+    "test_paper_protocol",
+    "test_whatever_the_moments_are",
+    "test_a_whole_plan_and_a_whole_column",
+    "papers_statistics_have_the_same_choice",
+    "workflow/test_broken_once",
+    "test_verify_mutants",
+    "test_one_story",
+    "test_verifying",
+    "tests/examples",
+    "test_code_blocks",
+    "test_demo",
+    "test_exact_law",
+    "tests/mechanisms/test_adult",
+    "tests/planning",
+    "tests/auditing",
+    "test_board_facts",
+    "test_page_injections",
+    "test_schemas",
+    "tests/docs",
+)
+"""What is in the names of tests that take minutes, those that take most of them first: they begin in this order, so
+that nobody waits for one of them in the end."""
 MOMENT = 0.05
 """Seconds of CPU."""
 ALL_PARAMETERS = 1.0
@@ -28,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
+    items.sort(key=turn)
     if config.getoption("timings"):
         config.pluginmanager.register(Timings())
     if config.getoption("quick"):
@@ -37,6 +63,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         without = set(left_out)
         items[:] = [item for item in items if item not in without]
         config.hook.pytest_deselected(items=left_out)
+
+
+def turn(item: pytest.Item) -> int:
+    """Return where among the longest tests one begins; after all of them if it is none of them."""
+    return next((place for place, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST))
 
 
 def measured(item: pytest.Item) -> str:

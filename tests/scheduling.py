@@ -15,13 +15,32 @@ TOGETHER = {
     "results": ("tests/report/test_reproduction.py", "tests/experiments/test_exact_protocol.py"),
     "board": ("test_board_facts",),
     "schemas": ("tests/docs/test_schemas",),
+    "choices": ("test_the_choice_and_its_noise", "test_models_of_rows_have_the_same_choice"),
     "plan": ("tests/planning/test_plan.py",),
+    "pages": ("tests/workflow/test_one_story",),
+    "injections": ("tests/workflow/test_page_injections",),
+    "looks": ("tests/workflow/test_report_in_browser",),
+    "protocol": ("tests/experiments/test_paper_protocol",),
+    "exact laws": ("tests/mechanisms/test_exact_law.py",),
+    "postgres": ("test_ledger_on_postgres",),
+    "notebooks": ("tests/test_notebooks",),
+    "tables": ("tests/guarantees/test_tables_by_simulation", "tests/releasing/test_released_tables"),
+    "real rows": ("tests/modelling/test_estimates_of_real_rows",),
+    "groups": ("tests/releasing/test_groups_by_enumeration",),
+    "unimodal": ("tests/mechanisms/test_certified_unimodal",),
 }
 """What is in the names of tests that share something costly: Java, bundles, pages, plans."""
 
 
 class OneWorkerEach(LoadGroupScheduling):  # type: ignore[misc]
-    """Gives all tests that share something costly to one worker, so that it is made once, and the others to any."""
+    """Gives all tests that share something costly to one worker, so that it is made once, and the others to any.
+
+    Work is given out in the order of the tests, the longest first (`quick.LONGEST`), and not by how many there are.
+    """
+
+    def schedule(self) -> None:
+        self.config.option.loadscopereorder = False
+        super().schedule()
 
     def _split_scope(self, nodeid: str) -> str:
         shared = (group for group, names in TOGETHER.items() if any(name in nodeid for name in names))

@@ -6,6 +6,7 @@ from scripts.error_catalogue import PAGE, catalogue_entry, page, run
 from distpriv import errors
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_code_says() -> None:
     """Run scripts/error_catalogue.py to write it anew; no class can be without an example there that raises it."""
     made = page()

@@ -15,7 +15,7 @@ def test_the_table_of_the_page_is_made_from_the_recorded_numbers() -> None:
 
 def test_what_a_plan_chooses_on_a_sample_seldom_misses_its_delta() -> None:
     assert {each[0] for each in RECORDED} == set(SIZES)
-    assert len(RECORDED) >= 100
+    assert len(RECORDED) >= 70
     light = [each for each in RECORDED if "gain" not in each[2]]  # of gains, a small sample lacks the rows that matter
     for own, share in ((RECORDED, 0.02), (light, 0.01)):
         assert sum(each[6] > 1.1 for each in own) <= share * len(own)

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from distpriv import errors
 from distpriv._version import __version__
-from distpriv.framework.queries import Query, count, function, mean, proportion, quantile, total, variance
-from distpriv.framework.secrets import Scenarios, Share
-from distpriv.framework.target import PrivacyTarget
 
 if TYPE_CHECKING:
     from distpriv import datasets, distances, mechanisms
     from distpriv.auditing.audit import audit
+    from distpriv.framework.queries import Query, count, function, mean, proportion, quantile, table, total, variance
+    from distpriv.framework.secrets import Combinations, Correlation, Mean, Quantile, Scenarios, Share, Shift
+    from distpriv.framework.target import PrivacyTarget
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
-    from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
+    from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence, relaxed_by_entropy
     from distpriv.guarantees.upper_bound import delta_upper_bound
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
@@ -32,21 +32,27 @@ if TYPE_CHECKING:
     from distpriv.modelling.model import QueryModel
     from distpriv.planning.least_epsilon import least_epsilon
     from distpriv.planning.plan import Plan, plan
+    from distpriv.progress import show_progress
     from distpriv.releasing.declaring import Declaration, declare
     from distpriv.releasing.ledger import Ledger
     from distpriv.releasing.release import earlier_releases, release
     from distpriv.releasing.released import Release
 
 __all__ = [
+    "Combinations",
+    "Correlation",
     "Declaration",
     "Ledger",
+    "Mean",
     "Plan",
     "PrivacyTarget",
+    "Quantile",
     "Query",
     "QueryModel",
     "Release",
     "Scenarios",
     "Share",
+    "Shift",
     "__version__",
     "audit",
     "count",
@@ -72,19 +78,33 @@ __all__ = [
     "quantile",
     "relaxed",
     "relaxed_by_divergence",
+    "relaxed_by_entropy",
     "release",
+    "show_progress",
+    "table",
     "total",
     "variance",
 ]
 
-# What needs DuckDB, Arrow or SciPy is imported when it is first used, so that importing distpriv stays quick.
+# What needs NumPy, DuckDB, Arrow or SciPy is imported when it is first used: importing distpriv stays quick, and the
+# command can say how many threads the linear algebra has before that is loaded.
 _LAZY = {
+    "Combinations": "distpriv.framework.secrets",
+    "Correlation": "distpriv.framework.secrets",
     "Declaration": "distpriv.releasing.declaring",
     "Ledger": "distpriv.releasing.ledger",
+    "Mean": "distpriv.framework.secrets",
     "Plan": "distpriv.planning.plan",
+    "PrivacyTarget": "distpriv.framework.target",
+    "Quantile": "distpriv.framework.secrets",
+    "Query": "distpriv.framework.queries",
     "QueryModel": "distpriv.modelling.model",
     "Release": "distpriv.releasing.released",
+    "Scenarios": "distpriv.framework.secrets",
+    "Share": "distpriv.framework.secrets",
+    "Shift": "distpriv.framework.secrets",
     "audit": "distpriv.auditing.audit",
+    "count": "distpriv.framework.queries",
     "declare": "distpriv.releasing.declaring",
     "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
@@ -92,14 +112,23 @@ _LAZY = {
     "empirical_model": "distpriv.modelling.given",
     "exact_delta": "distpriv.guarantees.exact_delta",
     "exact_epsilon": "distpriv.guarantees.exact_delta",
+    "function": "distpriv.framework.queries",
     "gaussian_model": "distpriv.modelling.given",
     "least_epsilon": "distpriv.planning.least_epsilon",
+    "mean": "distpriv.framework.queries",
     "model": "distpriv.modelling.from_rows",
     "plan": "distpriv.planning.plan",
     "privacy_profile": "distpriv.guarantees.exact_delta",
+    "proportion": "distpriv.framework.queries",
+    "quantile": "distpriv.framework.queries",
     "relaxed": "distpriv.guarantees.relaxation",
     "relaxed_by_divergence": "distpriv.guarantees.relaxation",
+    "relaxed_by_entropy": "distpriv.guarantees.relaxation",
     "release": "distpriv.releasing.release",
+    "show_progress": "distpriv.progress",
+    "table": "distpriv.framework.queries",
+    "total": "distpriv.framework.queries",
+    "variance": "distpriv.framework.queries",
 }
 _PACKAGES = ("datasets", "distances", "mechanisms")
 

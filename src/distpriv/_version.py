@@ -5,5 +5,5 @@
 [True, True, True]
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 """The version of distpriv, as text."""

@@ -58,8 +58,9 @@ __all__ = [
     "QuestionNotDeclared",
 ]
 
-About = tuple[Literal["statistic", "share", "scenario", "table", "option"], str]
-"""What an error is about: a statistic or a scenario by its name, a share by its predicate, a table, an option."""
+About = tuple[Literal["statistic", "share", "property", "scenario", "table", "option"], str]
+"""What an error is about: a statistic or a scenario by its name, a share by its predicate, another property of the rows
+as it is written, a table, an option."""
 
 
 class DistprivError(Exception):
@@ -315,13 +316,14 @@ class InvalidTarget(InvalidInput):
 class InvalidQuery(InvalidInput):
     """A statistic or a query that makes no sense, or a function of yours that fails.
 
-    Cure: name each statistic and make it by mean, count, proportion, total, variance, quantile or function.
+    Cure: name each statistic and make it by mean, count, proportion, total, variance, quantile, function
+    or table.
 
     >>> import distpriv as dp
     >>> dp.Query(age="age")
     Traceback (most recent call last):
-    distpriv.errors.InvalidQuery: statistic 'age' is 'age': use mean, count, proportion, total, variance, quantile
-    or function, as in age=mean('age').
+    distpriv.errors.InvalidQuery: statistic 'age' is 'age': use mean, count, proportion, total, variance, quantile,
+    function or table, as in age=mean('age').
     """
 
 
@@ -411,6 +413,6 @@ class InvalidPolicy(InvalidInput):
     >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
     >>> plan_policy("policy.toml")
     Traceback (most recent call last):
-    distpriv.errors.InvalidPolicy: policy.toml, line 26, privacy.epsilon: epsilon must be at least 0, got -1.0:
+    distpriv.errors.InvalidPolicy: policy.toml, line 33, privacy.epsilon: epsilon must be at least 0, got -1.0:
     smaller is more private, and 1 is a common choice.
     """

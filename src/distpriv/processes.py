@@ -10,10 +10,29 @@ from multiprocessing import current_process
 from threading import Thread
 from typing import Any
 
-__all__ = ["end_with_caller", "end_with_parent", "tied"]
+from distpriv.errors import InvalidInput
+
+__all__ = ["PROCESSES", "end_with_caller", "end_with_parent", "tied", "usable_processes"]
+
+PROCESSES = "DISTPRIV_PROCESSES"
+"""The environment's word for how many processes to use where a call does not say."""
 
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 _SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def usable_processes() -> int:
+    """Return how many processes to use where a call does not say: what the environment says, or all cores there are.
+
+    Raises:
+        InvalidInput: the environment says something else than a whole number.
+    """
+    said = os.environ.get(PROCESSES, "").strip()
+    if not said:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not said.isascii() or not said.isdigit() or int(said) < 1:
+        raise InvalidInput(f"{PROCESSES} must be a whole number from 1 on, got {said!r}: set it to 2, or not at all.")
+    return int(said)
 
 
 def tied() -> dict[str, Any]:

@@ -100,7 +100,7 @@ def test_the_pair_whose_residue_tells_is_attacked_where_moments_point_to_another
     rows = table.row_laws()
     columns = {
         "g": np.repeat([1, 0], [len(part) for part in rows.strata]),
-        "x": 20 * np.concatenate([part[:, 0] for part in rows.strata]),
+        "x": 20 * np.concatenate([part.values[:, 0] for part in rows.strata]),
     }
     several = dp.Share("g = 1", values=(0.2, 0.4, 0.6, 0.8))
     model = dp.model(pa.table(columns), dp.Query(x=dp.total("x")), several, records=20)

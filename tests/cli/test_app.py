@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -12,6 +13,15 @@ from distpriv.errors import InvalidSource
 def test_version_is_printed() -> None:
     done = subprocess.run([sys.executable, "-m", "distpriv", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"distpriv {distpriv.__version__}\n"
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "1"), ("3", "3")])
+def test_the_command_has_one_thread_for_linear_algebra_unless_told_otherwise(before: str | None, after: str) -> None:
+    others = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    code = "import os, distpriv.cli.app; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    told = others if before is None else {**others, "OPENBLAS_NUM_THREADS": before}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=told)
+    assert done.stdout == f"{after}\n"
 
 
 def test_help_names_the_commands() -> None:

@@ -69,7 +69,7 @@ def test_without_pyspark_it_is_said_which_extra_to_install_and_all_else_works(fo
     source = "spark:local[2]?path=adult.parquet"
     assert_refused(
         run(folder, "plan", policy(folder, source), before=WITHOUT_PYSPARK),
-        r"needs PySpark: install it with pip install 'distpriv\[spark\]'",
+        r"needs PySpark, which is not installed here: pip install 'distpriv\[spark\]'",
     )
     written = run(folder, "init", "first.toml", "--from", "adult.parquet", before=WITHOUT_PYSPARK)
     assert (written.returncode, written.stderr) == (0, "")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.gaussian_estimates import hockey_stick_estimates, hockey_stick_slopes
+from distpriv.distances.gaussian_estimates import hockey_stick_estimates, hockey_stick_slopes, hockey_stick_values
 from distpriv.framework.arrays import Floats
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -78,3 +78,13 @@ def test_the_estimate_is_near_the_divergence(seed: int, size: int, epsilon: floa
     exact = gaussian_hockey_stick(epsilon, shift, first, second).value
     found = hockey_stick_estimates(np.array([epsilon]), shift[None], first[None], second[None])[0]
     assert found == pytest.approx(exact, rel=0.03, abs=1e-6)
+
+
+@given(seeds, sizes, epsilons, distances, spreads)
+def test_values_without_slopes_are_the_same_to_the_last_bit(
+    seed: int, size: int, epsilon: float, distance: float, spread: float
+) -> None:
+    pairs = [pair(seed + k, size, distance, spread) for k in range(5)]
+    shifts, firsts, seconds = (np.array(part) for part in zip(*pairs, strict=True))
+    found = hockey_stick_values(np.full(5, epsilon), shifts, firsts, seconds)
+    assert np.array_equal(found, hockey_stick_slopes(np.full(5, epsilon), shifts, firsts, seconds).values)

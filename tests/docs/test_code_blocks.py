@@ -3,12 +3,14 @@ from pathlib import Path
 
 import pytest
 from tests.docs.code_blocks import Block, PageRun, blocks_of, commands_of
-from tests.docs.pages import PAGES, README, name_of
+from tests.docs.pages import DOCS, PAGES, README, name_of
 
 import distpriv as dp
 
 HEAVY = re.compile(
-    r"^\$ distpriv (plan|release|audit|demo|reproduce)|\b(plan|audit|least_epsilon|certified_laplace)\(", re.MULTILINE
+    r"^\$ distpriv (plan|release|audit|demo|reproduce)"
+    r"|\b(plan|audit|least_epsilon|certified_laplace|coupled_gaussian)\(",
+    re.MULTILINE,
 )
 """What tries every mechanism or many attacks, and takes seconds."""
 
@@ -19,9 +21,13 @@ def is_slow(page: Path) -> bool:
     return bool(HEAVY.search(code)) or code.count("certified_gaussian(") > 1
 
 
+NOTEBOOK = DOCS / "examples" / "notebook.md"
+"""Its code is that of a notebook, cell by cell, which tests/examples/test_notebook.py runs."""
+
+
 def parameters() -> list[object]:
     """Return every page with code as a parameter."""
-    pages = [page for page in PAGES if any(blocks_of(page))]
+    pages = [page for page in PAGES if any(blocks_of(page)) and page != NOTEBOOK]
     return [pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * is_slow(page)) for page in pages]
 
 
@@ -39,6 +45,7 @@ def test_the_code_of_a_page_runs_as_written(page: Path, tmp_path: Path, monkeypa
     run(page, tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_code_of_the_readme_ends_with_a_release_that_is_certified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ HTML = re.compile(r"(?:href|src)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#{1,6} (.*?)(?: *\{ *#([\w-]+) *\})? *$", re.MULTILINE)
 SLUG = slugify(case="lower")
 
-ALL = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
+ALL = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")), *PAGES]
 
 
 def prose(page: Path) -> str:

@@ -15,6 +15,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert navigation_faults(ROOT) == []
 
 
+@pytest.mark.slow
 def test_the_site_has_every_page_and_every_documented_name(site: Path) -> None:
     for page in PAGES:
         place = page.relative_to(DOCS)
@@ -24,6 +25,7 @@ def test_the_site_has_every_page_and_every_documented_name(site: Path) -> None:
     assert [name for name in DOCUMENTED if f'id="{name}"' not in reference] == []
 
 
+@pytest.mark.slow
 def test_formulas_are_in_the_pages_and_not_left_to_a_script(site: Path) -> None:
     proof = (site / "proofs" / "certified_gaussian.html").read_text(encoding="utf-8")
     assert proof.count("<math") > 50

@@ -94,7 +94,7 @@ def test_a_read_only_database_can_be_a_source(tmp_path: Path) -> None:
     [
         ("absent.csv", None, "there is no file .*absent.csv'"),
         ("*.parquet", None, "there is no file"),
-        ("table.xlsx", b"x", "neither CSV nor Parquet by its name"),
+        ("table.txt", b"x", "neither CSV nor Parquet nor Excel by its name"),
         ("broken.parquet", b"this is no parquet file at all", "broken.parquet' cannot be read"),
         (".", None, "is a folder: name the files in it"),
     ],

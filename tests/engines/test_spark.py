@@ -14,6 +14,7 @@ from tests.workflow.shared import is_one_sentence
 import distpriv as dp
 from distpriv.engines.engine import SOURCE, engine_for
 from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource
+from distpriv.modelling.labels import labelled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +136,8 @@ def pooled(source: Any, query: dp.Query, key: str) -> dp.QueryModel:
     return dp.model(source, query, SHARE, records=5, draws=100, seed=3, pool=500, key=key)
 
 
-@pytest.mark.parametrize("key", ["id", pytest.param("name", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["id", "name"])
 def test_pools_of_the_same_key_have_the_same_rows_on_every_engine(spark: "SparkSession", key: str) -> None:
     table = random_table(4000).with_columns(name=pl.format("né {}", "id"))
     query = dp.Query(
@@ -241,3 +243,25 @@ def test_text_in_quotes_is_read_from_csv_as_duckdb_reads_it(spark: "SparkSession
     (tmp_path / "short.csv").write_text("k,x\n1,2\n3\n", encoding="utf-8")
     with pytest.raises(InvalidSource):
         engine_for(f"spark:?path={tmp_path / 'short.csv'}").select(f"SELECT * FROM {SOURCE}")
+
+
+@pytest.mark.slow
+def test_the_moments_of_a_table_of_202_cells_are_duckdbs(spark: "SparkSession", adult: pa.Table) -> None:
+    query = dp.Query(people=dp.table("count", by=["education", "sex", "marital_status"]))
+    secret = dp.Share("income = '>50K'", values=(0.2, 0.3))
+    here, there = (
+        dp.model(table, query, secret, records=1000) for table in (adult, on_spark(spark, adult, partitions=3))
+    )
+    assert here.names == there.names
+    assert here.dimension == 202
+    assert_same_laws(here, there)
+
+
+@pytest.mark.slow
+def test_what_counts_for_empty_groups_is_what_duckdb_finds(spark: "SparkSession") -> None:
+    rows = random_table(200).with_columns(g=pl.Series(["a", "b"] * 100))
+    asked = {"median": dp.table("median(x)", by="g"), "spread": dp.table("variance(y)", by="g")}
+    here, there = (labelled(dp.Query(asked), [table]) for table in (rows, on_spark(spark, rows, partitions=3)))
+    assert [name for name, _ in here.statistics] == [name for name, _ in there.statistics]
+    for (_, one), (_, other) in zip(here.tables, there.tables, strict=True):
+        assert one.otherwise == pytest.approx(other.otherwise, rel=1e-12)

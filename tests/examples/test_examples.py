@@ -10,7 +10,7 @@ from scripts.example_numbers import EXAMPLES, numbers
 from scripts.example_numbers import TARGET as NUMBERS
 
 from distpriv.auditing.report import AuditReport
-from examples import census, company, hospital, regression
+from examples import census, company, hospital, regression, salaries
 
 RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
 
@@ -118,3 +118,14 @@ def test_a_regression_is_published_without_its_class_balance_and_still_predicts(
     low, middle, _ = found.balanced.noisy_accuracy
     assert found.balanced.clean_accuracy - middle < 0.02
     assert low > found.plain.noisy_accuracy[0] + 0.05
+
+
+def test_a_firm_hides_a_mean_a_median_and_a_correlation() -> None:
+    found: salaries.Salaries = ran("salaries")
+    assert found.certificate_holds
+    assert found.costs["mean salary"].undefended_accuracy > 0.8
+    assert found.costs["pay for age"].undefended_accuracy < 0.65
+    assert all(cost.accuracy < 0.57 for cost in (*found.costs.values(), found.grid))
+    assert 20 < found.costs["mean salary"].differing < 60
+    assert before(found.audit) > 0.8
+    assert_within_the_claim(found.audit)

@@ -12,7 +12,7 @@ from scripts.example_numbers import TARGET as NUMBERS
 
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.mechanisms.search.calibration import FAILURE, ROUNDING
-from examples import company, hospital, regression
+from examples import company, hospital, regression, salaries
 
 RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
 
@@ -68,6 +68,14 @@ QUOTED = {
         "nine releases in ten are above {balanced[noisy_accuracy][0]:.1%}",
         "With {more_draws[draws]:,} the noise in the intercept is {more_draws[errors][0]:.2f}",
         "instead of {balanced[errors][0]:.2f}. A smaller δ",
+    ],
+    "salaries": [
+        "the attacker is right in {costs[mean salary][undefended_accuracy]:.1%} of cases",
+        "Noise of {costs[mean salary][errors][leading]:.1f} on the number who lead",
+        "brings him down to {costs[mean salary][accuracy]:.1%}",
+        "hardly shows in these four numbers: {costs[pay for age][undefended_accuracy]:.1%}",
+        "falls from {audit[before]:.1%} to {audit[after]:.1%}",
+        "differ in {costs[mean salary][differing]:.1f} of the 300 records on average",
     ],
 }
 """What pages say, with the places where numbers stand."""
@@ -132,7 +140,11 @@ def test_the_picture_of_the_company_is_described_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("company", Path(company.__file__)), ("hospital", Path(hospital.__file__))],
+    [
+        ("company", Path(company.__file__)),
+        ("hospital", Path(hospital.__file__)),
+        ("salaries", Path(salaries.__file__)),
+    ],
 )
 def test_the_data_of_a_page_are_those_of_its_example(name: str, source: Path) -> None:
     function = re.search(r"^def \w+\(.*?(?=^\S)", source.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

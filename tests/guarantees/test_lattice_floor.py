@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.lattice_floor import covers_floor, smoothing
+from distpriv.guarantees.lattice_floor import covers_floor, never_smooth, smoothing
 from distpriv.modelling.model import QueryDistribution
 from distpriv.noise.laws import GaussianNoise
 
@@ -213,3 +213,26 @@ def test_a_table_whose_cells_add_up_is_smoothed_by_noise_of_one_step() -> None:
     model = dp.model(dp.datasets.adult(), dp.Query(cells), secret, records=2000)
     noise = GaussianNoise.along(np.eye(16), np.ones(16))
     assert max(smoothing(model, law, noise).error for law in model.distributions.values()) < 1e-5
+
+
+@given(st.floats(0.05, 1.2), st.floats(0.05, 1.2), st.floats(-0.9, 0.9))
+def test_what_never_is_smooth_is_not_with_any_noise(first: float, second: float, tied: float) -> None:
+    off = tied * math.sqrt(first * second)
+    model = model_of(np.array([[first, off], [off, second]]), [1.0, 1.0])
+    still = never_smooth(model, 1e-3)
+    if still:
+        law = model.distributions["a"]
+        errors = [smoothing(model, law, GaussianNoise.isotropic(2, width)).error for width in (1.0, 30.0, 1e4)]
+        assert min(errors) > 1e-3
+    assert set(still) <= {"statistic_1", "statistic_2"}
+
+
+def test_cells_that_sum_up_are_not_counted_twice() -> None:
+    rows = pl.DataFrame({"sex": ["F", "M"] * 50, "rich": [True, True, False, False] * 25})
+    query = dp.Query(people=dp.table("count", by="sex"))
+    model = dp.model(rows, query, dp.Share("rich", values=(0.5, 1.0)), records=2)
+    variance = min(float(law.covariance[0, 0]) for law in model.distributions.values())
+    total = 2 * math.exp(-2 * math.pi**2 * variance)
+    error = (1 + total) / (1 - total) - 1
+    assert never_smooth(model, error * 0.999) != ()
+    assert never_smooth(model, error * 1.001) == ()

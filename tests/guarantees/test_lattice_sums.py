@@ -34,6 +34,24 @@ def test_it_is_above_the_sum_and_close_to_it_where_that_is_small(root: Floats, l
         assert bound <= 2 * true + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(50))
+def test_on_random_lattices_it_is_never_below_the_sum_and_within_ten_times(seed: int) -> None:
+    """Bases that are long and skewed, as those of tied counts are, with sums from next to nothing to about one."""
+    rng = np.random.default_rng(seed)
+    size = 2 + seed % 3
+    root = np.linalg.qr(rng.normal(size=(size, size)))[0] * rng.uniform(0.35, 0.9, size=size)
+    root = root + 0.1 * rng.normal(size=(size, size))
+    form = root @ root.T + 0.08 * np.eye(size)
+    true = summed(form, 10 if size < 4 else 7)
+    change = np.eye(size)
+    for _ in range(8):
+        i, j = rng.permutation(size)[:2]
+        change[i] += rng.integers(-3, 4) * change[j]
+    for basis in (np.eye(size), change):
+        bound = lattice_sum(basis @ form @ basis.T)
+        assert true * (1 - 1e-9) <= bound <= 10 * true
+
+
 @given(root=forms, seed=st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
 def test_another_basis_has_about_the_same_bound(root: Floats, seed: int) -> None:

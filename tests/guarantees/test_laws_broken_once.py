@@ -14,6 +14,7 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, LARGEST_GATE, CheckedLaw
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.laplace_second_order import _pairs
+from distpriv.guarantees.law_check import standing_peaks
 from distpriv.guarantees.projections import projected_deltas, projected_laws
 from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.uneven_shapes import kinds_of_pairs, uneven_directions
@@ -418,3 +419,63 @@ def test_numbers_of_all_sizes_are_no_reason_to_fail() -> None:
     model = dp.model(table, query, secret, records=1, replacement=True, reference="population")
     made = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.3))
     assert not made.certificate.holds_at("gaussian")
+
+
+def carried_by_few() -> tuple[dp.QueryModel, Floats]:
+    """Sixteen of 100,000 records make one combination whole, and those of another group, alike in moments, do not."""
+    rng, rows, others, carriers = np.random.default_rng(1), 100_000, 20_000, 16
+    whole, rest = np.zeros(rows), 1e-4 * rng.normal(size=rows)
+    whole[:carriers] = 1.0
+    rest[:carriers] += 0.5 * np.sign(rng.normal(size=carriers))
+    rest[carriers : carriers + 100] += math.sqrt(0.5 * carriers / 100) * rng.normal(size=100)
+    every = np.column_stack([whole, rest - rest.mean()])
+    normal = rng.normal(size=(others, 2))
+    normal = (normal - normal.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(normal.T, bias=True))).T
+    alike = normal @ np.linalg.cholesky(np.cov(every.T, bias=True)).T + every.mean(axis=0)
+    first, second = every.std(axis=0)
+    turn = np.column_stack([1 + rng.uniform(-0.5, 0.5, 2), 0.5 * rng.normal(size=2) * first / second])
+    both = np.concatenate([every, alike]) @ turn.T
+    table = pa.table({"u": both[:, 0], "v": both[:, 1], "g": np.repeat([0, 1], [rows, others])})
+    query, secret = dp.Query(u=dp.total("u"), v=dp.total("v")), dp.Share("g = 1", values=(0.0, 1 / (2 * carriers)))
+    model = dp.model(table, query, secret, records=rows, replacement=True, reference="population")
+    return model, np.linalg.inv(turn)[0]
+
+
+def test_what_few_of_many_records_make_whole_is_looked_at() -> None:
+    """A thousand rows were searched for ripples, and none of those that varied was among them."""
+    model, hidden = carried_by_few()
+    rows, noise = model.rows().row_laws(), GaussianNoise.of(np.diag(model.floor**2))
+    directions = standing_peaks(model, rows, noise)
+    found = [float(projected_deltas(model, rows, noise, 0.05, along).max()) for along in directions]
+    exact = float(projected_deltas(model, rows, noise, 0.05, hidden).max())
+    assert exact > 5e-3
+    assert max(found) > 0.95 * exact
+
+
+@pytest.mark.slow
+def test_nor_is_it_certified_below_what_its_law_is() -> None:
+    model, hidden = carried_by_few()
+    target = dp.PrivacyTarget(epsilon=0.05, delta=5e-3)
+    made = M.certified_gaussian(model, target)
+    exact = float(projected_deltas(model, model.rows().row_laws(), made.noise, target.epsilon, hidden).max())
+    assert made.certificate.holds_at("gaussian")
+    assert exact <= made.certificate.delta
+
+
+@pytest.mark.parametrize("epsilon", [25.0, 34.0])
+def test_rounding_does_not_hide_what_one_scenario_has_and_the_other_lacks(epsilon: float) -> None:
+    """At a large ε what a transform rounds, times e^ε, was more than all that is rare."""
+    rows, records, web = 2000, 20_000, 20
+    rng, chance = np.random.default_rng(1), -math.expm1(web * math.log1p(-1 / rows))
+    amounts = rng.integers(0, 100, 2 * rows).astype(np.float64)
+    amounts[rows] = 1e7
+    table = pa.table({"g": np.repeat([0, 1], rows), "x": amounts})
+    secret = dp.Share("g = 1", values=(0.0, web / records))
+    model = dp.model(table, dp.Query(x=dp.mean("x")), secret, records=records, replacement=True, reference="population")
+    made = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=epsilon, delta=0.7 * chance))
+    noise = math.sqrt(made.noise.covariance[0, 0])
+    without = math.hypot(noise, amounts[:rows].std() / math.sqrt(records))
+    above = np.linspace(0.0, 1.0, 2001) * 1e7 / records
+    seen = chance * norm.sf((above - 1e7 / records) / noise) - np.exp(epsilon + norm.logsf(above / without))
+    assert made.certificate.holds_at("gaussian")
+    assert seen.max() <= made.certificate.delta

@@ -22,7 +22,7 @@ rows = st.lists(st.tuples(whole, whole), min_size=4, max_size=6).map(np.array)
 def sums_of(laws: RowLaws, name: str) -> Floats:
     """All datasets of a scenario, by enumeration."""
     parts = [
-        [np.sum(chosen, axis=0) for chosen in combinations(laws.strata[stratum], size)]
+        [np.sum(chosen, axis=0) for chosen in combinations(laws.strata[stratum].values, size)]
         for stratum, size in laws.drawn[name].items()
     ]
     return np.array([np.sum(choice, axis=0) for choice in product(*parts)])
@@ -88,7 +88,7 @@ def test_mean_phases_with_replacement_are_those_of_independent_rows(
 ) -> None:
     laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: size, 1: 1}}, replacement=True)
     t = np.array([0.3, -0.2])
-    one, other = (np.exp(1j * (part @ t)).mean() for part in laws.strata)
+    one, other = (np.exp(1j * (part.values @ t)).mean() for part in laws.strata)
     assert laws.phases(t)["a"] == pytest.approx(one**size * other, abs=1e-9)
 
 
@@ -134,7 +134,9 @@ def test_rows_near_a_coarse_lattice_with_an_offset_are_found_out() -> None:
         drawn={"a": {0: 8, 1: 12}, "b": {0: 12, 1: 8}},
         replacement=False,
     )
-    moments = {name: [sum(size * laws.strata[s].mean() for s, size in of.items())] for name, of in laws.drawn.items()}
+    moments = {
+        name: [sum(size * laws.strata[s].values.mean() for s, size in of.items())] for name, of in laws.drawn.items()
+    }
     model = dp.gaussian_model(means=moments, covariances=[[20 * near.var()]], pairs=[("a", "b")])
     noise = GaussianNoise.isotropic(1, 4.0)
     assert dp.exact_delta(model, noise, epsilon=1.0) < 1e-6

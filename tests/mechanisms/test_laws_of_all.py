@@ -33,6 +33,7 @@ def test_under_its_own_assumptions_a_mechanism_meets_its_target(
     assert dp.exact_delta(model, mechanism, epsilon=target.epsilon) <= target.delta
 
 
+@settings(max_examples=20)
 @given(targets)
 def test_without_uncertainty_the_others_are_tight_too(target: dp.PrivacyTarget) -> None:
     model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=np.zeros((2, 2)), pairs=[("a", "b")])
@@ -42,7 +43,7 @@ def test_without_uncertainty_the_others_are_tight_too(target: dp.PrivacyTarget) 
         assert dp.exact_delta(model, 0.99**2 * noise.covariance, epsilon=target.epsilon) > target.delta
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(seeds, sizes, pairs, targets)
 def test_what_uses_more_knowledge_adds_less_noise(seed: int, size: int, count: int, target: dp.PrivacyTarget) -> None:
     model = random_model(seed, size, pairs=count, distance=3.0)

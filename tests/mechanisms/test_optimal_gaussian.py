@@ -7,6 +7,8 @@ from tests.mechanisms.shared import TARGET, targets, transformed
 
 import distpriv as dp
 from distpriv.errors import AssumptionViolated, InvalidInput
+from distpriv.mechanisms.optimal_gaussian import MOST_AT_ONCE, least_noise
+from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.laws import GaussianNoise
 
@@ -107,3 +109,31 @@ def test_wrong_options_are_refused() -> None:
     far = dp.gaussian_model(means={"a": [0], "b": [1e300]}, covariances=[[1]], pairs=[("a", "b")])
     with pytest.raises(InvalidInput, match="too large to be hidden"):
         M.optimal_gaussian(far, TARGET)
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(1, 5))
+def test_one_shift_above_a_floor_has_the_least_noise_that_newton_finds(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(size, size))
+    covariance, steps = root @ root.T + 0.1 * np.eye(size), rng.uniform(0.1, 1.0, size)
+    shift = 4 * np.linalg.cholesky(covariance) @ np.ones(size)
+    model = dp.gaussian_model(
+        means={"a": np.zeros(size), "b": shift}, covariances=covariance, pairs=[("a", "b")], steps=steps.tolist()
+    )
+    radius, costs = 0.7, rng.uniform(0.5, 2.0, size)
+    found = least_noise(model, radius, "shared", costs, floor=True).covariance
+    lowest = np.diag(model.floor**2)
+    expected = least_majorant(costs, np.array([np.outer(shift, shift) / radius**2 - covariance, lowest]))
+    assert costs @ np.diag(found) == pytest.approx(costs @ np.diag(expected), rel=1e-6)
+    assert np.linalg.eigvalsh(found - lowest)[0] >= -1e-9
+
+
+def test_many_statistics_are_hidden_one_shift_after_the_other() -> None:
+    rng, size = np.random.default_rng(0), MOST_AT_ONCE + 1
+    means = {name: 3 * rng.normal(size=size) for name in "abc"}
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    model = dp.gaussian_model(means=means, covariances=np.eye(size), pairs=pairs)
+    found = M.optimal_gaussian(model, TARGET)
+    assert found.certificate.holds
+    assert found.noise.expected_rms <= M.expected_value_gaussian(model, TARGET).noise.expected_rms

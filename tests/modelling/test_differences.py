@@ -4,13 +4,15 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.modelling.coupling import Pairing
-from distpriv.modelling.differences import avoiding_hidden, widest
+from distpriv.modelling.differences import avoiding_hidden, sums_of_swapped, widest
 from distpriv.modelling.model import as_they_are
 from distpriv.modelling.simulator import RowSimulator
 
@@ -132,3 +134,53 @@ def test_models_without_rows_or_shares_have_no_differences() -> None:
     made = dp.model(None, dp.Query(x=dp.mean("x")), tables, records=1)
     with pytest.raises(InvalidModel, match="'a' and 'b' are not shares of one predicate"):
         made.rows().measured_differences([("a", "b")], 10, 0, "independent", as_they_are)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    cells=st.integers(20, 40),
+    swapped=st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True),
+)
+def test_rows_that_move_few_statistics_add_up_as_all_others_do(seed: int, cells: int, swapped: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    out, into = (np.eye(cells)[rng.integers(cells, size=30)] * rng.integers(1, 4, size=(30, 1)) for _ in range(2))
+    first, second = (rng.integers(30, size=(7, max(swapped))) for _ in range(2))
+    found = sums_of_swapped(out, into, first, second, as_they_are, swapped)
+    for count, sums in zip(swapped, found, strict=True):
+        assert np.array_equal(sums, out[first[:, :count]].sum(axis=1) - into[second[:, :count]].sum(axis=1))
+
+
+def settled_one_by_one(rng: np.random.Generator, population: int, hidden: int, picks: Rows) -> Rows:
+    """Do what `avoiding_hidden` does, asking about every pick of every dataset in turn."""
+    picks, luck = picks.copy(), rng.random(picks.shape)
+    asked: list[set[int]] = [set() for _ in picks]
+    found = [0] * len(picks)
+    for k in range(picks.shape[1]):
+        left, tried, chances = list(range(len(picks))), picks[:, k].tolist(), luck[:, k].tolist()
+        while left:
+            again = []
+            for row, pick, chance in zip(left, tried, chances, strict=True):
+                inside = chance * (population - len(asked[row])) < hidden - found[row]
+                fresh = pick not in asked[row]
+                asked[row].add(pick)
+                found[row] += fresh and inside
+                if fresh and not inside:
+                    picks[row, k] = pick
+                else:
+                    again.append(row)
+            left = again
+            tried, chances = rng.integers(population, size=len(left)).tolist(), rng.random(len(left)).tolist()
+    return picks
+
+
+@given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0, 1), st.floats(0, 1))
+def test_picks_that_nothing_speaks_against_need_not_be_asked_about(
+    seed: int, population: int, hidden: float, size: float
+) -> None:
+    among = round(hidden * (population - 1))
+    rng = np.random.default_rng(seed)
+    picks = rng.integers(population, size=(40, round(size * (population - among))))
+    one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    expected = settled_one_by_one(one, population, among, picks)
+    assert np.array_equal(avoiding_hidden(other, population, among, picks), expected)
+    assert one.random() == other.random()

@@ -244,9 +244,9 @@ MEDIAN = dp.Query(m=dp.quantile("x", 0.5))
         (lambda **o: make(dp.Query(a=dp.mean("cast(x as bigint) + 9007199254740993")), **o), "more digits than"),
         (lambda **o: make(records=0, **o), "records must be a whole number, at least 1, got 0"),
         (lambda **o: make(records="100", **o), "records must be a whole number"),
-        (lambda **o: make(source=None, **o), "a Share needs a reference table"),
+        (lambda **o: make(source=None, **o), "the secret needs a reference table"),
         (lambda **o: make(missing="ignore", **o), "missing must be 'refuse' or 'drop', got 'ignore'"),
-        (lambda **o: make(secret="income", **o), "a secret is a Share or Scenarios"),
+        (lambda **o: make(secret="income", **o), "a secret is a Share, a Mean"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_modelled_is_refused(

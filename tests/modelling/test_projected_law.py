@@ -1,3 +1,4 @@
+import math
 from itertools import combinations, product
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom, norm
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.projected_law import POINTS, Circle, StratumLaw
+from distpriv.modelling.projected_law import POINTS, Circle, StratumLaw, most_frequencies
 
 populations = st.lists(st.integers(-40, 40).map(lambda v: v / 4), min_size=2, max_size=9)
 
@@ -58,3 +59,18 @@ def test_a_density_is_that_of_its_transform() -> None:
     points = np.arange(len(density)) * 30.0 / len(density)
     np.testing.assert_allclose(density, norm(15.0, 2.0).pdf(points), atol=1e-12)
     assert density.mean() * 30.0 == pytest.approx(1.0)
+
+
+def test_many_rows_that_are_each_a_little_off_their_place_leave_ripples_as_they_are() -> None:
+    """On a circle with room for a huge row a fifth of what repeats was lost."""
+    rows, low, share, deviation = 200_000, 0.3137, 1e-4, math.sqrt(20)
+    reach, noise = 824 * deviation, 0.1 * deviation
+    frequencies = math.ceil(8.6 * reach / (2 * math.pi * noise))
+    assert frequencies <= most_frequencies(rows)
+    circle = Circle(circumference=reach, frequencies=frequencies, rows=rows)
+    t, values = circle.angular, np.where(np.arange(10_000) == 0, low + 1, low)
+    hidden = np.exp(-((noise * t) ** 2) / 2)
+    exact = (np.exp(1j * t * low) * (1 + share * np.expm1(1j * t))) ** rows * hidden
+    found = circle.transform(values)[: frequencies + 1] ** rows * hidden
+    assert abs(exact[np.abs(t - 2 * math.pi).argmin()]) > 0.01
+    np.testing.assert_allclose(found, exact, atol=1e-5)

@@ -9,6 +9,7 @@ import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.simulator import RowSimulator
+from distpriv.modelling.transport import RowPairing
 
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
 
@@ -34,8 +35,8 @@ def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round(place: Place)
     simulated = simulator(place, 0.2, 0.6)
     one = simulated.swap(("s @ 0.6", "s @ 0.2"), "transport").pairing
     other = simulated.swap(("s @ 0.2", "s @ 0.6"), "transport").pairing
-    assert one is not None
-    assert other is not None
+    assert isinstance(one, RowPairing)
+    assert isinstance(other, RowPairing)
     assert one.first.tolist() == other.second.tolist()
     assert one.first.max() == 3
     assert one.second.max() == 5

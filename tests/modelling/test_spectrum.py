@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Spectrum, spectrum
+from distpriv.modelling.spectrum import Peak, SomeRows, Spectrum, peak_at, spectrum, unknown_covariance
 
 ROWS = 1500
 
@@ -21,14 +21,28 @@ def laws_of(rows: Floats, groups: Rows, records: int) -> RowLaws:
     )
 
 
-def searched(laws: RowLaws, share: float = 0.1) -> Spectrum:
-    covariances = {
-        name: np.sum([size * np.cov(laws.strata[s].T, bias=True).reshape(laws.strata[s].shape[1], -1)
-                      for s, size in sizes.items()], axis=0)
+def covariances_of(laws: RowLaws) -> dict[str, Floats]:
+    size = laws.strata[0].values.shape[1]
+    return {
+        name: np.sum(
+            [n * np.cov(laws.strata[s].values.T, bias=True).reshape(size, size) for s, n in sizes.items()], axis=0
+        )
         for name, sizes in laws.drawn.items()
-    }  # fmt: skip
-    floor = share**2 * np.diag(np.diag(np.mean(list(covariances.values()), axis=0)))
-    return spectrum(laws, covariances, floor)
+    }
+
+
+def floor_of(laws: RowLaws, share: float = 0.1) -> Floats:
+    return share**2 * np.diag(np.diag(np.mean(list(covariances_of(laws).values()), axis=0)))
+
+
+def searched(laws: RowLaws) -> Spectrum:
+    return spectrum(laws, covariances_of(laws), floor_of(laws))
+
+
+def highest_ripple(laws: RowLaws, peaks: Sequence[Peak]) -> float:
+    """The largest ripple of some peaks under noise of a tenth of every statistic's deviation."""
+    left = {name: unknown_covariance(own, floor_of(laws)) for name, own in covariances_of(laws).items()}
+    return max((peak.ripple(left[name], name) for peak in peaks for name in left), default=0.0)
 
 
 def planted(seed: int, dimension: int) -> tuple[RowLaws, Floats]:
@@ -52,6 +66,50 @@ def test_a_combination_that_repeats_is_found(seed: int) -> None:
     turned = highest.frequency * np.sign(highest.frequency[-1])
     np.testing.assert_allclose(turned, expected, rtol=0.06)
     assert max(highest.heights.values()) > 0.3
+
+
+def carried_by_few(seed: int, dimension: int, records: int = 100_000, carriers: int = 20) -> tuple[RowLaws, Floats]:
+    """Rows most of which add nothing: so many of a dataset add 1 to one combination, and few more vary otherwise."""
+    rng = np.random.default_rng(seed)
+    lattice, others = np.zeros(records), np.zeros((records, dimension - 1))
+    lattice[:carriers] = 1.0
+    others[: 6 * carriers] = rng.normal(size=(6 * carriers, dimension - 1))
+    others /= others.std(axis=0)
+    turned = np.linalg.qr(
+        np.column_stack([rng.uniform(0.7, 1.3, dimension), rng.normal(size=(dimension, dimension - 1))])
+    )
+    matrix = turned.Q * np.append(1.0, np.full(dimension - 1, 0.7 * lattice.std()))
+    rows = np.column_stack([lattice, others]) @ matrix.T
+    few = records // 20
+    constant = np.tile(rows.mean(axis=0), (10, 1))
+    drawn = {"a": {0: records}, "b": {0: records - few, 1: few}}
+    return RowLaws(strata=(rows, constant), drawn=drawn, replacement=True), np.linalg.inv(matrix)[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_one_row_in_thousands_makes_repeat_is_found(seed: int) -> None:
+    laws, weights = carried_by_few(seed, 2 + seed % 3)
+    planted = highest_ripple(laws, [peak_at(laws, 2 * np.pi * weights)])
+    assert planted > 1e-3
+    assert highest_ripple(laws, searched(laws).peaks) > 0.95 * planted
+
+
+def test_rows_that_stand_for_others_keep_their_means() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(20_000, 2)) * (rng.random((20_000, 1)) < 0.002)
+    values[7] = 100.0
+    several = [SomeRows.of(values, 200, np.random.default_rng(seed)) for seed in range(300)]
+    assert all(abs(len(some.values) - 200) <= 1 and (some.values == 100).any() for some in several)
+    squares = np.array([some.shares @ some.values**2 for some in several])
+    np.testing.assert_allclose(squares.mean(axis=0), (values**2).mean(axis=0), rtol=0.01)
+    assert max(some.shares.max() for some in several) < 2.1 / 200
+
+
+def test_few_rows_stand_for_themselves() -> None:
+    values = np.arange(10.0).reshape(5, 2)
+    some = SomeRows.of(values, 5, np.random.default_rng(0))
+    assert some.values.tolist() == values.tolist()
+    assert some.shares.tolist() == [0.2] * 5
 
 
 SMOOTH: list[Callable[[np.random.Generator, int], Floats]] = [
@@ -87,8 +145,8 @@ def test_the_search_is_the_same_for_the_same_rows() -> None:
 def test_other_units_have_the_same_peaks(scale: float, turn: float) -> None:
     laws, _ = planted(5, 2)
     matrix = scale * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    turned = RowLaws(strata=tuple(rows @ matrix.T for rows in laws.strata), drawn=laws.drawn, replacement=True)
-    covariance = np.cov(np.concatenate(laws.strata).T) * 20
+    turned = RowLaws(strata=tuple(rows.values @ matrix.T for rows in laws.strata), drawn=laws.drawn, replacement=True)
+    covariance = np.cov(np.concatenate([rows.values for rows in laws.strata]).T) * 20
     floor = 0.01 * covariance
     one = spectrum(laws, dict.fromkeys(laws.drawn, covariance), floor)
     other = spectrum(turned, dict.fromkeys(laws.drawn, matrix @ covariance @ matrix.T), matrix @ floor @ matrix.T)

@@ -33,3 +33,11 @@ def test_what_is_not_inverted_is_seen_through_the_widest_and_the_narrowest_axis(
     off = Frame(outward=exact.outward, inward=exact.inward + Dyadic.of([[0.0, 2.0**-30], [0.0, 0.0]]))
     assert off.skewness(np.array([1.0, 2.0**10])) == 2.0**-20
     assert off.skewness(np.array([2.0**-1000, 2.0**1000])) == np.inf
+
+
+@given(st.permutations(range(14)), st.integers(0, 2**14 - 1))
+def test_axes_of_the_statistics_themselves_are_inverted_exactly(order: list[int], signs: int) -> None:
+    axes = np.eye(14)[order] * [1.0 if signs >> k & 1 else -1.0 for k in range(14)]
+    frame = Frame.along(axes)
+    assert np.array_equal(frame.inward.floats(), axes.T)
+    assert frame.skewness(np.ones(14)) == 0

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+from tests.remembered import remembering
 
 import distpriv as dp
 from distpriv.framework.queries import Statistic
@@ -43,7 +44,8 @@ def planned(table: pa.Table, statistics: Mapping[str, Statistic], mechanism: str
 def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = TARGET) -> dp.Plan:
     (candidate,) = (each for each in CANDIDATES if each.name == mechanism)
     merit = Merit.of(model)
-    found = attempt(candidate, model, target, merit, 1)
+    with remembering():
+        found = attempt(candidate, model, target, merit, 1)
     return dp.Plan(
         model=model,
         target=target,

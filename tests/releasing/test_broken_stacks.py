@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, population, private
 
 import distpriv as dp
@@ -20,7 +21,7 @@ from distpriv.errors import (
 )
 from distpriv.framework.queries import Statistic
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise, UnimodalNoise
 from distpriv.releasing.immunity import every_dataset_epsilon
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 
@@ -48,7 +49,7 @@ def test_an_answer_is_shown_again_only_with_a_certificate_for_the_pairs_of_who_a
 ) -> None:
     city = {"city": dp.count("city")}
     dp.release(plan_for(table, city), private(table), ledger=ledger, dataset="d", total=TOTAL)
-    stricter = [SECRET, dp.Share("city", values=(0.2, 0.5))]  # the count itself is the secret now
+    stricter = [SECRET, dp.Share("city", values=(0.4, 0.5))]  # the count itself is the secret now
     with pytest.raises(NotCertified, match="does not hold what is asked for now"):
         dp.release(
             plan_for(table, city, stricter), private(table), ledger=ledger, dataset="d", total=TOTAL, adaptive="assumed"
@@ -367,3 +368,21 @@ def test_equal_statistics_in_one_query_are_refused_before_anything_is_written(
         dp.release(plan, private(table), ledger=ledger, dataset="d", total=TOTAL)
     assert ledger.history("d").looks == 0
     assert ledger.history("d").entries == ()
+
+
+# A release with unimodal noise that was widened for the sake of earlier ones kept the certificate of narrower noise.
+
+
+def test_noise_that_is_less_private_when_it_is_wider_is_not_widened(table: pa.Table) -> None:
+    model = dp.model(table, dp.Query(age=dp.mean("age"), city=dp.count("city")), SECRET, records=RECORDS)
+    noise = SumNoise(
+        parts=(
+            UnimodalNoise.mixed(np.array([1.0, 0.0]), np.array([0.1, 40.0]), np.array([0.5, 0.5])),
+            GaussianNoise.isotropic(2, 5.0),
+        )
+    )
+    steps = evolve(dp.mechanisms.certified_gaussian(model, TARGET), noise=noise, name="certified_unimodal")
+    asked = EarlierRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 0.01))
+    earlier = EarlierReleases(releases=(asked,), total=TARGET)
+    with pytest.raises(BudgetSpent, match="less private when it is wider"):
+        earlier.calibrated(model, steps, "gaussian")

@@ -1,7 +1,6 @@
 import errno
 import hashlib
 import json
-import multiprocessing
 import os
 import sqlite3
 import subprocess
@@ -13,6 +12,7 @@ from unittest.mock import DEFAULT, patch
 
 import pytest
 import sqlalchemy as sql
+from tests.crowds import crowd_of
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidInput, LedgerChanged, LedgerUnavailable
@@ -140,7 +140,7 @@ def _release_many(url: str, name: int, count: int) -> int:
 @pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     url = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}").url
-    with multiprocessing.get_context("spawn").Pool(8) as pool:
+    with crowd_of(8) as pool:
         pool.starmap(_release_many, [(url, name, 25) for name in range(8)])
     entries = Ledger.open(url).history("a").entries
     assert [entry.position for entry in entries] == list(range(1, 201))
@@ -336,7 +336,7 @@ def _all_kinds(url: str, name: int, count: int) -> None:
 @pytest.mark.slow
 def test_eight_processes_on_several_datasets_write_one_unbroken_chain(tmp_path: Path) -> None:
     url = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}").url
-    with multiprocessing.get_context("spawn").Pool(8) as pool:
+    with crowd_of(8) as pool:
         pool.starmap(_all_kinds, [(url, name, 6) for name in range(8)])
     ledger = Ledger.open(url)
     histories = ledger.histories()

@@ -193,6 +193,11 @@ def test_a_release_is_saved_into_a_folder_of_its_own(table: pa.Table, tmp_path: 
     assert head == "statistic,estimate,low,high,noisy_value,noise"
     assert row.startswith("'=age,")
     assert float(row.split(",")[4]) == shown.values["=age"]
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert str(shown.certificate).splitlines()[0].replace("'", "&#39;") in page.replace("&#x27;", "&#39;")
+    assert "not in a ledger" in page
+    assert f"{shown.values['=age']:.5g}" in page
+    assert "<script" not in page
     before = (place / "release.csv").read_bytes()
     with pytest.raises(InvalidInput, match="has files in it: give one that is not there yet"):
         shown.save(place)

@@ -54,7 +54,7 @@ def test_functions_are_told_apart_by_their_code_and_cannot_be_read_back() -> Non
 
 
 def test_what_is_no_statistic_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="called 'mode': it is mean, total, count, proportion, variance or quantile"):
+    with pytest.raises(InvalidInput, match="called 'mode': it is mean, total, count, proportion, variance, quantile"):
         query_from_dict([{"name": "a", "kind": "mode", "expression": "age"}])
     with pytest.raises(InvalidQuery):
         definitions(dp.Query(a=dp.mean("age +")))

@@ -14,7 +14,7 @@ from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise
 from distpriv.releasing.estimating import Estimates
 from distpriv.report import Page
-from distpriv.report.board import BoardFacts, ShownStatistic, board_page
+from distpriv.report.board import Asked, BoardFacts, ShownStatistic, board_page
 from distpriv.report.protection import Protection
 
 EACH = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
@@ -108,6 +108,8 @@ def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **chang
         records=100,
         release=release,
         plan=plan,
+        asked=Asked(target=EACH),
+        total=Asked(target=TOTAL),
         statistics=[
             ShownStatistic(
                 name="age",

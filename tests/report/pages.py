@@ -1,16 +1,18 @@
 """How the tests read a page: its tags, its attributes and its text."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any, get_args
 from xml.etree import ElementTree
 
 from distpriv.report import Bullets, Cell, Code, Fact, Figure, KeyFacts, Notice, Page, Prose, Section, Table
 from distpriv.report.figures import Axis, Bar, Reference, Series, bars, histogram, lines
+from distpriv.report.heat_map import Heat, HeatMap, HeatRow
 from distpriv.report.page import Block, Verdict
 
-SVG_TAGS = {"svg", "g", "path", "defs", "use", "text", "clipPath", "rect"}
-SVG_ATTRIBUTES = {"aria-label", "class", "clip-path", "d", "fill", "height", "href", "id", "role", "style", "transform"}
-SVG_ATTRIBUTES |= {"version", "viewBox", "width", "x", "xmlns", "y"}
+SVG_TAGS = {"svg", "g", "path", "defs", "text", "clipPath", "rect"}
+SVG_ATTRIBUTES = {"aria-label", "class", "clip-path", "d", "height", "id", "role", "style", "transform"}
+SVG_ATTRIBUTES |= {"viewBox", "width", "x", "xmlns", "y"}
 
 
 class Reader(HTMLParser):
@@ -29,7 +31,7 @@ class Reader(HTMLParser):
         self.values += [value or "" for _, value in attrs]
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        self.texts.append(re.sub(r"(?<=\d)\u00a0(?=%)", " ", data))  # a line does not end before a percent sign
 
 
 def page_saying(text: str) -> Page:
@@ -41,6 +43,7 @@ def page_saying(text: str) -> Page:
         KeyFacts(Fact(text, text, text)),
         *(Notice(verdict, text, text) for verdict in get_args(Verdict)),
         Table(header=[text, text], rows=[[text, Cell(text, "fails")], [Cell(text, "good"), text]], caption=text),
+        HeatMap(header=[text, text], rows=[HeatRow([text], [Heat(share=0.5, title=text)])], caption=text),
     ]
     return Page(title=text, subtitle=text, blocks=[*blocks, Section(text, Section(text, *blocks))], footer=text)
 

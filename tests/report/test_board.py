@@ -63,8 +63,10 @@ def test_a_bound_that_is_better_for_all_releases_than_for_one_is_good_for_that_o
 def test_the_first_verdict_is_about_all_releases_and_the_second_about_this_one() -> None:
     page = board(3)
     titles = [block.title for block in page.blocks if isinstance(block, Notice)]
-    assert titles[0].startswith("The total that was set for all declared releases of this dataset together is")
-    assert titles[1] == "The promise that was asked for of this release alone is kept."
+    assert titles[0].startswith("The promise is kept: ε = 2 and δ = 0.05, so that nobody is right more than 88.7 times")
+    assert titles[0].endswith("from all declared releases of this dataset together.")
+    assert titles[1].startswith("The promise is kept: ε = 1 and δ = 0.05,")
+    assert titles[1].endswith("from this release alone.")
 
 
 def test_a_first_release_of_several_that_were_declared_has_the_figure_of_all_of_them() -> None:

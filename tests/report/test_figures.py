@@ -10,7 +10,7 @@ from tests.report.pages import checked_svg, figures_saying
 
 from distpriv.errors import InvalidInput
 from distpriv.report import Figure
-from distpriv.report.canvas import printed
+from distpriv.report.canvas import laid_out
 from distpriv.report.figures import Axis, Bar, Series, bars, histogram, lines
 from distpriv.report.palette import PAPER, look
 from distpriv.report.pictures import NARROW, WIDE, Paper
@@ -21,7 +21,7 @@ WORDS: dict[str, Any] = {"caption": "c", "alt": "a"}
 
 
 def drawn(figure: Figure, paper: Paper = WIDE) -> str:
-    return standalone_svg(printed(figure.drawing, paper, "svg"), alt=figure.alt)
+    return standalone_svg(laid_out(figure.drawing, paper), alt=figure.alt)
 
 
 @pytest.mark.parametrize("figure", figures_saying("words"), ids=lambda figure: figure.name)
@@ -42,7 +42,7 @@ def test_every_picture_has_axis_labels_with_units_and_a_legend(figure: Figure, p
 def test_exactly_the_points_that_do_not_hold_are_hollow(holds: list[bool]) -> None:
     numbers = list(range(1, len(holds) + 1))
     picture = drawn(lines("n", [Series("s", numbers, numbers, holds=holds)], x=X, y=Y, **WORDS))
-    hollow = re.findall(rf"<use [^>]*fill: {PAPER}", picture)
+    hollow = re.findall(rf"<path [^>]*fill: {PAPER}[^>]*class=\"point\"", picture)
     entry = 0 if all(holds) else 1
     assert len(hollow) == holds.count(False) + entry
     assert ("does not hold" in picture) == bool(entry)

@@ -59,7 +59,7 @@ def test_empty_lists_and_strangers_among_the_blocks_are_refused() -> None:
     for empty in (Prose, KeyFacts, lambda: Section("s"), lambda: Page(title="t", blocks=[])):
         with pytest.raises(InvalidInput, match="must be a list with something in it"):
             empty()
-    with pytest.raises(InvalidInput, match=r"a page may hold Bullets, Code, .*, got '<b>raw</b>'"):
+    with pytest.raises(InvalidInput, match=r"a page may hold Beside, Bullets, Code, .*, got '<b>raw</b>'"):
         Page(title="t", blocks=["<b>raw</b>"])  # type: ignore[list-item]
 
 

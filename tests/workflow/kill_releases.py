@@ -32,7 +32,12 @@ from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.release_policy import release_policy
 
-FILES = {"policy.toml", "release.csv", "release.json", "report.html"}
+LEDGER = os.environ.get("DISTPRIV_TEST_LEDGER")
+"""The ledger, where it is on a server."""
+
+FILES = {
+    "checksums", "policy.toml", "release.csv", "release.json", "report.html", "results.json", "ro-crate-metadata.json",
+}  # fmt: skip
 
 
 def start(folder: Path, plan: Plan, number: int, out: str) -> int:
@@ -43,7 +48,8 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
     code = 1
     try:
         policy = folder / f"{number}.toml"
-        policy.write_text(POLICY.replace('id = "ward"', f'id = "ward-{number}"'), encoding="utf-8")
+        text = POLICY.replace('id = "ward"', f'id = "ward-{number}"')
+        policy.write_text(text.replace("sqlite:///ledger.db", LEDGER or "sqlite:///ledger.db"), encoding="utf-8")
 
         def planned(policy: Policy, _: object) -> PlannedPolicy:
             with_rows = evolve(plan, model=policy.model())
@@ -68,7 +74,7 @@ def left_behind(folder: Path, number: int, out: str) -> str:
     if ledger.exists():
         with sqlite3.connect(ledger) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    entries = Ledger.open(f"sqlite:///{ledger}").history(f"ward-{number}").entries
+    entries = Ledger.open(LEDGER or f"sqlite:///{ledger}").history(f"ward-{number}").entries
     assert len(entries) <= 1
     shown, bundle = folder / f"{out}.shown", folder / out
     if not entries:
@@ -109,7 +115,7 @@ def main(folder: Path, count: int) -> dict[str, int]:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         found.append(left_behind(folder, number, f"out {number}"))
-    url = f"sqlite:///{folder / 'ledger.db'}"
+    url = LEDGER or f"sqlite:///{folder / 'ledger.db'}"
     for number in [k for k, came in enumerate(found) if came == "in the ledger"][:10]:
         before = Ledger.open(url).history(f"ward-{number}").entries
         child = start(folder, plan, number, f"again {number}")

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.remembered import remembering
 
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.workflow.release_policy import _page as DRAWN  # noqa: N812
@@ -48,7 +49,7 @@ SAMPLE = ('[model]\nreference = "population"\n\n', "")
 
 def write_tables(folder: Path, adult: pa.Table) -> None:
     """Write a reference of some of the records, and a private table of a hundred of them."""
-    pq.write_table(adult.slice(0, 6000), folder / "adult.parquet")
+    pq.write_table(adult.slice(0, 2500), folder / "adult.parquet")
     pq.write_table(adult.slice(1000, 100), folder / "private.parquet")
 
 
@@ -63,11 +64,16 @@ def write_policy(folder: Path, *edits: tuple[str, str], name: str = "policy.toml
 
 
 @contextmanager
-def only(*names: str, page: bool = False) -> Iterator[None]:
-    """Plan with these mechanisms alone, in this process, and draw the report's page only if asked to."""
+def only(*names: str, page: bool = False, remember: bool = True) -> Iterator[None]:
+    """Plan with these mechanisms alone, in this process, and draw the report's page only if asked to.
+
+    Where a test changes what certifies, mechanisms are not to be remembered for others.
+    """
     kept = tuple(candidate for candidate in CANDIDATES if candidate.name in names)
     assert len(kept) == len(names)
     with ExitStack() as patches:
+        if remember:
+            patches.enter_context(remembering())
         patches.enter_context(patch("distpriv.planning.plan.CANDIDATES", kept))
         patches.enter_context(patch("distpriv.planning.running._workers", lambda _: 0))
         patches.enter_context(patch("distpriv.workflow.release_policy._page", DRAWN if page else lambda *_: "a page"))

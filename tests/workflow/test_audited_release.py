@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     table = pa.table({"g": group, "x": x, "y": rng.normal(0, 1, 3000) + group})
     pq.write_table(table, tmp_path / "reference.parquet")
     pq.write_table(table.slice(0, 20), tmp_path / "private.parquet")
-    with only("certified_gaussian"):
+    with only("certified_gaussian", remember=False):
         yield tmp_path
 
 

@@ -65,3 +65,21 @@ def test_later_pages_say_that_questions_are_assumed_not_to_depend_on_answers(bun
     for number, bundle in enumerate(bundles):
         text = (bundle / "report.html").read_text(encoding="utf-8")
         assert ("It is assumed that no question was chosen by looking at earlier answers" in text) == (number > 0)
+
+
+def test_the_share_that_is_taken_for_another_is_shown_on_the_page_and_written_everywhere(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    write_tables(tmp_path, adult)
+    policy = write_policy(tmp_path, ("values = [0.45, 0.55]", "values = [0.45, 0.5549]\nnearest = true"))
+    with only("expected_value_gaussian", page=True):
+        folder = release_policy(str(policy), tmp_path / "out").folder
+    page = "\n".join(Reader((folder / "report.html").read_text(encoding="utf-8")).texts)
+    assert "whether it is 45 % or 55.49 %, or the nearest that there is." in page
+    assert "Of 100 records the nearest is taken: 55 (55 %) for 55.49 %." in page
+    document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    assert document["policy"]["protect"][0]["nearest"] is True
+    scenarios = document["evidence"]["model"]["scenarios"]
+    assert sorted(each["positives"] for each in scenarios.values()) == [45, 55]
+    entries = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").history("ward").entries
+    assert any("@ 0.55" in json.dumps(entry.content) for entry in entries)

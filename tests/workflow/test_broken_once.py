@@ -248,7 +248,7 @@ def test_a_forger_who_changes_nothing_is_believed(bundles: dict[str, Path], kind
 
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
-@pytest.mark.parametrize("kind", ["alone", "joint", "coupled"])
+@pytest.mark.parametrize("kind", [pytest.param("alone", marks=pytest.mark.slow), "joint", "coupled"])
 def test_a_bundle_that_says_something_else_is_refused(
     bundles: dict[str, Path], kind: str, forgery: Callable[[Document], None], tmp_path: Path
 ) -> None:

@@ -25,7 +25,9 @@ from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
-FILES = ["policy.toml", "release.csv", "release.json", "report.html"]
+FILES = [
+    "checksums", "policy.toml", "release.csv", "release.json", "report.html", "results.json", "ro-crate-metadata.json",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def test_a_bundle_holds_what_was_released_and_nothing_of_where_private_things_ar
     with only("expected_value_gaussian", page=True):
         bundle = release_policy(str(write_policy(folder)), folder / "out")
     assert sorted(path.name for path in bundle.folder.iterdir()) == FILES
-    for path in bundle.folder.iterdir():
+    for path in bundle.folder.rglob("*.*"):
         text = path.read_text(encoding="utf-8")
         for private in ("private.parquet", "ledger.db", "ward 7", str(folder)):
             assert private not in text, (path.name, private)

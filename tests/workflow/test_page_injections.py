@@ -1,6 +1,7 @@
 """Names and texts of a policy that try to become part of the report's page."""
 
 import json
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -52,26 +53,42 @@ AT_ONCE = 8
 """So many are tried in one policy."""
 
 
+MEASURES = re.compile(r"-?[0-9][-0-9.]*")
+"""Where a drawing has something, and how large it is: that follows the lengths of the texts in it."""
+
+
 class Structure(HTMLParser):
-    """Collects what a browser would act on: tags, attributes with their values, comments, and what scripts say."""
+    """Collects what a browser would act on: tags, attributes with their values, comments, and what scripts say.
+
+    Drawings make room for their texts, and so lines of them are longer or more: of what is inside of one, each kind of
+    tag is collected once, with its attributes and all of their values but for measures.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+        self.drawn: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         self.others: list[str] = []
         self.texts: list[str] = []
         self._open = ""
+        self._in_drawings = 0
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._open = tag
-        # A cell is told to stay on one line where its text is short: that is all that depends on a text.
-        self.tags.append((tag, tuple((name, (value or "").removesuffix(" short")) for name, value in attrs)))
+        self._in_drawings += tag == "svg"
+        if self._in_drawings:
+            self.drawn.add((tag, tuple((name, _unmeasured(name, value or "")) for name, value in attrs)))
+        else:
+            # A cell is told to stay on one line where its text is short: that is all that depends on a text.
+            self.tags.append((tag, tuple((name, (value or "").removesuffix(" short")) for name, value in attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         self._open = ""
-        self.tags.append((f"/{tag}", ()))
+        if not self._in_drawings:
+            self.tags.append((f"/{tag}", ()))
+        self._in_drawings -= tag == "svg"
 
     def handle_data(self, data: str) -> None:
         (self.others if self._open in ("script", "style") else self.texts).append(data)
@@ -87,6 +104,12 @@ class Structure(HTMLParser):
 
     def unknown_decl(self, data: str) -> None:
         self.others.append(f"unknown {data}")
+
+
+def _unmeasured(name: str, value: str) -> str:
+    if name == "d":  # a path: of how many points is a measure too
+        return "".join(sorted({letter for letter in value if letter.isalpha()}))
+    return MEASURES.sub("0", value)
 
 
 def released_page(folder: Path, adult: pa.Table, texts: Sequence[str]) -> str:
@@ -126,6 +149,7 @@ def test_no_text_becomes_a_part_of_the_page(tmp_path: Path, adult: pa.Table, cle
     texts = [*INJECTIONS.values()][start : start + AT_ONCE]
     page = Structure(released_page(tmp_path / "bundle", adult, texts))
     assert page.tags == clean.tags
+    assert page.drawn == clean.drawn
     assert page.others == clean.others
     for text in texts:
         assert text in "".join(page.texts)  # it is there to be read, as it was written
@@ -150,5 +174,6 @@ def test_an_id_is_shown_as_it_is_or_refused(tmp_path: Path, adult: pa.Table) -> 
         except InvalidPolicy:
             continue
         assert page.tags == clean.tags
+        assert page.drawn == clean.drawn
         assert page.others == clean.others
         assert text in "".join(page.texts)

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.workflow.new_ledger import new_ledger
+from tests.workflow.quick_command import Commands, Running
 
 import distpriv as dp
 from distpriv.releasing.ledger import Entry, Ledger
@@ -27,8 +29,10 @@ from distpriv.workflow.bundle import BundleFolder
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="processes are killed")]
 
 KILLS, ASKERS, KILLS_A_DATASET = 58, 2, 6
-REAL, QUICK = "distpriv", "tests.workflow.quick_command"
-FILES = {"policy.toml", "release.csv", "release.json", "report.html"}
+PATHS = os.pathsep.join(map(str, (Path(dp.__file__).parents[1], Path(__file__).parents[2])))
+FILES = {
+    "checksums", "policy.toml", "release.csv", "release.json", "report.html", "results.json", "ro-crate-metadata.json",
+}  # fmt: skip
 POLICY = """\
 [data]
 reference = "reference.parquet"
@@ -48,6 +52,7 @@ values = [0.45, 0.55]
 [privacy]
 epsilon = 1.0
 delta = 0.01
+mechanisms = ["certified_gaussian"]
 
 [ledger]
 url = "sqlite:///ledger.db"
@@ -67,13 +72,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def started(folder: Path, dataset: str, out: str, command: str = QUICK) -> "subprocess.Popen[str]":
-    """Start the command for a dataset; what it says goes into files beside its bundle."""
+def asked(folder: Path, dataset: str, out: str) -> list[str]:
+    """Write the policy of a dataset, and return the arguments of the command that releases it."""
     (folder / f"{dataset}.toml").write_text(POLICY.format(dataset=dataset), encoding="utf-8")
-    line = [sys.executable, "-m", command, "release", f"{dataset}.toml", "--out", out, "--json"]
+    return ["release", f"{dataset}.toml", "--out", out, "--json"]
+
+
+def started(folder: Path, dataset: str, out: str) -> "subprocess.Popen[str]":
+    """Start the command for a dataset; what it says goes into files beside its bundle."""
+    line = [sys.executable, "-m", "distpriv", *asked(folder, dataset, out)]
     with open(folder / f"{out}.said", "w") as said, open(folder / f"{out}.refused", "w") as refused:
-        found = os.pathsep.join(map(str, (Path(dp.__file__).parents[1], Path(__file__).parents[2])))
-        settings = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
+        settings = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": PATHS}
         return subprocess.Popen(line, cwd=folder, stdout=said, stderr=refused, text=True, env=settings)
 
 
@@ -114,14 +123,18 @@ def ledger_changed(folder: Path) -> Callable[[], bool]:
     return changed
 
 
-def kill_some(folder: Path, asker: int, longest: float) -> Counter[str]:
+def kill_some(folder: Path, commands: Commands, asker: int, longest: float) -> Counter[str]:
     """Kill commands, some at any moment and some about when they write; ask in between until there is an answer."""
+
+    def start(dataset: str, out: str) -> Running:
+        return commands.started(folder, out, asked(folder, dataset, out))
+
     rng, found = random.Random(asker), Counter[str]()
     known: dict[str, Entry] = {}
     for number in range(KILLS // ASKERS):
         dataset, out = f"ward-{asker}-{number // KILLS_A_DATASET}", f"out-{asker}-{number}"
         changed = ledger_changed(folder)
-        command = started(folder, dataset, out)
+        command = start(dataset, out)
         end = time.monotonic() + rng.uniform(0, longest)
         if number % 2:
             while not changed() and command.poll() is None:
@@ -133,7 +146,7 @@ def kill_some(folder: Path, asker: int, longest: float) -> Counter[str]:
         found["killed" if command.wait() == -signal.SIGKILL else "ended"] += 1
         found[look_after(folder, dataset, out, known)] += 1
         if (number + 1) % KILLS_A_DATASET == 0 or number + 1 == KILLS // ASKERS:
-            command = started(folder, dataset, final := f"final-{asker}-{number}")
+            command = start(dataset, final := f"final-{asker}-{number}")
             assert command.wait() == 0, (folder / f"{final}.refused").read_text(encoding="utf-8")
             assert look_after(folder, dataset, final, known) == "answered"
             assert shown(folder, final) == known[dataset].content["values"]
@@ -154,12 +167,20 @@ def look_after(folder: Path, dataset: str, out: str, known: dict[str, Entry]) ->
     return "in the ledger" if answer is None else "answered"
 
 
-def test_a_command_that_is_killed_at_any_moment_loses_nothing_and_answers_once(folder: Path) -> None:
+def seconds(folder: Path, commands: Commands, dataset: str) -> float:
+    """Return how long a command takes that is left alone."""
     begun = time.monotonic()
-    assert started(folder, "left-alone", "left-alone").wait() == 0
-    longest = 1.2 * (time.monotonic() - begun)
-    with ThreadPoolExecutor(ASKERS) as askers:
-        found = sum(askers.map(lambda asker: kill_some(folder, asker, longest), range(ASKERS)), Counter[str]())
+    assert commands.started(folder, dataset, asked(folder, dataset, dataset)).wait() == 0
+    return time.monotonic() - begun
+
+
+def test_a_command_that_is_killed_at_any_moment_loses_nothing_and_answers_once(folder: Path) -> None:
+    with ThreadPoolExecutor(ASKERS) as askers, ExitStack() as stack:
+        programs = [stack.enter_context(Commands(PATHS)) for _ in range(ASKERS)]
+        longest = 1.2 * min(seconds(folder, programs[0], f"left-alone-{number}") for number in range(2))
+        found = sum(
+            askers.map(lambda asker: kill_some(folder, programs[asker], asker, longest), range(ASKERS)), Counter[str]()
+        )
     assert found["killed"] + found["ended"] == KILLS
     assert found["killed"] > KILLS // 2
     assert found["nothing"] > 0  # killed before anything was written,
@@ -169,7 +190,7 @@ def test_a_command_that_is_killed_at_any_moment_loses_nothing_and_answers_once(f
 
 
 def test_five_commands_at_once_get_one_answer(folder: Path) -> None:
-    commands = [started(folder, "ward", f"out-{number}", REAL) for number in range(5)]
+    commands = [started(folder, "ward", f"out-{number}") for number in range(5)]
     codes = [command.wait() for command in commands]
     (entry,) = entries(folder, "ward")
     assert 0 in codes
@@ -185,7 +206,7 @@ def test_five_commands_at_once_get_one_answer(folder: Path) -> None:
             assert len(refused.splitlines()) == 1
             assert "Traceback" not in refused
             assert not (folder / f"out-{number}").exists()
-            assert started(folder, "ward", f"again-{number}", REAL).wait() == 0
+            assert started(folder, "ward", f"again-{number}").wait() == 0
             documents.append((folder / f"again-{number}" / "release.json").read_bytes())
     assert len(set(documents)) == 1
     assert entries(folder, "ward") == (entry,)

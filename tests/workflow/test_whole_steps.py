@@ -78,3 +78,48 @@ def test_several_releases_cannot_be_in_whole_steps(tmp_path: Path, adult: pa.Tab
     policy = write_policy(tmp_path, LATTICE, ("create = true", 'create = true\nadaptive = "immune"'))
     with pytest.raises(InvalidPolicy, match=r"lattice.*ask for everything in one release"):
         read_policy(str(policy))
+
+
+def test_a_bundle_says_whether_its_policy_asks_for_whole_numbers(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        whole = release_policy(str(write_policy(tmp_path, *COUNTS, LATTICE)), tmp_path / "whole").folder
+
+    def unasked(document: dict[str, Any]) -> None:
+        del document["policy"]["privacy"]["lattice"]
+
+    verdict = verify_bundle(forged(whole, tmp_path / "forged", unasked))
+    assert not verdict.holds
+    assert "the policy does not ask for it" in str(verdict)
+
+
+def test_a_policy_that_asks_for_whole_numbers_is_not_met_by_other_noise(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        plain = release_policy(str(write_policy(tmp_path, *COUNTS)), tmp_path / "plain").folder
+
+    def asked(document: dict[str, Any]) -> None:
+        document["policy"]["privacy"]["lattice"] = True
+
+    verdict = verify_bundle(forged(plain, tmp_path / "forged", asked))
+    assert not verdict.holds
+    assert "the release has other noise" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "cure"), [((), (LATTICE,), "leave lattice out"), ((LATTICE,), (), "write lattice = true")]
+)
+def test_a_question_that_was_answered_is_not_asked_again_for_another_kind_of_noise(
+    tmp_path: Path,
+    adult: pa.Table,
+    first: tuple[tuple[str, str], ...],
+    then: tuple[tuple[str, str], ...],
+    cure: str,
+) -> None:
+    write_tables(tmp_path, adult)
+    with only("certified_gaussian"):
+        release_policy(str(write_policy(tmp_path, *COUNTS, *first)), tmp_path / "first")
+        with pytest.raises(InvalidPolicy, match=cure) as refused:
+            release_policy(str(write_policy(tmp_path, *COUNTS, *then)), tmp_path / "again")
+    assert is_one_sentence(str(refused.value))
+    assert not (tmp_path / "again").exists()

@@ -47,6 +47,11 @@ def with_statistic(text: str) -> str:
     return changed(('"mean(age)"', f"'''{text}'''"))
 
 
+def with_table(body: str) -> str:
+    """Return the right policy with a table beside its statistics."""
+    return changed(("[[protect]]", f"[release.tables.people]\n{body}\n\n[[protect]]"))
+
+
 def with_protect(body: str) -> str:
     """Return the right policy with another body of its [[protect]]."""
     return changed(("share = \"income = '>50K'\"\nvalues = [0.45, 0.55]\n", body))
@@ -142,10 +147,58 @@ def _statistics() -> Iterator[tuple[str, str, str]]:
     yield "variance of one record", one, "a variance needs at least 2 records, got 1"
 
 
+def _tables() -> Iterator[tuple[str, str, str]]:
+    yield "table by nothing", with_table("count = true"), "release.tables.people.by: this is missing: add by = ["
+    yield "table of nothing", with_table("by = ['sex']"), "a table is of one thing, and here of nothing"
+    yield "table of two things", with_table("by = ['sex']\ncount = true\nmean = 'age'"), "here of count and mean"
+    yield "no levels", with_table("by = ['sex']\ncount = true\nlevels = {sex = []}"), "a list that is not empty"
+    yield "levels of no column", with_table("by = ['sex']\ncount = true\nlevels = {sx = ['F']}"), "did you mean 'sex'?"
+    yield "other of nothing", with_table("by = ['sex']\ncount = true\nother = true"), 'write levels = {sex = ["F"]}'
+    yield "median by group", with_table("by = ['sex']\nmedian = 'age'"), "there is no such key: did you mean 'mean'?"
+    yield "quantile of no level", with_table("by = ['sex']\nquantile = 'age'"), "a level says which quantile"
+    yield "level of a mean", with_table("by = ['sex']\nmean = 'age'\nlevel = 0.5"), "a level says which quantile"
+    yield "level above 1", with_table("by = ['sex']\nquantile = 'age'\nlevel = 2"), "the level of a quantile must be"
+    yield (
+        "table named as a statistic",
+        changed(("[[protect]]", "[release.tables.age]\nby = ['sex']\ncount = true\n\n[[protect]]")),
+        "a statistic is named 'age' too",
+    )
+
+
 def _secrets() -> Iterator[tuple[str, str, str]]:
     share = "share = \"income = '>50K'\"\n"
     bodies = {
-        "empty protect": ("", "line 13, protect: this has neither a share nor scenarios"),
+        "empty protect": ("", "line 13, protect: this has neither a share, a mean, a quantile, a correlation, a shift"),
+        "mean and share": (share + "mean = 'age'\nvalues = [38, 42]", "this has both a share and a mean: give one of"),
+        "mean alone": ("mean = 'age'", "a mean goes with values = [38, 42] alone, or with between = [36, 44]"),
+        "mean without a step": ("mean = 'age'\nbetween = [36, 44]\nwithin = 2", "here with between and within"),
+        "blank mean": ("mean = ' '\nvalues = [38, 42]", 'protect.mean: a mean needs a number in SQL: write mean = "'),
+        "mean with a level": ("mean = 'age'\nvalues = [38, 42]\nlevel = 0.5", "this does not go with a mean: take"),
+        "mean as a list": ("mean = ['age']\nvalues = [38, 42]", "protect.mean: this must be text in quotes"),
+        "one mean": ("mean = 'age'\nvalues = [38]", "line 15, protect.values: values must be at least two different"),
+        "step too large": ("mean = 'age'\nbetween = [36, 44]\nwithin = 1\nstep = 2", "give a smaller step"),
+        "step of values": (share + "values = [0.3, 0.7]\nstep = 0.1", "and here with values and step"),
+        "step between records": (
+            share + "between = [0.3, 0.7]\nwithin = 0.1\nstep = 0.015",
+            "is no whole number of 100",
+        ),
+        "positives and values": (
+            share + "values = [0.3, 0.7]\npositives = [30, 70]",
+            "and here with values and positives",
+        ),
+        "positives of a mean": ("mean = 'age'\nvalues = [30, 40]\npositives = [30, 70]", "does not go with a mean"),
+        "more positives than records": (share + "positives = [30, 700]", "700 of 100 records cannot satisfy"),
+        "the nearest number": (share + "positives = [30, 70]\nnearest = true", "goes with values, or with a step"),
+        "the nearest mean": ("mean = 'age'\nvalues = [30, 40]\nnearest = true", "does not go with a mean"),
+        "two shares that are one": (share + "values = [0.3, 0.301]\nnearest = true", "is the same number"),
+        "half a positive": (share + "positives = [30, 70.5]", "must be a whole number"),
+        "quantile without a level": ("quantile = 'age'\nvalues = [38, 42]", "a quantile needs a level, the share of"),
+        "a level above 1": (
+            "quantile = 'age'\nlevel = 2\nvalues = [38, 42]",
+            "the level of a quantile must be above 0",
+        ),
+        "correlation of one": ("correlation = ['age']\nvalues = [0, 0.1]", "a correlation needs two numbers in SQL"),
+        "correlation above 1": ("correlation = ['a', 'b']\nvalues = [0, 1.1]", "must be above -1 and below 1, got 1.1"),
         "share and scenarios": (share + "scenarios = {a = 'a.csv', b = 'b.csv'}", "both a share and scenarios"),
         "share alone": (share, "here with none of them"),
         "values and between": (share + "values = [0.1, 0.2]\nbetween = [0.1, 0.2]", "here with values and between"),
@@ -193,7 +246,7 @@ def _secrets() -> Iterator[tuple[str, str, str]]:
         yield name, with_protect(body + "\n"), message
     yield "second protect", RIGHT + "[[protect]]\nshare = 'a'\nvalues = [2, 3]\n", "line 28, protect[2].values: a share"
     many = changed(("= 100", "= 100000"), ("values = [0.45, 0.55]", "between = [0, 1]\nwithin = 0.5"))
-    yield "too many pairs", many, "give the shares to keep apart as values = […] instead"
+    yield "too many pairs", many, "or the shares to keep apart as values = […] instead"
     yield (
         "protect as an empty list",
         "protect = []\n" + with_protect("").replace("[[protect]]\n", ""),
@@ -315,6 +368,45 @@ def _for_adult() -> Iterator[tuple[str, str, str]]:
     yield "forbidden function", with_statistic("mean(getenv('HOME'))"), "calls getenv"
     yield "unknown column of a share", changed(("income =", "incom =")), "line 14, protect.share: there is no column"
     yield "value nobody has", changed((">50K", "50K")), "line 14, protect.share: \"income = '50K'\" is true of no row"
+    population = '[model]\nreference = "population"\n'
+    hours = with_protect("mean = 'hours_per_week'\nvalues = [38, 42]\n")
+    yield (
+        "median of a sample that is weighed",
+        changed(("mean(age)", "quantile(age, 0.5)"), text=hours) + "[model]\ndraws = 20\n",
+        'or say reference = "population" in [model] if the reference rows are all',
+    )
+    yield (
+        "unknown column of a mean",
+        changed(("hours_per_week", "hours_per_weak"), text=hours) + population,
+        "line 14, protect.mean: there is no column 'hours_per_weak'",
+    )
+    yield (
+        "mean of text",
+        changed(("hours_per_week", "income"), text=hours) + population,
+        "line 14, protect.mean: 'income' is of type string, not a number",
+    )
+    yield (
+        "mean out of reach",
+        changed(("42", "142"), text=hours) + population,
+        "line 14, protect.mean: mean(hours_per_week) cannot be 142: the rows have values from 1 to 99",
+    )
+    yield (
+        "mean that few rows carry",
+        changed(("38", "1.05"), text=hours) + population,
+        "rows an effective number of",
+    )
+    yield (
+        "unknown column of a table",
+        with_table("count = true\nby = ['educatoin']"),
+        ("release.tables.people: there is no column 'educatoin' to make a table by: did you mean 'education'"),
+    )
+    yield "mean of text by group", with_table("mean = 'sex'\nby = ['education']"), "not a number, so it has no mean"
+    yield (
+        "too many cells",
+        with_table("count = true\nby = ['age', 'hours_per_week', 'education']"),
+        ("cells, and at most 1,000 can be published at once"),
+    )
+    yield "levels of another type", with_table("count = true\nby = ['sex']\nlevels = {sex = [1]}"), "the level 1 is not"
     yield "more records than rows", changed(("= 100", "= 50000")), "or replacement = true in [model]"
     yield "quantile by exact moments", with_statistic("quantile(age, 0.5)") + "[model]\nmethod = 'exact'\n", "method = "
 
@@ -326,7 +418,7 @@ def _by_name(cases: Iterator[tuple[str, str, str]]) -> tuple[dict[str, str], dic
 
 
 def _all() -> Iterator[tuple[str, str, str]]:
-    for part in (_shape(), _statistics(), _secrets(), _targets(), _places()):
+    for part in (_shape(), _statistics(), _tables(), _secrets(), _targets(), _places()):
         yield from part
 
 

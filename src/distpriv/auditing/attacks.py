@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from distpriv.auditing.densities import log_density
 from distpriv.auditing.releases import Releases
 from distpriv.errors import InvalidInput
+from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
@@ -169,7 +170,8 @@ class _LikelihoodRatio:
 
 def naive_attack() -> ClassifierAttack:
     """Return the paper's meta-classifier: logistic regression trained on clean statistics."""
-    from sklearn.linear_model import LogisticRegression
+    with extra_needed("audit", "an audit"):
+        from sklearn.linear_model import LogisticRegression
 
     quick = LogisticRegression(solver="liblinear")  # with 200 shadows much of a fit is overhead, and this has the least
     return ClassifierAttack(name="naive", classifier=quick, knows_noise=False, whiten=False)
@@ -177,14 +179,16 @@ def naive_attack() -> ClassifierAttack:
 
 def adaptive_attack() -> ClassifierAttack:
     """Return logistic regression trained on shadow releases."""
-    from sklearn.linear_model import LogisticRegression
+    with extra_needed("audit", "an audit"):
+        from sklearn.linear_model import LogisticRegression
 
     return ClassifierAttack(name="adaptive", classifier=LogisticRegression())
 
 
 def boosting_attack() -> ClassifierAttack:
     """Return gradient boosting trained on shadow releases."""
-    from sklearn.ensemble import GradientBoostingClassifier
+    with extra_needed("audit", "an audit"):
+        from sklearn.ensemble import GradientBoostingClassifier
 
     return ClassifierAttack(name="boosting", classifier=GradientBoostingClassifier(subsample=0.5, random_state=0))
 

@@ -111,9 +111,7 @@ def audit(
 def require_releases(releases: object, *, required: bool = False) -> int:
     """Return how many releases to attack, or refuse a number that proves nothing.
 
-    Args:
-        releases: what was asked for.
-        required: whether the audit decides over a release: then it may not be made blind by a small number.
+    An audit that decides over a release may not be made blind by a small number.
     """
     if required:
         cure = 'a policy with audit = "required" needs them'

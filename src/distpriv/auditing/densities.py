@@ -3,9 +3,11 @@
 import math
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import logsumexp
 
 from distpriv.framework.arrays import Floats
+from distpriv.guarantees.bells import Bell
+from distpriv.guarantees.line_bells import LineBell
 from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["gaussian_log_density", "log_density", "regular"]
@@ -38,8 +40,8 @@ def gaussian_log_density(values: Floats, mean: Floats, covariance: Floats) -> Fl
 def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLaw) -> Floats:
     r"""Return the log density of N(mean, covariance) + Z.
 
-    Gaussian noise only widens the covariance. Lap(b) along one axis v is integrated in closed form: along v the
-    Gaussian has deviation :math:`s = (v^\top C^{-1} v)^{-1/2}`, and N(0, s²) + Lap(b) has the normal-Laplace density.
+    Gaussian noise only widens the covariance. Noise along one axis v is integrated in closed form: along v the
+    Gaussian has deviation :math:`s = (v^\top C^{-1} v)^{-1/2}`, and N(0, s²) with the noise has a known density.
     Several axes are a mixture: Lap(b) is a Gaussian whose variance is exponential with mean 2b². The mixture has
     64 members, and noise of any other law counts as Gaussian: good enough for an attack, which may use any function.
 
@@ -48,13 +50,14 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     >>> log_density(np.zeros((1, 1)), np.zeros(1), np.full((1, 1), 1e-6), noise).round(2)  # log 1/(2b)
     array([-1.39])
     """
+    widened = covariance + noise.gaussian.covariance
+    if noise.line is not None:
+        axis, law = noise.line
+        return LineBell(bell=Bell(mean=mean, covariance=regular(widened)), axis=axis, law=law).log_density(values)
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
     if len(scales) == 0:
         return gaussian_log_density(values, mean, covariance + noise.covariance)
-    widened = covariance + noise.gaussian.covariance
-    if len(scales) == 1:
-        return _one_laplace_axis(values - mean, widened, axes[:, 0], float(scales[0]))
     from scipy.stats import qmc
 
     fill = qmc.Sobol(len(scales), scramble=False).random_base2(MIXED) + 2.0 ** -(MIXED + 1)
@@ -63,15 +66,3 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
         for quantiles in fill
     ]
     return np.asarray(logsumexp(members, axis=0) - math.log(len(fill)))
-
-
-def _one_laplace_axis(centred: Floats, covariance: Floats, axis: Floats, scale: float) -> Floats:
-    towards = np.linalg.solve(regular(covariance), axis)
-    deviation = 1 / math.sqrt(axis @ towards)
-    along = centred @ towards * deviation**2
-    across = gaussian_log_density(centred - np.outer(along, axis), np.zeros(len(axis)), covariance)
-    ratio = deviation / scale
-    sides = np.logaddexp(
-        -along / scale + log_ndtr(along / deviation - ratio), along / scale + log_ndtr(-along / deviation - ratio)
-    )
-    return np.asarray(across + math.log(deviation * math.sqrt(2 * np.pi) / (2 * scale)) + ratio**2 / 2 + sides)

@@ -7,6 +7,8 @@ from attrs import asdict, frozen
 
 from distpriv.auditing.measures import Measures
 from distpriv.errors import AuditFailed
+from distpriv.framework.frames import frame_of
+from distpriv.framework.html import html_table, paragraph, shown
 from distpriv.framework.secrets import Pair
 
 __all__ = ["AttackResult", "AuditReport", "AuditRule"]
@@ -62,6 +64,8 @@ class AuditReport:
     >>> print(report.verdict)
     passed: no attack exceeded the claim; the attack, bayes, was right 57...% ± 0.7 of the time, where (1, 0.000509)
     allows 73.1% and the Gaussian model at most 57.2%; ε is at least 0.5...
+    >>> report.to_rows()[0]["attack"], list(report.to_frame().index)
+    ('bayes', ['bayes'])
     >>> report.to_dict()["attacks"][0]["name"], report.verdict == f"passed: {report.finding}"
     ('bayes', True)
 
@@ -165,6 +169,48 @@ class AuditReport:
         """Return everything as JSON can hold it."""
         found = {"failed": self.failed, "verdict": self.verdict, "epsilon_lower_bound": self.epsilon_lower_bound}
         return dict(json.loads(json.dumps(asdict(self) | found)))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return for each attack how often it was right, with the interval, and what it proves."""
+        return [
+            {
+                "attack": attack.name,
+                "accuracy": attack.accuracy,
+                "low": attack.defended.interval[0],
+                "high": attack.defended.interval[1],
+                "undefended": attack.undefended.accuracy,
+                "auc": attack.defended.auc,
+                "tpr_at_1_percent_fpr": attack.defended.tpr_at_1_percent_fpr,
+                "epsilon_lower_bound": attack.epsilon_lower_bound,
+            }
+            for attack in self.attacks
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the rows of `to_rows` as a pandas frame, by the name of the attack.
+
+        Raises:
+            InvalidInput: pandas is not installed.
+        """
+        rows = self.to_rows()
+        return frame_of(rows, "attack", list(rows[0]), "report.to_rows()")
+
+    def _repr_html_(self) -> str:
+        header = ["attack", "right with noise", "right without", "AUC", "ε at least"]
+        rows = [
+            [
+                attack.name,
+                f"{attack.accuracy:.1%} ± {50 * _width(attack):.1f} %",
+                f"{attack.undefended.accuracy:.1%}",
+                f"{attack.defended.auc:.3f}",
+                f"{attack.epsilon_lower_bound:.3f}",
+            ]
+            for attack in self.attacks
+        ]
+        caption = f"{self.mechanism}: {self.pair[0]} against {self.pair[1]}, {self.releases:,} releases"
+        return shown(
+            paragraph(self.verdict, strong=True), html_table(caption, header, rows), paragraph(self.populations)
+        )
 
     def __str__(self) -> str:
         head = f"{'attack':<12} {'accuracy':>15} {'undefended':>10} {'AUC':>6} {'TPR at 1 % FPR':>14} {'ε ≥':>7}"

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack, refuse_one_class
+from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.law_check import rows_behind, standing_peaks
@@ -63,8 +64,9 @@ class ResidueAttack:
 
     def fit(self, view: AttackerView) -> FittedAttack:
         """Find frequencies on one half of the shadows, and learn on the other."""
-        from sklearn import config_context
-        from sklearn.linear_model import LogisticRegression
+        with extra_needed("audit", "an audit"):
+            from sklearn import config_context
+            from sklearn.linear_model import LogisticRegression
 
         first, second = view.shadows.released
         refuse_one_class(first, second)

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from distpriv._version import __version__
+from distpriv.cli.manner import MANNER, Quiet, Verbose
 from distpriv.errors import DistprivError, InvalidInput
 
 __all__ = ["app", "exit_code", "main"]
@@ -15,13 +16,12 @@ __all__ = ["app", "exit_code", "main"]
 app = typer.Typer(
     name="distpriv",
     help="Publish statistics of a dataset without giving away a global property of it.",
-    epilog="Exit codes: 0 done, 1 refused or not certified, 2 wrong input.",
+    epilog="Exit codes: 0 done, 1 refused or not certified, 2 wrong input. distpriv docs lists the documentation.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; docs/reference/policy.md says how.")]
+PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; distpriv docs policy says how.")]
 Only = Annotated[str | None, typer.Option("--only", metavar="NAME", help="Which of several releases of the policy.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
@@ -76,12 +76,26 @@ def init(
         str | None, typer.Option("--from", metavar="SOURCE", help="A table of public rows to take columns from.")
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a first policy, commented, to be changed where it says DECIDE."""
     from distpriv.cli.commands import show_written
-    from distpriv.workflow.policy.initial import write_policy
+    from distpriv.workflow.policy.initial import draft_policy
 
-    show_written(write_policy(file, source), json=json)
+    show_written(draft_policy(file, source), json=json)
+
+
+@app.command()
+def example(
+    name: Annotated[str, typer.Argument(help="Which: adult, persons of a census.")] = "adult",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a public table, a private one and a policy into this folder, to begin with; nothing is overwritten."""
+    from distpriv.cli.commands import show_example
+    from distpriv.workflow.example import write_example
+
+    show_example(write_example(name, Path()), json=json)
 
 
 @app.command()
@@ -89,15 +103,19 @@ def plan(
     policy: PolicyFile,
     only: Only = None,
     every: Annotated[bool, typer.Option("--all", help="Also try mechanisms that cannot be chosen.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Plan anew, whatever plan is kept beside the policy.")] = False,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
+    from distpriv.cli.bars import lines_as_found
     from distpriv.cli.commands import reported, show_plan
     from distpriv.workflow.plan_policy import plan_policy
 
-    raise typer.Exit(
-        show_plan(reported(lambda progress: plan_policy(policy, progress, only=only, every=every)), json=json)
-    )
+    watch = lines_as_found(Console(stderr=True))
+    made = reported(lambda p: plan_policy(policy, p, only=only, every=every, fresh=fresh, watch=watch))
+    raise typer.Exit(show_plan(made, json=json))
 
 
 @app.command()
@@ -107,14 +125,34 @@ def release(
     only: Only = None,
     audit: Annotated[bool, typer.Option("--audit", help="Attack simulated releases first; refuse what fails.")] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
+    excel: Annotated[bool, typer.Option("--excel", help="Put a workbook, release.xlsx, into the bundle too.")] = False,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Answer a policy's query from the private table, once, and write a bundle with the evidence."""
     from distpriv.cli.commands import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
-    made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
+    made = reported(
+        lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, excel=excel, progress=p)
+    )
     show_bundle(made, json=json)
+
+
+@app.command()
+def export_code(
+    policy: PolicyFile,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="The folder to write to; the policy's own if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the Python program and the notebook that do what a policy says."""
+    from distpriv.cli.commands import show_exported
+    from distpriv.workflow.exporting_code import export_code as write_code
+
+    show_exported(write_code(policy, out), json=json)
 
 
 @app.command()
@@ -127,6 +165,8 @@ def audit(
         str | None, typer.Option(metavar="DIR", help="The bundle of the release, to put the outcome into its report.")
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Attack what a policy releases, and hold the outcome against the certificate."""
     from distpriv.cli.commands import reported, show_audit
@@ -146,6 +186,7 @@ def verify(
         str | None, typer.Option(metavar="URL", help="The ledger that has the release, to hold the bundle against.")
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Recompute everything that a bundle says, from the bundle alone or against its ledger too."""
     from distpriv.cli.commands import show_verdict
@@ -156,7 +197,15 @@ def verify(
 
 @app.command()
 def ledger(
-    where: Annotated[str, typer.Argument(metavar="POLICY|URL", help="A policy file, or the URL of a ledger.")],
+    where: Annotated[
+        str,
+        typer.Argument(
+            metavar="POLICY|URL",
+            envvar="DISTPRIV_LEDGER",
+            show_envvar=False,
+            help="A policy file, or the URL of a ledger; DISTPRIV_LEDGER of the environment when not given.",
+        ),
+    ],
     create: Annotated[bool, typer.Option("--create", help="Make the ledger first; there must be none yet.")] = False,
     migrate: Annotated[
         bool, typer.Option("--migrate", help="Bring a ledger of an earlier version to the present one first.")
@@ -166,6 +215,7 @@ def ledger(
         typer.Option(metavar="OLD=NEW", help="With --migrate: another id for a dataset; can be there several times."),
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """List what has been looked at and released, and what it costs together."""
     from distpriv.cli.commands import show_ledger
@@ -181,6 +231,35 @@ def ledger(
         show_ledger(create_ledger(where) if create else list_ledger(where), json=json)
 
 
+@app.command()
+def studio(
+    policy: Annotated[
+        str | None, typer.Argument(metavar="POLICY", help="A policy file to open; an empty form without it.")
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="N", help="Where to listen; any free port when not given.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
+) -> None:
+    """Click a policy together on a page of this machine, see at once what it costs, and release it."""
+    from distpriv.cli.commands import show_studio
+
+    show_studio(policy, port=port, open_browser=not no_open)
+
+
+@app.command()
+def docs(
+    page: Annotated[
+        str | None, typer.Argument(help="Which page, such as policy; all are listed when none given.")
+    ] = None,
+) -> None:
+    """Print a page of the documentation, which is installed with distpriv."""
+    from distpriv.cli.pages import show_page_text, show_pages
+
+    if page is None:
+        show_pages(Console())
+    else:
+        show_page_text(Console(), page)
+
+
 def exit_code(refusal: DistprivError) -> int:
     """Return 2 for wrong input, and 1 for what was refused although the input is right.
 
@@ -192,6 +271,7 @@ def exit_code(refusal: DistprivError) -> int:
 
 def main() -> None:
     """Run the command line; what distpriv refuses is one sentence on standard error."""
+    MANNER.set("usual")
     try:
         app()
     except DistprivError as refusal:

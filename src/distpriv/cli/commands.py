@@ -1,8 +1,7 @@
 """What each command prints: a table or sentences for people, or one JSON document; progress goes to standard error."""
 
 import json as json_format
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import typer
@@ -10,14 +9,29 @@ from rich.console import Console
 
 from distpriv.auditing.report import AuditReport
 from distpriv.cli.bars import progress_bars
+from distpriv.cli.manner import MANNER
+from distpriv.framework.secrets import taken_shares
 from distpriv.progress import Progress
 from distpriv.report.protection import Protection, percent_at_most
 from distpriv.workflow.bundle import Bundle
+from distpriv.workflow.exporting_code import Exported
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.plan_policy import PlannedPolicy
+from distpriv.workflow.policy.initial import WrittenPolicy
 from distpriv.workflow.verifying import Verdict
 
-__all__ = ["reported", "show_audit", "show_bundle", "show_ledger", "show_plan", "show_verdict", "show_written"]
+__all__ = [
+    "reported",
+    "show_audit",
+    "show_bundle",
+    "show_example",
+    "show_exported",
+    "show_ledger",
+    "show_plan",
+    "show_studio",
+    "show_verdict",
+    "show_written",
+]
 
 DONE, REFUSED = 0, 1
 Found = TypeVar("Found")
@@ -29,15 +43,25 @@ def reported(work: Callable[[Progress], Found]) -> Found:
         return work(progress)
 
 
-def show_written(path: Path, *, json: bool) -> None:
-    """Say where the first policy is."""
-    _show({"policy": str(path)}, f"wrote {path}: change what says DECIDE, then run distpriv plan {path}", json=json)
+def show_written(written: WrittenPolicy, *, json: bool) -> None:
+    """Say where the first policy is, and what is not in it."""
+    path = written.path
+    left_out = [f"left out: {column.name} ({column.why})" for column in written.left_out]
+    text = "\n".join([f"wrote {path}: change what says DECIDE, then run distpriv plan {path}", *left_out])
+    document = {"policy": str(path), "left_out": {column.name: column.why for column in written.left_out}}
+    _show(document, text, json=json)
+
+
+def show_exported(written: Exported, *, json: bool) -> None:
+    """Say where the program and the notebook are."""
+    files = {"program": str(written.program), "notebook": str(written.notebook)}
+    _show(files, f"wrote {written.program} and {written.notebook}", json=json)
 
 
 def show_plan(planned: PlannedPolicy, *, json: bool) -> int:
     """Print the plan; without a mechanism that holds it is refused."""
     answered = None if planned.answered is None else planned.answered.position
-    lines = [str(planned.plan)]
+    lines = [str(planned.plan), *taken_shares(planned.policy.secrets(), planned.policy.records)]
     others = len(planned.rest.releases)
     if others and planned.fixed is None:
         lines.append(f"Noise is as wide as it takes together with {others} other question{'' if others == 1 else 's'}.")
@@ -85,5 +109,31 @@ def show_ledger(listing: LedgerListing, *, json: bool) -> None:
     _show(listing.to_dict(), str(listing), json=json)
 
 
+def show_studio(policy: str | None, *, port: int, open_browser: bool) -> None:
+    """Serve the local page until it is interrupted, and say where it is."""
+    from distpriv.studio.serving import serve
+
+    def say(link: str) -> None:
+        typer.echo(f"studio: {link}\nThe link works once, on this machine alone; Ctrl+C ends the studio.")
+
+    serve(policy, port=port, open_browser=open_browser, say=say)
+
+
+def show_example(files: Mapping[str, str], *, json: bool) -> None:
+    """Say what was written, and what to do next."""
+    wrote = [f"wrote {name}: {what}" for name, what in files.items()]
+    steps = [
+        ("distpriv plan policy.toml", "every way to add noise, and what each costs; nothing private is looked at"),
+        ("distpriv ledger policy.toml --create", "once: it remembers what has been released"),
+        ("distpriv release policy.toml --out bundle", "answer the query, and write a page with the evidence"),
+        ("distpriv docs start", "the same, explained step by step"),
+    ]
+    width = max(len(command) for command, _ in steps)
+    text = "\n".join([*wrote, "", "Next:", *(f"  {command.ljust(width)}  # {why}" for command, why in steps)])
+    _show({"files": list(files), "next": [command for command, _ in steps]}, text, json=json)
+
+
 def _show(document: dict[str, Any], text: str, *, json: bool) -> None:
+    if MANNER.get() == "quiet" and not json:
+        return
     typer.echo(json_format.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) if json else text)

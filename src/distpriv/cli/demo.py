@@ -17,6 +17,7 @@ from distpriv.modelling.diagnostics import diagnose
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
+from distpriv.workflow.remembered_plans import remembered_plans
 from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["paper_query", "show_demo"]
@@ -69,7 +70,27 @@ MORE = {"overtime": "count(hours_per_week > 45)", "graduates": "count(education_
 
 def show_demo(console: Console, folder: str = FOLDER) -> None:
     """Model, plan, release, verify and audit the paper's five statistics, ask again, and ask what was declared too."""
+    with remembered_plans():  # each of the commands below would make them anew
+        _show_commands(console, folder)
+
+
+INTRODUCTION = """\
+A hospital wants to publish five statistics of 100 patients, and nobody shall learn from them whether 45 or 55 of the
+100 earn over 50K: differential privacy hides who is in the table, and not that. This goes the whole way on census data:
+what the statistics would tell, the noise that hides it, one release, its check by others, and a second question.
+Everything is written into {place}; nothing else is touched. It takes a minute or two.
+"""
+
+NEXT = """
+What to do next: in an empty folder, [bold]distpriv example adult[/bold] writes tables and a policy to change, and
+[bold]distpriv init --from FILE[/bold] a policy for a public table of yours; [bold]distpriv docs start[/bold]
+explains every step.
+What to look at now, the page for a board: {page}"""
+
+
+def _show_commands(console: Console, folder: str) -> None:
     place = _fresh(Path(folder))
+    console.print(INTRODUCTION.format(place=place), highlight=False, soft_wrap=True)
     adult = dp.datasets.adult()
     _write_tables(adult, place)
     _show_model(console, adult)
@@ -104,7 +125,7 @@ def show_demo(console: Console, folder: str = FOLDER) -> None:
     show_bundle(reported(lambda p: release_policy(str(policy), place / "more", only=WORK, progress=p)), json=False)
     _step(console, f"distpriv ledger {policy}", "what has been released, and what it costs together")
     show_ledger(list_ledger(str(policy)), json=False)
-    console.print(f"\nthe report for a board is [bold]{bundle / 'report.html'}[/bold]", soft_wrap=True)
+    console.print(NEXT.format(page=bundle / "report.html"), soft_wrap=True, highlight=False)
 
 
 def _step(console: Console, command: str, why: str) -> None:

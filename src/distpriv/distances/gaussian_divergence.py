@@ -1,28 +1,10 @@
 r"""The hockey-stick divergence of any two Gaussians, or of many pairs at once, with a bound on its own error.
 
-Let L be the log-likelihood ratio and K(s) = E₁[exp(sL)]. Because ∫ e^{sε} (1 - e^{ε-L})₊ dε = e^{sL} / (s(s+1)),
-
 .. math:: H_ε = \frac{1}{2πi} \int_{c-i∞}^{c+i∞} g(s) \, ds, \qquad g(s) = \frac{K(s) e^{-sε}}{s (s+1)},
 
-for every c > 0 with K(c) finite; :mod:`distpriv.distances.gaussian_integrand` has g in closed form.
-g is analytic off the real axis, and on it between 0 and 1/(max a - 1). The contour crosses it there, at the saddle
-point c, and bends to where g decays: s(u) = c + κ (sin(φ + iu) - sin φ), a vertical line for φ = 0 and a branch of a
-hyperbola otherwise. κ = (d²/ds² log g(c))^{-1/2} is the width of the saddle; no singularity is nearer to c than κ/√2.
-
-**Why the error is sound.** Cut the contour at u = ±U and let F(u) = g(s(u)) s'(u) / 2πi.
-
-* *Tail.* From s(U) continue along the vertical line. On it |1 - s(a-1)| increases, |s(1+s)| ≥ (Im s)², and the real
-  part of s(1+s)/(1 - s(a-1)), a constant plus a/(a-1)² · Re 1/(1 - s(a-1)), decreases or, where it is below its
-  limit, rises to it. So both tails together are at most |g(s) s(1+s)| e^{rise} / (π Im s) at s = s(U).
-* *Discretisation.* By the residues of tan(πu/h), the midpoint rule of step h on [-U, U] differs from the integral by
-  at most the integral of |F(u)| e^{-2π|Im u|/h} / (1 - e^{-2πy/h}) over the sides of the rectangle with corners
-  ±U ± iy, in which F is analytic: s(u) meets the real axis within 0.57 κ of c. A side is cut into cells; in a cell
-  |F| is at most its value in the middle times the exponential of a Taylor step of log g, whose first derivative is
-  taken there and whose second is bounded term by term.
-* *Rounding.* What rounding does to a, b (measured by :class:`CommonAxes`) and to the sums moves log g by at most
-  `Local.sensitivity`: a first-order bound, doubled.
-
-The first two are theorems, evaluated in floating point; the third is a first-order bound with a factor 2 to spare.
+K(s) = E₁[exp(sL)] with the log-likelihood ratio L, along the contour s(u) = c + κ (sin(φ + iu) - sin φ) through the
+saddle point c of width κ = (d²/ds² log g(c))^{-1/2}. What is cut off of it and what the midpoint rule misses is bounded
+by theorems, and what rounding does to first order, doubled: `docs/proofs/exact_check.md`, "The error".
 
 A pair is computed in the same steps whether it is alone or one of many: pairs are sorted only by what is their own.
 """

@@ -23,7 +23,7 @@ from distpriv.distances.gaussian_contour import Contours, Saddles
 from distpriv.distances.gaussian_integrand import Complex, Integrand, Local
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Slopes", "hockey_stick_estimates", "hockey_stick_slopes"]
+__all__ = ["Slopes", "hockey_stick_estimates", "hockey_stick_slopes", "hockey_stick_values"]
 
 STEP: Final = 0.1
 # Contours by their tilt φ and their number of nodes, tried in turn. Far up, g turns and decays like e^{-Rs} with
@@ -34,6 +34,8 @@ CONTOURS: Final = tuple((tilt, nodes) for nodes in (80, 240) for tilt in (0.0, -
 GOOD_ENOUGH: Final = 1e-9
 # Pairs at a time, so that arrays stay small: with gradients, and without, where they fit into a processor's cache.
 BLOCK, SMALL_BLOCK = 256, 64
+# How many numbers the covariances of a block have at most.
+BLOCK_NUMBERS: Final = 2**20
 # Nodes of the one contour that values alone are taken on.
 NODES: Final = 48
 # How often the interval that a saddle is in is divided by 32: until it is known to a fiftieth of itself.
@@ -59,12 +61,7 @@ def hockey_stick_estimates(
 ) -> Floats:
     """Estimate H_ε(N(μ₁, C₁) ‖ N(μ₂, C₂)) for many pairs at once, to a few percent; the covariances may be singular.
 
-    Args:
-        epsilons: ε ≥ 0 of every pair.
-        mean_differences: μ₁ - μ₂, one a row.
-        covariances_1: C₁ of every pair.
-        covariances_2: C₂, likewise.
-        which: the numbers of each pair's covariances, where several have the same.
+    Pairs are rows; `which` numbers their covariances, where several pairs have the same.
 
     >>> one = np.ones((1, 1, 1))
     >>> hockey_stick_estimates(np.zeros(1), np.zeros((1, 1)), one, 4 * one).round(2)  # 0.3227 in truth
@@ -106,26 +103,37 @@ def hockey_stick_slopes(
 ) -> Slopes:
     """Estimate H_ε(N(μ₁, C₁) ‖ N(μ₂, C₂)) and its gradient in noise added to both, for many pairs at once.
 
-    Args:
-        epsilons: ε ≥ 0 of every pair.
-        mean_differences: μ₁ - μ₂, one a row.
-        covariances_1: C₁ of every pair, positive definite.
-        covariances_2: C₂, likewise.
+    Pairs are rows, and their covariances positive definite.
 
     >>> found = hockey_stick_slopes(np.zeros(1), np.zeros((1, 1)), np.array([[[1.0]]]), np.array([[[4.0]]]))
     >>> found.values.round(6)
     array([0.322675])
     """
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(epsilons), BLOCK)]
-    with np.errstate(all="ignore"):  # far from the saddle point terms overflow, and are left out
-        found = [
-            _slopes(epsilons[b], mean_differences[b], covariances_1[b] - covariances_2[b], covariances_2[b])
-            for b in blocks
-        ]
+    found = _in_blocks(epsilons, mean_differences, covariances_1, covariances_2, sloped=True)
     return Slopes(np.concatenate([f.values for f in found]), np.concatenate([f.gradients for f in found]))
 
 
-def _slopes(epsilons: Floats, shifts: Floats, differences: Floats, seconds: Floats) -> Slopes:
+def hockey_stick_values(
+    epsilons: Floats, mean_differences: Floats, covariances_1: Floats, covariances_2: Floats
+) -> Floats:
+    """Return the values of `hockey_stick_slopes` alone, the same to the last bit, in a part of the time.
+
+    >>> hockey_stick_values(np.zeros(1), np.zeros((1, 1)), np.array([[[1.0]]]), np.array([[[4.0]]])).round(6)
+    array([0.322675])
+    """
+    found = _in_blocks(epsilons, mean_differences, covariances_1, covariances_2, sloped=False)
+    return np.concatenate([f.values for f in found])
+
+
+def _in_blocks(epsilons: Floats, shifts: Floats, firsts: Floats, seconds: Floats, *, sloped: bool) -> list[Slopes]:
+    size = max(1, min(BLOCK, BLOCK_NUMBERS // shifts.shape[1] ** 2))
+    blocks = [slice(start, start + size) for start in range(0, len(epsilons), size)]
+    with np.errstate(all="ignore"):  # far from the saddle point terms overflow, and are left out
+        return [_slopes(epsilons[b], shifts[b], firsts[b] - seconds[b], seconds[b], sloped=sloped) for b in blocks]
+
+
+def _slopes(epsilons: Floats, shifts: Floats, differences: Floats, seconds: Floats, *, sloped: bool) -> Slopes:
+    """Return what is asked for; without slopes, gradients of 0."""
     whitening = np.linalg.inv(np.linalg.cholesky(seconds))
     excess, basis = np.linalg.eigh(whitening @ differences @ whitening.transpose(0, 2, 1))
     excess = np.maximum(excess, 1e-15 - 1)
@@ -137,9 +145,14 @@ def _slopes(epsilons: Floats, shifts: Floats, differences: Floats, seconds: Floa
         poor = np.flatnonzero(tail > GOOD_ENOUGH)
         if not len(poor):
             break
-        found, slopes, left = _along(Contours(saddles.rows(poor), tilt, 0.0, STEP), nodes)
+        summed = _on(Contours(saddles.rows(poor), tilt, 0.0, STEP), nodes)
+        terms, left = _terms(summed)
         better = left < tail[poor]
-        value[poor[better]], inner[poor[better]], tail[poor[better]] = found[better], slopes[better], left[better]
+        value[poor[better]], tail[poor[better]] = summed.value[better], left[better]
+        if sloped:
+            inner[poor[better]] = _gradients(summed, terms)[better]
+    if not sloped:
+        return Slopes(np.clip(value, 0.0, 1.0), inner)
     gradients = axes.transpose(0, 2, 1) @ inner @ axes
     return Slopes(np.clip(value, 0.0, 1.0), (gradients + gradients.transpose(0, 2, 1)) / 2)
 
@@ -174,19 +187,28 @@ def _on(contours: Contours, nodes: int) -> _Summed:
     return _Summed(here, np.exp(saddles.peak[:, 0]) * STEP / math.pi, heights, stopped)
 
 
-def _along(contours: Contours, nodes: int) -> tuple[Floats, Floats, Floats]:
-    """Return values, gradients in the common axes, and the share of the last term, on one contour for every pair."""
-    summed = _on(contours, nodes)
-    here, heights, factor = summed.here, summed.heights, summed.factor
+def _terms(summed: _Summed) -> tuple[Complex, Floats]:
+    """Return the terms of the gradient but for its matrix, and the share of the last of them, for every pair."""
+    here, heights = summed.here, summed.heights
+    common = here.integrand.axes
     terms = np.where(heights == 0, 0.0, heights * here.product)
-    # The matrix of the gradient: diag(x²w/a) + (wb)(wb)ᵀ.
-    common, w = here.integrand.axes, here.resolvent
-    pulled, uneven = w * common.shift[:, :, np.newaxis], common.excess**2 / (1 + common.excess)
-    inner = ((terms[:, np.newaxis, :] * pulled) @ pulled.transpose(0, 2, 1)).imag
-    widened = (w @ terms[:, :, np.newaxis]).imag[:, :, 0] * uneven
-    inner[:, np.arange(widened.shape[1]), np.arange(widened.shape[1])] += widened
-    trace = uneven[:, np.newaxis, :] @ here.size + np.square(common.shift)[:, np.newaxis, :] @ here.size**2
+    trace = _uneven(here)[:, np.newaxis, :] @ here.size + np.square(common.shift)[:, np.newaxis, :] @ here.size**2
     sizes = np.abs(terms) * trace[:, 0, :]
-    last = np.maximum(nodes - 1 - summed.stopped.sum(axis=1), 0)
-    tail = sizes[np.arange(len(last)), last] / np.maximum(sizes.sum(axis=1), 1e-300)
-    return summed.value, np.asarray(-0.5 * factor[:, np.newaxis, np.newaxis] * inner), tail
+    last = np.maximum(heights.shape[1] - 1 - summed.stopped.sum(axis=1), 0)
+    return terms, sizes[np.arange(len(last)), last] / np.maximum(sizes.sum(axis=1), 1e-300)
+
+
+def _gradients(summed: _Summed, terms: Complex) -> Floats:
+    """Return gradients in the common axes, of the matrices diag(x²w/a) + (wb)(wb)ᵀ."""
+    here = summed.here
+    w = here.resolvent
+    pulled = w * here.integrand.axes.shift[:, :, np.newaxis]
+    inner = ((terms[:, np.newaxis, :] * pulled) @ pulled.transpose(0, 2, 1)).imag
+    widened = (w @ terms[:, :, np.newaxis]).imag[:, :, 0] * _uneven(here)
+    inner[:, np.arange(widened.shape[1]), np.arange(widened.shape[1])] += widened
+    return np.asarray(-0.5 * summed.factor[:, np.newaxis, np.newaxis] * inner)
+
+
+def _uneven(here: Local) -> Floats:
+    excess = here.integrand.axes.excess
+    return np.asarray(excess**2 / (1 + excess))

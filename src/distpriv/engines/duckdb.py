@@ -1,7 +1,5 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
-import csv
-import gzip
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -13,23 +11,22 @@ import duckdb
 import pyarrow as pa
 from attrs import field, frozen
 
-from distpriv.engines import arrow_moments
+from distpriv.engines import arrow_moments, csv_files
 from distpriv.engines.connections import literal, matching_files, of_files, of_memory
 from distpriv.engines.database import connected
 from distpriv.engines.engine import SOURCE
 from distpriv.engines.expressions import RowExpression
 from distpriv.engines.source_names import source_name
 from distpriv.engines.sql import RowSelect
+from distpriv.engines.workbook import SUFFIX as _EXCEL
+from distpriv.engines.workbook import workbook_table
 from distpriv.errors import InvalidExpression, InvalidSource
 
 __all__ = ["SUFFIXES", "DuckDBEngine"]
 
 _PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-SUFFIXES = _PARQUET + _CSV
-SEPARATORS = (",", ";", "\t", "|")
-LONGEST_LINE = 1_000_000
-"""Bytes in which the names of all columns must stand."""
+_CSV = csv_files.SUFFIXES
+SUFFIXES = (*_PARQUET, *_CSV, _EXCEL)
 
 MOST_AGGREGATED = 40
 """Of how many numbers one SELECT returns all covariances."""
@@ -50,6 +47,8 @@ class DuckDBEngine:
     schema: pa.Schema
     written: tuple[str, ...] = ()
     """The CSV files that it reads."""
+    commas: bool = False
+    """Whether a comma may stand in a fraction, as in 39,5, where everything was left as text."""
 
     dialect = "duckdb"
     row_number = "ROW_NUMBER() OVER () - 1"
@@ -69,13 +68,28 @@ class DuckDBEngine:
             schema = run(f"SELECT * FROM {SOURCE} LIMIT 0").to_arrow_table().schema
         except duckdb.Error as failure:
             raise InvalidSource(f"{description} cannot be read: {_first_line(failure)}.") from failure
-        return cls(run=run, description=description, schema=schema, written=written)
+        commas = as_text and csv_files.commas_in_fractions(written)
+        return cls(run=run, description=description, schema=schema, written=written, commas=commas)
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[pa.Table, str, tuple[str, ...]]]:
+        """Keep the rows themselves: a file may be another by the time that they are read again."""
+        rows = self.select(f"SELECT * FROM {SOURCE}")
+        return type(self).of_rows, (rows, self.description, self.formats)
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table, description: str, formats: tuple[str, ...]) -> Self:
+        """Return an engine over rows that were kept, which goes by the name that it had."""
+        cursor = of_memory()
+        cursor.register(SOURCE, rows)
+        kept = cls(run=cursor.sql, description=description, schema=rows.schema)
+        kept.__dict__["formats"] = formats  # which only the files could tell
+        return kept
 
     @cached_property
     def formats(self) -> tuple[str, ...]:
         """How dates and times are written in its CSV files, where that is told from them."""
         listed = [
-            self.run(f"SELECT DateFormat, TimestampFormat FROM sniff_csv({literal(escape(file))})").fetchall()
+            self.run(f"SELECT DateFormat, TimestampFormat FROM {csv_files.sniffed(file)}").fetchall()
             for file in self.written
         ]
         return tuple(dict.fromkeys(text for rows in listed for row in rows for text in row if text))
@@ -134,8 +148,10 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
         path = str(Path(source))
         try:
             files = _files(path)
+            if path.lower().endswith(_EXCEL):
+                return _in_memory(_workbook(path, files, as_text)), repr(path), ()
             connection = of_files(files)
-            scan = _scan(path, files, as_text)
+            scan = _scan(path, files, connection.sql, as_text)
             connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
@@ -171,38 +187,36 @@ def _files(path: str) -> list[str]:
     return found
 
 
-def _scan(path: str, files: Sequence[str], as_text: bool) -> str:
+def _in_memory(table: pa.Table) -> Callable[[str], duckdb.DuckDBPyRelation]:
+    cursor = of_memory()
+    cursor.register(SOURCE, table)
+    return cursor.sql
+
+
+def _workbook(path: str, files: Sequence[str], as_text: bool) -> pa.Table:
+    if len(files) > 1:
+        raise InvalidSource(f"{path!r} names {len(files)} workbooks: name one, or save them as CSV files.")
+    return workbook_table(files[0], as_text=as_text)
+
+
+def _scan(path: str, files: Sequence[str], run: Callable[[str], duckdb.DuckDBPyRelation], as_text: bool) -> str:
     """Return the table function that reads the files of a path or a pattern."""
     if path.lower().endswith(_PARQUET):
         return f"read_parquet({_listed(files)})"
     if path.lower().endswith(_CSV):
-        return f"read_csv({_listed(files)}{_as_text(files) if as_text else ''})"
-    raise InvalidSource(f"{path!r} is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
+        try:
+            return csv_files.csv_scan(files, run, as_text=as_text)
+        except InvalidSource as refusal:
+            raise InvalidSource(f"{path!r} cannot be read: {refusal}") from None
+    if path.lower().endswith(".xls"):
+        raise InvalidSource(f"{path!r} is a workbook of before 2007: save it as .xlsx, or as CSV in UTF-8.")
+    raise InvalidSource(
+        f"{path!r} is neither CSV nor Parquet nor Excel by its name: let it end in .csv, .parquet or .xlsx."
+    )
 
 
 def _listed(files: Sequence[str]) -> str:
     return f"[{', '.join(literal(escape(file)) for file in files)}]"
-
-
-def _as_text(files: Sequence[str]) -> str:
-    """Return the options that leave everything in CSV files as text: their first line alone tells how to read them."""
-    first = {_header(file) for file in files}
-    if len(first) > 1:
-        raise InvalidSource("these files begin with other lines: give each of them the same columns in the same order.")
-    line = first.pop()
-    separator = max(SEPARATORS, key=line.count)
-    names = next(csv.reader([line.rstrip("\r\n")], delimiter=separator))
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-    ends = ", new_line = '\\r'" if line.endswith("\r") else ""
-    written = f"delim = {literal(separator)}, quote = '\"', escape = '\"'{ends}"
-    return f", auto_detect = false, header = true, skip = 0, {written}, columns = {{{columns}}}"
-
-
-def _header(file: str) -> str:
-    """Return the first line of a CSV file with its end, which may be that of any system."""
-    with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as opened:
-        text = opened.read(LONGEST_LINE).decode("utf-8-sig", errors="replace")
-    return text.splitlines(keepends=True)[0] if text else text
 
 
 def _arrow_table(source: Any, library: str) -> pa.Table:

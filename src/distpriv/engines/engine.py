@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pyarrow as pa
 
 from distpriv.errors import InvalidSource
+from distpriv.framework.two_tables import TwoTables
 
 if TYPE_CHECKING:
     from distpriv.engines.duckdb import DuckDBEngine
@@ -53,6 +54,10 @@ class Engine(Protocol):
         """How dates and times are written in the files of the table, where that is told from them."""
 
     @property
+    def commas(self) -> bool:
+        """Whether a comma may stand in a fraction, as in 39,5, where everything was left as text."""
+
+    @property
     def number_of_hex(self) -> str:
         """SQL that makes a whole number of up to 15 hexadecimal digits, which stand where its braces are."""
 
@@ -78,13 +83,17 @@ def engine_for(source: Any, *, as_text: bool = False) -> Engine:
     Args:
         source: a path or glob of CSV or Parquet files, ``"duckdb:FILE?table=NAME"``, ``"spark:MASTER?path=PATH"`` or
             ``"spark:MASTER?table=NAME"``, a DuckDB relation, a Spark DataFrame, or a pandas, polars or pyarrow table;
-            an engine is its own.
+            an engine is its own, and two tables are one.
         as_text: whether everything in a CSV file is left as text, so that no row decides how another is read.
 
     >>> import pyarrow as pa
     >>> engine_for(pa.table({"age": [30, 40]})).schema.names
     ['age']
     """
+    if isinstance(source, TwoTables):
+        from distpriv.engines.stacked import stacked
+
+        return stacked(source)
     for kind in engines():
         if isinstance(source, kind):
             return source

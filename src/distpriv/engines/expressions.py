@@ -85,10 +85,7 @@ class RowExpression:
 def parse_expression(text: str, columns: Iterable[str], *, where: str) -> RowExpression:
     r"""Parse SQL text into one expression over the given columns.
 
-    Args:
-        text: the SQL text, in DuckDB's dialect.
-        columns: the table's columns; names match whatever their case.
-        where: what the text belongs to, for messages.
+    Text is in DuckDB's dialect, names of columns match whatever their case, and messages say `where` the text belongs.
 
     Raises:
         InvalidExpression: the text is not one expression, or reads or calls something it may not.

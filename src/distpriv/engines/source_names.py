@@ -118,6 +118,7 @@ def source_name(text: str, *, called: str | None = None) -> SourceName:
         return SourceName(engine="duckdb", path=file.strip(), table=table.strip())
     if engine == "spark":
         master, _, named = rest.partition("?")
+        _refuse_secrets(master)
         kind, _, name = named.partition("=")
         if kind not in ("path", "table") or not name.strip():
             raise InvalidSource(
@@ -127,6 +128,21 @@ def source_name(text: str, *, called: str | None = None) -> SourceName:
         _refuse_ambiguous(kind, name.strip(), called or repr(text))
         return SourceName(engine="spark", master=master.strip(), **{kind: name.strip()})
     return SourceName(engine="files", path=text)
+
+
+def _refuse_secrets(master: str) -> None:
+    """Refuse an address of Spark Connect with a token or a header in it, as a bundle tells how its reference is named.
+
+    >>> _refuse_secrets("sc://lake.example:443/;use_ssl=true")
+    """
+    if not master.strip().lower().startswith("sc://"):
+        return
+    options = [option.partition("=")[0].strip().lower() for option in master.split(";")[1:] if option.strip()]
+    if "@" in master or set(options) - {"use_ssl", "user_agent"}:
+        raise InvalidSource(
+            "an address of Spark Connect has a token or a header in it, which a bundle would show to everybody: take "
+            "it out, and set SPARK_CONNECT_AUTHENTICATE_TOKEN in the environment."
+        )
 
 
 def _refuse_ambiguous(kind: str, name: str, called: str) -> None:

@@ -13,7 +13,7 @@ from distpriv.engines import arrow_moments
 from distpriv.engines.engine import SOURCE, Executors
 from distpriv.engines.expressions import RowExpression
 from distpriv.engines.source_names import source_name
-from distpriv.engines.spark_source import data_frame, first_sentence, quiet
+from distpriv.engines.spark_source import CURE, NoPython, data_frame, first_sentence, quiet, worker_failure
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import DistprivError, InvalidExpression, InvalidSource
 
@@ -24,6 +24,9 @@ __all__ = ["SparkEngine"]
 
 J = TypeVar("J")
 T = TypeVar("T")
+
+MOST_AGGREGATED = 60
+"""Numbers whose covariances one SELECT can hold."""
 
 TASKS_AT_ONCE = 4
 """How many tasks a core is given before the next are sent: fewer show progress more often."""
@@ -49,9 +52,16 @@ class SparkEngine:
     description: str
     schema: pa.Schema
 
+    def __reduce__(self) -> Any:
+        raise InvalidSource(
+            f"{self.description} is held by Spark and cannot be kept in a pickle: make the model again where it is "
+            "needed."
+        )
+
     dialect = "spark"
     row_number = "MONOTONICALLY_INCREASING_ID()"
     formats = ()
+    commas = False
     number_of_hex = "CAST(CONV({}, 16, 10) AS DECIMAL(38, 0))"
 
     @staticmethod
@@ -97,7 +107,19 @@ class SparkEngine:
         """Return counts, means, covariances and extremes by stratum, as the SELECT of moments has them.
 
         Each task multiplies its rows as matrices, which takes a small part of the time that as many COVAR_SAMP take.
+        Where executors have no Python that could, one SELECT does it.
         """
+        try:
+            return self._moments_by_tasks(rows, shifts, predicate)
+        except NoPython:
+            if len(shifts) > MOST_AGGREGATED:
+                raise
+            found: list[dict[str, Any]] = self.select(rows.moments(shifts, predicate)).to_pylist()
+            return found
+
+    def _moments_by_tasks(
+        self, rows: RowSelect, shifts: Sequence[float], predicate: RowExpression | None
+    ) -> list[dict[str, Any]]:
         from pyspark import cloudpickle
 
         cloudpickle.register_pickle_by_value(arrow_moments)  # type: ignore[no-untyped-call]
@@ -160,6 +182,11 @@ class SparkEngine:
             if "[USER_RAISED_EXCEPTION]" in str(failure):
                 raise InvalidExpression(
                     f"an expression does not fit {self.description}: {first_sentence(failure)}.",
+                    about=("table", self.description),
+                ) from failure
+            if (reason := worker_failure(failure)) is not None:
+                raise NoPython(
+                    f"executors of {self.description} have no Python that can do it ({reason}): {CURE}.",
                     about=("table", self.description),
                 ) from failure
             raise InvalidSource(

@@ -34,10 +34,6 @@ _DATE = r"^\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}\s*$"
 def for_spark(tree: exp.Expr, text: str) -> exp.Expr:
     """Return an expression that means in Spark what the tree means in DuckDB.
 
-    Args:
-        tree: an expression on the allow-list.
-        text: what the user wrote, for messages.
-
     Raises:
         InvalidExpression: there is none.
     """

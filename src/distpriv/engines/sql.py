@@ -28,6 +28,8 @@ class RowSelect:
     dialect: str
     numbers: tuple[RowExpression, ...]
     predicates: tuple[RowExpression, ...] = ()
+    properties: tuple[RowExpression, ...] = ()
+    """Numbers that rows are weighed by."""
     columns: tuple[str, ...] = ()
     floating: frozenset[str] = field(default=frozenset())
     """The columns that can hold NaN."""
@@ -41,9 +43,13 @@ class RowSelect:
     @property
     def required_columns(self) -> tuple[str, ...]:
         """The columns in which a null makes a row unusable, in alphabetical order."""
-        expressions = (*self.numbers, *self.predicates)
+        expressions = self._expressions
         read = {column for expression in expressions for column in expression.columns - expression.guarded}
         return tuple(sorted(read | self._raw))
+
+    @property
+    def _expressions(self) -> tuple[RowExpression, ...]:
+        return (*self.numbers, *self.predicates, *self.properties)
 
     @property
     def _raw(self) -> set[str]:
@@ -51,7 +57,7 @@ class RowSelect:
 
     @property
     def _used(self) -> set[str]:
-        return {column for e in (*self.numbers, *self.predicates) for column in e.columns} | self._raw
+        return {column for e in self._expressions for column in e.columns} | self._raw
 
     @property
     def read_columns(self) -> tuple[str, ...]:
@@ -86,20 +92,20 @@ class RowSelect:
         An expression could choose by them which rows the model has, and the private table keeps all of its own.
         """
         tests = {}
-        for e in (*self.numbers, *self.predicates):
+        for e in self._expressions:
             parts = [f"COALESCE(ISNAN(TRY_CAST({part} AS DOUBLE)), FALSE)" for part in e.fragile(self.dialect)]
             tests[f"the value of {e.text!r}"] = " OR ".join([f"({e.sql(self.dialect)}) IS NULL", *parts])
         return tests
 
     def values(self) -> str:
         """Return the expressions as they are, with no row: their types are what is asked for."""
-        listed = [*self.numbers, *self.predicates]
+        listed = self._expressions
         return (
             f"SELECT {', '.join(f'{e.sql(self.dialect)} AS e{k}' for k, e in enumerate(listed))} FROM {SOURCE} LIMIT 0"
         )
 
     def rows(self) -> str:
-        """Return every usable row: v0, v1, … as doubles, p0, p1, … as booleans, c0, c1, … as they are."""
+        """Return every usable row: v0, v1, … and w0, w1, … as doubles, p0, … as booleans, c0, … as they are."""
         return f"SELECT {', '.join(self._listed())} FROM {SOURCE}{self._where()}"
 
     def whole_rows(self) -> str:
@@ -135,6 +141,7 @@ class RowSelect:
     def _listed(self) -> list[str]:
         listed = [f"CAST({e.sql(self.dialect)} AS DOUBLE) AS v{k}" for k, e in enumerate(self.numbers)]
         listed += [f"({e.sql(self.dialect)}) AS p{k}" for k, e in enumerate(self.predicates)]
+        listed += [f"CAST({e.sql(self.dialect)} AS DOUBLE) AS w{k}" for k, e in enumerate(self.properties)]
         return listed + [f"{_quoted(name, self.dialect)} AS c{k}" for k, name in enumerate(self.columns)]
 
     def moments(self, shifts: Sequence[float], predicate: RowExpression | None) -> str:
@@ -180,22 +187,49 @@ class RowSelect:
         ]
         return f"SELECT {', '.join(listed)} FROM {SOURCE}{self._where()}"
 
-    def counts(self, name: str) -> str:
-        """Return every value of a column, v, and how many usable rows have it, n."""
-        column = _quoted(name, self.dialect)
-        return f"SELECT {column} AS v, COUNT(*) AS n FROM {SOURCE}{self._where()} GROUP BY {column}"
+    def counts(self, name: str, most: int | None = None) -> str:
+        """Return every value of a column, v, and how many usable rows have it, n, and how many of each stratum.
 
-    def some_values(self, name: str, most: int) -> str:
-        """Return at most so many different values of a column, v, that usable rows have."""
+        Those of which predicate k is so are p{k}. At most so many values are returned, and no null, if that is asked.
+        """
         column = _quoted(name, self.dialect)
-        values = f"SELECT DISTINCT {column} AS v FROM {SOURCE}{self._where()}"
-        return f"SELECT v FROM ({values}) WHERE v IS NOT NULL LIMIT {most}"
+        so = [f"COUNT(CASE WHEN ({e.sql(self.dialect)}) THEN 1 END) AS p{k}" for k, e in enumerate(self.predicates)]
+        listed = ", ".join([f"{column} AS v", "COUNT(*) AS n", *so])
+        counted = f"SELECT {listed} FROM {SOURCE}{self._where()} GROUP BY {column}"
+        return counted if most is None else f"SELECT * FROM ({counted}) AS counted WHERE v IS NOT NULL LIMIT {most}"
+
+    def gaps(self, predicate: RowExpression | None) -> str:
+        """Return of each stratum how many rows there are, n, and how many of them lack a value in any column, gaps."""
+        so = "TRUE" if predicate is None else f"({predicate.sql(self.dialect)})"
+        lacks = f"CASE WHEN {self._any_gap() or 'FALSE'} THEN 1 ELSE 0 END"
+        rows = f"SELECT {so} AS {STRATUM}, {lacks} AS lacks FROM {SOURCE}"
+        return (
+            f"SELECT {STRATUM}, COUNT(*) AS n, SUM(lacks) AS gaps FROM ({rows}) AS rows_read "
+            f"WHERE {STRATUM} IS NOT NULL GROUP BY {STRATUM}"
+        )
+
+    def combinations(self, names: Sequence[str]) -> str:
+        """Return what usable rows have in some columns together, c0, c1 and so on, and how many have it, n."""
+        quoted = [_quoted(name, self.dialect) for name in names]
+        listed = [f"{column} AS c{k}" for k, column in enumerate(quoted)]
+        return f"SELECT {', '.join(listed)}, COUNT(*) AS n FROM {SOURCE}{self._where()} GROUP BY {', '.join(quoted)}"
+
+    def counted_values(self, names: Sequence[str]) -> str:
+        """Return what usable rows have as their first number, v, and in some columns, and how many have it, n."""
+        value = f"CAST({self.numbers[0].sql(self.dialect)} AS DOUBLE)"
+        quoted = [_quoted(name, self.dialect) for name in names]
+        listed = [f"{value} AS v", *(f"{column} AS c{k}" for k, column in enumerate(quoted))]
+        grouped = ", ".join([value, *quoted])
+        return f"SELECT {', '.join(listed)}, COUNT(*) AS n FROM {SOURCE}{self._where()} GROUP BY {grouped}"
 
     def _where(self) -> str:
-        if not self.drop_missing:
-            return ""
+        gap = self._any_gap() if self.drop_missing else ""
+        return f" WHERE NOT ({gap})" if gap else ""
+
+    def _any_gap(self) -> str:
+        """Return SQL that is so of rows which lack a value in any column."""
         tests = [self._column_test(name, null=True) for name in sorted({*self.table} | self._used)]
-        return f" WHERE NOT ({' OR '.join(f'({test})' for test in tests)})" if tests else ""
+        return " OR ".join(f"({test})" for test in tests)
 
 
 def _quoted(name: str, dialect: str) -> str:

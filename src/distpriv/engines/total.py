@@ -4,8 +4,11 @@ Everything is evaluated by DuckDB, on Arrow columns that are first given the typ
 a row can make it fail. The optimiser is switched off: it moves parts of an expression out of the TRY that is around it.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -20,9 +23,13 @@ from distpriv.engines.expressions import RowExpression
 from distpriv.errors import InvalidSource
 from distpriv.framework.arrays import Floats
 
-__all__ = ["TotalTable", "fits", "is_text", "lenient_engine", "raw_columns"]
+__all__ = ["TotalTable", "fits", "is_text", "lenient_engine", "raw_columns", "text_of", "texts_meaning"]
 
 _ROW = "distpriv_row"
+
+_FRACTIONS = ("DOUBLE", "FLOAT", "DECIMAL")
+_POINT = "CASE WHEN regexp_full_match(trim(c), '[+-]?[0-9]*,[0-9]+') THEN replace(c, ',', '.') ELSE c END"
+"""A number that has a comma before its fraction, with a point instead; anything else as it is."""
 
 WHOLE = {
     f"{sign}{name}": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -54,14 +61,12 @@ class TotalTable:
         expected: pa.Schema,
         rows: int,
         formats: Sequence[str] = (),
+        commas: bool = False,
     ) -> "TotalTable":
         """Read so many rows of columns as the types that a schema gives them.
 
-        Args:
-            raw: the columns.
-            expected: the types.
-            rows: how many rows there are.
-            formats: how dates and times may be written in text, besides as 2024-01-31.
+        Dates and times in text may be written in these formats, besides as 2024-01-31; fractions may be written as 39,5
+        if `commas` says so.
 
         Raises:
             duckdb.Error: DuckDB does not know a type.
@@ -73,7 +78,7 @@ class TotalTable:
         connection.register("expected", expected.empty_table())
         described = connection.sql("DESCRIBE expected").fetchall()
         kinds = dict(zip(expected.names, (row[1] for row in described), strict=True))
-        typed = {name: _typed(connection, raw[name], kinds[name], formats) for name in expected.names}
+        typed = {name: _typed(connection, raw[name], kinds[name], formats, commas) for name in expected.names}
         return cls(columns=pa.table({**every, **typed}), connection=connection)
 
     def holding(self, columns: Mapping[str, pa.ChunkedArray]) -> "TotalTable":
@@ -140,13 +145,39 @@ def raw_columns(engine: Engine, names: Iterable[str]) -> dict[str, pa.ChunkedArr
     return {name: table[f"c{k}"] for k, name in enumerate(listed)}
 
 
+def texts_meaning(texts: pa.ChunkedArray, kind: pa.DataType) -> dict[Any, str]:
+    """Return by values of a type which of some texts means each, the first of several.
+
+    >>> texts_meaning(pa.chunked_array([["no", "1.5", "1", "01"]]), pa.int64())
+    {1: '1'}
+    """
+    connection = of_memory_as_written()
+    connection.register("expected", pa.schema({"c": kind}).empty_table())
+    name = connection.sql("DESCRIBE expected").fetchall()[0][1]
+    connection.register(SOURCE, pa.table({"c": texts}))
+    cast = f"TRY_CAST(c AS {name})"
+    same = f"TRY_CAST(c AS DOUBLE) = TRY_CAST({cast} AS DOUBLE)"
+    found = connection.sql(f"SELECT c, {cast} AS v, {same} AS exact FROM {SOURCE}").to_arrow_table()
+    rounds = pa.types.is_integer(kind) or pa.types.is_decimal(kind)  # 1.5 is no text for 2
+    meant: dict[Any, str] = {}
+    for text, value, exact in zip(*(found[column].to_pylist() for column in ("c", "v", "exact")), strict=True):
+        if value is not None and (exact or not rounds):
+            meant.setdefault(value, text)
+    return meant
+
+
 def _typed(
-    connection: duckdb.DuckDBPyConnection, values: pa.Array | pa.ChunkedArray, kind: str, formats: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    values: pa.Array | pa.ChunkedArray,
+    kind: str,
+    formats: Sequence[str],
+    commas: bool,
 ) -> pa.ChunkedArray:
     """Cast a column, by way of text where there is no other; what cannot be cast is null, and so is NaN."""
     connection.register(SOURCE, pa.table({"c": values}))
     written = formats if is_text(values.type) else ()
-    for column in ("c", "CAST(c AS VARCHAR)"):
+    given = _POINT if commas and is_text(values.type) and kind.startswith(_FRACTIONS) else "c"
+    for column in (given, "CAST(c AS VARCHAR)"):
         try:
             found = connection.sql(f"SELECT {_cast(column, kind, written)} AS c FROM {SOURCE}")
         except duckdb.BinderException:
@@ -182,16 +213,35 @@ def _ends(kind: str) -> tuple[Any, Any] | None:
 
 
 def _arrow_of_pandas(frame: Any) -> pa.Table:
-    """Return a pandas table as Arrow; of a column that may hold anything each value becomes text by itself."""
-    columns: list[pa.Array] = []
-    for series in (frame.iloc[:, place] for place in range(frame.shape[1])):
-        if series.dtype == object:
-            missing: Sequence[bool] = series.isna().tolist()
-            texts = [None if gone else str(value) for value, gone in zip(series, missing, strict=True)]
-            columns.append(pa.array(texts, pa.string()))
-        else:
-            columns.append(pa.Array.from_pandas(series))
-    return pa.table(columns, names=[str(name) for name in frame.columns])
+    """Return a pandas table as Arrow; of a column that may hold anything each value becomes text by itself.
+
+    Columns that SQL cannot tell apart by their names are left out: who needs one of them finds that it is not there.
+    """
+    names = [str(name) for name in frame.columns]
+    lowered = [name.lower() for name in names]
+    kept = [place for place, name in enumerate(lowered) if lowered.count(name) == 1]
+    columns = [_arrow_of_series(frame.iloc[:, place]) for place in kept]
+    return pa.table(columns, names=[names[place] for place in kept])
+
+
+def _arrow_of_series(series: Any) -> pa.Array:
+    """Return a column as Arrow, as text where Arrow has no such type: which that is tells nothing of its values."""
+    if series.dtype != object:
+        with suppress(pa.ArrowException, TypeError):
+            return pa.Array.from_pandas(series)
+    missing: Sequence[bool] = series.isna().tolist()
+    texts = [None if gone else text_of(value) for value, gone in zip(series, missing, strict=True)]
+    return pa.array(texts, pa.string())
+
+
+def text_of(value: object) -> str:
+    """Return a value as text, a whole number without a fraction.
+
+    >>> text_of(1.0), text_of(2.5), text_of("1.0"), text_of(True)
+    ('1', '2.5', '1.0', 'True')
+    """
+    whole = isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value)
+    return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
 
 def is_text(kind: pa.DataType) -> bool:

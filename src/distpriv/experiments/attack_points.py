@@ -15,6 +15,7 @@ from distpriv.experiments.properties import INCOME, property_model, reference_ta
 from distpriv.experiments.repetitions import repeated
 from distpriv.experiments.result import AttackPoint
 from distpriv.experiments.setting import AUXILIARY, DELTA, TESTING, Setting, stream
+from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.noise.laws import NoiseLaw, NoNoise
@@ -161,7 +162,8 @@ def _logistic_regression(first: Floats, second: Floats) -> tuple[Floats, float]:
 
     Its penalty holds the weights of finely spread statistics back, so it is not the same as on standardised ones.
     """
-    from sklearn.linear_model import LogisticRegression
+    with extra_needed("audit", "the paper's attack"):
+        from sklearn.linear_model import LogisticRegression
 
     shadows = np.concatenate([first, second])
     centre = shadows.mean(axis=0)  # moves the intercept, which has no penalty, and nothing else

@@ -1,6 +1,5 @@
 """The mechanisms beyond the paper at points of its figures, from exact moments, each once."""
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.processes import tied
+from distpriv.processes import tied, usable_processes
 from distpriv.progress import Progress, silent
 
 __all__ = ["BEYOND", "NEW_EPSILONS", "NEW_GAPS", "beyond"]
@@ -88,7 +87,7 @@ def _jobs() -> list[tuple[str, Property, float, tuple[float, ...]]]:
 def _all_made(
     jobs: list[tuple[str, Property, float, tuple[float, ...]]], setting: Setting, progress: Progress
 ) -> list[_Made]:
-    workers = setting.processes or os.cpu_count() or 1
+    workers = setting.processes or usable_processes()
     work = partial(_make, setting.seed)
     found: Iterable[list[_Made]] = (
         Parallel(n_jobs=workers, return_as="generator", **tied())(delayed(work)(*job) for job in jobs)

@@ -21,7 +21,7 @@ MECHANISMS = (
     ("OptM (G)", "optimal_gaussian", "Gaussian, least variance", "least majorant", _SHARED, False),
     ("OptM (U)", "optimal_unimodal", "unimodal, along the shift", "linear program", _SHARED, False),
     ("CertM (G)", "certified_gaussian", "Gaussian, every direction", "the exact check", "Gaussian statistics", False),
-    ("CertM (L)", "certified_laplace", "Laplace and Gaussian", "bound in two steps", "Gaussian statistics", False),
+    ("CertM (L)", "certified_laplace", "Laplace and Gaussian", "exact along a line", "Gaussian statistics", False),
     ("CoupM (G)", "coupled_gaussian", "Gaussian, every direction", "coupled draws", "how rows are drawn", False),
 )
 """Shorthand, function, noise, what proves it, what it needs, and whether the paper has it."""

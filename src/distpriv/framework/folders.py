@@ -11,7 +11,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["partial_folder", "write_file", "write_whole"]
+__all__ = ["File", "partial_folder", "write_file", "write_whole"]
+
+File = str | bytes
+"""What is in a file: text, which is written as UTF-8, or bytes."""
 
 _PARTIAL = re.compile(r"\..+\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{16}\.partial")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -31,20 +34,20 @@ def partial_folder(target: Path) -> tuple[Path, int]:
     return partial, mode
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: File) -> None:
     """Write a file that is not there yet, and have it on the disk."""
-    with open(os.open(path, _NEW, 0o666), "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with open(os.open(path, _NEW, 0o666), "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
         os.fsync(file.fileno())
 
 
-def write_whole(target: Path, text: str) -> None:
+def write_whole(target: Path, content: File) -> None:
     """Put a file in place of what has its name, all of it or nothing; a link there is replaced, not followed."""
     _sweep(target.parent)
     partial = target.with_name(_partial_name(target.name))
     try:
-        write_file(partial, text)
+        write_file(partial, content)
         with suppress(FileNotFoundError):
             before = target.lstat()
             if stat.S_ISREG(before.st_mode):

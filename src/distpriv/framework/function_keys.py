@@ -56,10 +56,6 @@ _MADE = "<attrs generated"
 def function_hash(function: Callable[..., Any], where: str) -> str:
     """Return a hash of what a function computes.
 
-    Args:
-        function: anything that can be called.
-        where: what it belongs to, for messages.
-
     Raises:
         InvalidQuery: the function holds something that is not known by its value.
 

@@ -62,7 +62,7 @@ def all_words() -> str:
     """Return what kinds of statistics there are.
 
     >>> all_words()
-    'mean, total, count, proportion, variance or quantile'
+    'mean, total, count, proportion, variance, quantile, group_quantile or group_variance'
     """
     *words, last = FORMS
     return f"{', '.join(words)} or {last}"

@@ -7,8 +7,12 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidSecret
 from distpriv.framework.domains import did_you_mean, items
+from distpriv.framework.tilts import Tilt
 
-__all__ = ["Pair", "ProtectedScenarios", "Scenario", "checked_pairs", "closed_under_swapping"]
+__all__ = ["MOST_PAIRS", "Pair", "ProtectedScenarios", "Scenario", "checked_pairs", "closed_under_swapping"]
+
+MOST_PAIRS = 100_000
+"""More pairs than anyone means to protect; a model of them would not fit in memory either."""
 
 Pair = tuple[str, str]
 """An ordered protected pair (θ_i, θ_j), by the names of its scenarios."""
@@ -16,7 +20,7 @@ Pair = tuple[str, str]
 
 @frozen(kw_only=True)
 class Scenario:
-    """One way the data may have been generated: so many rows, drawn from each stratum of a table.
+    """One way the data may have been generated: so many rows, drawn from each stratum of a table, or with weights.
 
     >>> from distpriv.framework.scenarios import Scenario
     >>> women = Scenario.of_share("sex = 'Female'", positives=45, records=100)
@@ -38,8 +42,19 @@ class Scenario:
     >>> (women.couples_with(more), women.swapped(more)), (women.couples_with(boom), women.swapped(boom))
     ((True, 10), (False, 100))
     >>> bust = Scenario(name="bust", table="b.parquet", sizes=(100,))
+    >>> boom.as_tilt, women.as_tilt.key
+    (None, "share(sex = 'Female') @ 0.45")
     >>> boom.draws_as(bust), boom.draws_as(women)
     (True, False)
+
+    Weighted rows are drawn independently; those of two values of a property can be coupled, and all of them may differ:
+
+    >>> from distpriv.framework.tilts import Tilt
+    >>> few, many = (Scenario.of_tilt(Tilt(kind="mean", expressions=("age",), value=v), 100) for v in (38.0, 40.0))
+    >>> few.name, few.kind_of_rows(True), few.couples_with(many), few.swapped(many), few.draws_as(many)
+    ('mean(age) @ 38', 'rows weighed so that mean(age) is 38', True, 100, False)
+    >>> Scenario.from_dict(few.name, few.to_dict(), records=100) == few, few.family, women.family
+    (True, 'mean(age)', None)
     """
 
     name: str
@@ -50,6 +65,15 @@ class Scenario:
     """SQL text that is true or false of a row and splits the table in two; None where all rows are one stratum."""
     sizes: tuple[int, ...]
     """How many rows are drawn from each stratum, from those that satisfy the predicate first."""
+    tilt: Tilt | None = None
+    """Which property the weights of the rows give which value; None where all rows of a stratum are as likely."""
+    reference: int = 0
+    """Which of several references its rows are of, from 2 on; 0 where there is one, or it has a table of its own."""
+
+    @classmethod
+    def of_tilt(cls, tilt: Tilt, records: int, table: Any = None) -> Self:
+        """Return the scenario in which so many records are drawn independently, and a property has a value."""
+        return cls(name=tilt.key, table=table, sizes=(records,), tilt=tilt)
 
     @classmethod
     def of_share(cls, predicate: str, positives: int, records: int) -> Self:
@@ -60,14 +84,39 @@ class Scenario:
     @classmethod
     def from_dict(cls, name: str, written: Mapping[str, Any], records: int) -> Self:
         """Return the scenario that `to_dict` wrote down; of a table of its own nothing is known but that it is one."""
+        number = int(written.get("reference", 0))
+        other: dict[str, Any] = {"reference": number, "table": f"reference {number}"} if number else {}
+        if written.get("tilt") is not None:
+            return cls(name=name, sizes=(records,), tilt=Tilt.from_dict(written["tilt"]), **other)
         if written["share"] is None:
             return cls(name=name, table=name, sizes=(records,))
         positives = written["positives"]
-        return cls(name=name, predicate=written["share"], sizes=(positives, records - positives))
+        return cls(name=name, predicate=written["share"], sizes=(positives, records - positives), **other)
 
     def to_dict(self) -> dict[str, Any]:
         """Return for JSON what is public of a scenario besides its name and the number of records."""
-        return {"share": self.predicate, "positives": self.positives if self.predicate else None}
+        return {
+            "share": self.predicate,
+            "positives": self.positives if self.predicate else None,
+            **({} if self.tilt is None else {"tilt": self.tilt.to_dict()}),
+            **({"reference": self.reference} if self.reference else {}),
+        }
+
+    @property
+    def as_tilt(self) -> Tilt | None:
+        """What holds of its rows, where they are the reference's: a property's value, or a share on average."""
+        if self.tilt is not None or self.predicate is None or self.table is not None:
+            return self.tilt
+        return Tilt(kind="share", expressions=(self.predicate,), value=self.positives / self.records)
+
+    @property
+    def family(self) -> str | None:
+        """Of rows with a property's weights: the property, and of which reference the rows are."""
+        return None if self.tilt is None else f"{self.tilt.what}{self._of_reference}"
+
+    @property
+    def _of_reference(self) -> str:
+        return f" of reference {self.reference}" if self.reference else ""
 
     @property
     def records(self) -> int:
@@ -86,23 +135,33 @@ class Scenario:
 
     def rows_in_words(self, satisfied: bool) -> str:
         """Return what the rows of a stratum are."""
-        return f"rows where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else "rows"
+        which = f"rows{self._of_reference}"
+        if self.tilt is not None:
+            return f"{which} weighed so that {self.tilt.in_words}"
+        return f"{which} where {self.predicate} is {'' if satisfied else 'not '}satisfied" if self.predicate else which
 
     def kind_of_rows(self, satisfied: bool) -> str:
         """Return what the rows of a stratum are, by the name of the scenario where it has a table of its own."""
-        return self.rows_in_words(satisfied) if self.predicate else f"rows of {self.name}"
+        return self.rows_in_words(satisfied) if self.predicate or self.tilt else f"rows of {self.name}"
 
     def couples_with(self, other: "Scenario") -> bool:
-        """Tell whether both draw from the strata of one predicate, so that datasets may share all but some rows."""
-        return self.predicate is not None and self.predicate == other.predicate and self.table is other.table
+        """Tell whether both draw from the strata of one predicate, or weigh one table by one property."""
+        of_one = self.reference == other.reference and (self.reference > 0 or self.table is other.table)
+        if self.tilt is not None:
+            return self.tilt.same_property(other.tilt) and of_one
+        return self.predicate is not None and self.predicate == other.predicate and of_one
 
     def swapped(self, other: "Scenario") -> int:
-        """Return in how many records coupled datasets of the two differ: all, if they cannot be coupled."""
-        return abs(self.positives - other.positives) if self.couples_with(other) else self.records
+        """Return in how many records coupled datasets of the two differ at most: all unless shares of one predicate."""
+        shares = self.tilt is None and self.couples_with(other)
+        return abs(self.positives - other.positives) if shares else self.records
 
     def draws_as(self, other: "Scenario | None") -> bool:
         """Tell whether a scenario draws as many rows of the same strata as another, from whatever tables."""
-        return other is not None and (self.predicate, self.sizes) == (other.predicate, other.sizes)
+        if other is None:
+            return False
+        drawn = (other.predicate, other.sizes, other.tilt, other.reference)
+        return (self.predicate, self.sizes, self.tilt, self.reference) == drawn
 
 
 @frozen(kw_only=True)

@@ -19,7 +19,7 @@ def _delta(value: object) -> float:
     return real("delta", value, InvalidTarget, at_least=0, below=1, cure="it is a small probability, such as 0.001")
 
 
-@frozen(kw_only=True)
+@frozen
 class PrivacyTarget:
     r"""The (ε, δ)-distribution privacy asked for.
 
@@ -33,6 +33,8 @@ class PrivacyTarget:
     >>> import distpriv as dp
     >>> dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     PrivacyTarget(epsilon=1.0, delta=0.001)
+    >>> dp.PrivacyTarget(1, 1e-3) == dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
+    True
     >>> target = dp.PrivacyTarget(epsilon=0.5)
     >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
     (0.5, 0.0, 0.6225)

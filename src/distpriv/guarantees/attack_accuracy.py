@@ -3,6 +3,7 @@
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import lattice_factors
+from distpriv.guarantees.entropy_ball import entropy_failure
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.exact_grid import exact_grid_delta
 from distpriv.guarantees.exact_steps import exact_steps_delta
@@ -37,6 +38,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. Where the reference is a sample it is that
     of the worst population it may be of, as the certificate's δ is, and no less than the rows show. It is never more
     than the ceiling of the certified (ε, δ), which is all that is known of coupled draws; of exact laws it is exact.
+    Whatever is in a ball around the model may be seen, twice.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -48,15 +50,21 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     ceiling = 1.0
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
+    around = 2 * _around(model)
     if certificate.trust == "sampling":
-        return min(ceiling, (1 + _exact_total_variation(model, mechanism)) / 2)
+        return min(ceiling, (1 + around + _exact_total_variation(model, mechanism)) / 2)
     noise = mechanism.noise.credited
     known = _total_variation(model, noise)
-    if model.strata and noise.is_sum_of_parts and known < 1:
+    if model.strata and (noise.is_sum_of_parts or noise.line is not None) and known < 1:
         known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
     if certificate.law is not None:
         known = max(known, certificate.law.total_variation)
-    return min(ceiling, (1 + known) / 2)
+    return min(ceiling, (1 + around + known) / 2)
+
+
+def _around(model: QueryModel) -> float:
+    """Return the total variation between datasets as modelled and any in the ball around the model, at most."""
+    return entropy_failure((model.provenance.records or 0) * (model.provenance.drawing.robust or 0.0))
 
 
 def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> float:

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 from attrs import asdict, field, frozen
 
+from distpriv.framework.html import html_list, paragraph, shown
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Evidence
@@ -129,6 +130,10 @@ class Certificate:
             law=None if law is None else CheckedLaw.from_dict(law),
             **as_written,
         )
+
+    def _repr_html_(self) -> str:
+        head, *rest = str(self).splitlines()
+        return shown(paragraph(head, strong=True), html_list(line.strip() for line in rest))
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"

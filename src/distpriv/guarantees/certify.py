@@ -9,7 +9,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate, Trust
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Drawn
-from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.guarantees.exact_delta import worst_gaussian_pair
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.law_check import checked_law, has_rows
 from distpriv.guarantees.law_in_words import gaussian_assumption, is_estimated
@@ -24,10 +24,10 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, No
 __all__ = [
     "by_coupling",
     "certified",
-    "certified_unimodal",
     "gaussian_certificate",
     "lattice_factors",
     "moments_delta",
+    "shared_unimodal",
     "smoothed_target",
 ]
 
@@ -213,10 +213,9 @@ def _worst_pair(
     pairs = model.protected_pairs
     unchanged = np.full(len(pairs), epsilon), np.ones(len(pairs))
     reduced, most = counted(pairs, smoothed, epsilon) if smoothed else unchanged
-    left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
     if noise.is_gaussian:
-        deltas = np.minimum(1.0, most * (pair_deltas(model, pairs, noise.gaussian, left) + missing))
-        return pairs[int(deltas.argmax())], float(deltas.max())
+        return worst_gaussian_pair(model, noise.gaussian, reduced, most)
+    left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
     at = dict(zip(pairs, zip(left.tolist(), most.tolist(), strict=True), strict=True))
     pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
     return pair, min(1.0, delta + float((most * missing).max()))
@@ -251,7 +250,7 @@ def _translation_certificate(
     )
 
 
-def certified_unimodal(
+def shared_unimodal(
     model: QueryModel,
     target: PrivacyTarget,
     noise: UnimodalNoise,

@@ -46,7 +46,7 @@ class CheckedLaw:
     second_order: float | None = None
     """δ by the second-order law, with as much more as its own error may be; none for a single number, known exactly."""
     gate: float | None = None
-    """|c₂|: by which share of itself the second-order law may err where δ is decided."""
+    """|c₂|, the share by which the second-order law may err where δ is decided; or what is unknown of it there."""
 
     def __attrs_post_init__(self) -> None:
         if (self.peak is None) != (self.ripple == 0):

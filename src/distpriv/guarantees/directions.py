@@ -50,7 +50,7 @@ def telling_directions(
 def _outlying(rows: RowLaws, inverse: Floats) -> list[Floats]:
     """Return how far the rows that lie farthest out are from the mean of their stratum, no two of one kind."""
     drawn = {stratum for sizes in rows.drawn.values() for stratum in sizes}
-    deviations: Floats = np.concatenate([rows.strata[s] - rows.strata[s].mean(axis=0) for s in sorted(drawn)])
+    deviations: Floats = np.concatenate([rows.strata[s].about_mean for s in sorted(drawn)])
     distances = np.einsum("ri,ij,rj->r", deviations, inverse, deviations, optimize=True)
     farthest: list[Floats] = []
     for k in np.argsort(-distances)[: 50 * OUTLYING]:

@@ -53,11 +53,6 @@ def discretised_certificate(certificate: Certificate, cost: Discrepancy, target:
 
     As much of λ as fits is paid for in the room between the certificate's ε and the target's, the rest in δ. The costs
     of several releases from one dataset add up: `one + other`.
-
-    Args:
-        certificate: what holds for F + Z, as a rule for `calibration_target(target)`.
-        cost: λ and η, such as `on_lattice(noise).cost`.
-        target: what the release is held against.
     """
     room = max(0.0, target.epsilon - certificate.epsilon) / 2
     loss = min(cost.divergence, room)

@@ -12,7 +12,9 @@ from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
+from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.straight_laws import bend_of
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw
 
@@ -22,6 +24,7 @@ __all__ = [
     "gaussian_noise",
     "pair_deltas",
     "privacy_profile",
+    "worst_gaussian_pair",
 ]
 
 LARGEST_EPSILON = 700.0
@@ -52,7 +55,7 @@ def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any
     """
     epsilon = _epsilon(epsilon)
     noise = gaussian_noise(model, mechanism)
-    return float(pair_deltas(model, model.protected_pairs, noise, epsilon).max())
+    return worst_gaussian_pair(model, noise, epsilon)[1]
 
 
 def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, *, delta: float) -> float:
@@ -71,10 +74,10 @@ def exact_epsilon(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | A
     1.00000...
     """
     delta = real("delta", delta, InvalidInput, at_least=0, below=1, cure="it is a small probability, such as 0.001")
-    laws = _noisy_laws(model, model.protected_pairs, gaussian_noise(model, mechanism))
+    noise = gaussian_noise(model, mechanism)
 
     def meets(epsilon: float) -> bool:
-        return bool((gaussian_hockey_sticks(epsilon, *laws).upper_bound <= delta).all())
+        return worst_gaussian_pair(model, noise, epsilon)[1] <= delta
 
     return 0.0 if meets(0.0) else least_passing(meets, 0.0, 1.0, largest=LARGEST_EPSILON, within=1e-10)
 
@@ -98,8 +101,10 @@ def privacy_profile(
     array([0.1974, 0.0524, 0.0068])
     """
     curve = np.array([_epsilon(epsilon) for epsilon in epsilons])
-    laws = _noisy_laws(model, model.protected_pairs, gaussian_noise(model, mechanism))
-    pairs = len(model.protected_pairs)
+    noise, pairs = gaussian_noise(model, mechanism), len(model.protected_pairs)
+    if pairs > TOGETHER:
+        return np.array([worst_gaussian_pair(model, noise, epsilon)[1] for epsilon in curve])
+    laws = _noisy_laws(model, model.protected_pairs, noise)
     pieces = np.array_split(curve, math.ceil(len(curve) * pairs / TOGETHER)) if len(curve) else []
     found = [
         gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
@@ -107,6 +112,55 @@ def privacy_profile(
         if len(piece)
     ]
     return np.concatenate([np.zeros(0), *(sticks.upper_bound.reshape(-1, pairs).max(axis=1) for sticks in found)])
+
+
+def worst_gaussian_pair(
+    model: QueryModel, noise: GaussianNoise, epsilon: float | Floats, factors: Floats | None = None
+) -> tuple[Pair, float]:
+    r"""Return the protected pair with the largest δ, and that δ: of shares in a range the farthest pairs are computed.
+
+    :math:`b_k H_{ε_k}` of pair k, where each has its own ε and factor b; an ε below 0 stands for
+    :math:`H_ε ≤ H_0 + 1 - e^ε`. Pairs that are nearer to each other are left out where it is proved that none of them
+    has a larger δ (`docs/proofs/farthest_pairs.md`), and computed where it is not.
+
+    >>> import distpriv as dp
+    >>> secret = dp.Share("income = '>50K'", between=(0.4, 0.6), within=0.1)
+    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")), secret, records=100)
+    >>> noise = GaussianNoise.isotropic(1, 1.0)
+    >>> pair, delta = worst_gaussian_pair(model, noise, 1.0)
+    >>> print(*pair, sep=" against ")
+    income = '>50K' @ 0.5 against income = '>50K' @ 0.6
+    >>> bool(delta == pair_deltas(model, model.protected_pairs, noise, 1.0).max())
+    True
+    """
+    pairs = model.protected_pairs
+    epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
+    most = np.ones(len(pairs)) if factors is None else factors
+    rows = rows_of_pairs(pairs, model.scenarios)
+
+    def exact(places: Places) -> Floats:
+        return np.minimum(1.0, most[places] * _with_less(model, noise, places, epsilons[places]))
+
+    if len(rows) == len(pairs):
+        place, delta = largest_of_rows(rows, exact, exact)
+        return pairs[place], delta
+    bend, least = bend_of(model, noise, lines_of(pairs, model.scenarios)), float(epsilons.min())
+
+    def bound(places: Places) -> Floats:
+        if not bend.is_known:
+            return np.full(len(places), np.inf)
+        found = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
+        return np.asarray(most.max() * (found + math.exp(float(epsilons.max())) * bend.moved))
+
+    place, delta = largest_of_rows(rows, exact, bound)
+    return pairs[place], delta
+
+
+def _with_less(model: QueryModel, noise: GaussianNoise, places: Places, epsilons: Floats) -> Floats:
+    """Return H_ε of some protected pairs, each at its own ε, also where that is below 0."""
+    pairs = [model.protected_pairs[place] for place in places]
+    missing = -np.expm1(np.minimum(0.0, epsilons))
+    return np.asarray(pair_deltas(model, pairs, noise, np.maximum(0.0, epsilons)) + missing)
 
 
 def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, epsilon: float | Floats) -> Floats:

@@ -89,6 +89,26 @@ class _Noise:
         """Which statistics have Gaussian noise."""
         return [k for k in range(len(self.covariance)) if k not in self.own]
 
+    @property
+    def deviations(self) -> Floats:
+        """Those of the Gaussian noise of these."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)[self.smooth]))
+
+    @property
+    def least_correlation(self) -> float:
+        """The least eigenvalue of the correlations of the Gaussian noise; not a number where there is none."""
+        part = self.covariance[np.ix_(self.smooth, self.smooth)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correlations = part / np.outer(self.deviations, self.deviations)
+        return float(np.linalg.eigvalsh(correlations).min()) if np.isfinite(correlations).all() else math.nan
+
+    @property
+    def widths(self) -> Floats:
+        """How wide Gaussian noise is at least along every statistic that has it, independently of the others."""
+        if not self.smooth:
+            return np.zeros(0)
+        return np.asarray(self.deviations * math.sqrt(self.least_correlation * (1 - 1e-9)))
+
     def log_moments(self, direction: Floats, tilts: Floats) -> Floats:
         """Return the logarithm of E e^{sZ} of the noise of a combination of the statistics."""
         found = tilts**2 * (direction @ self.covariance @ direction) / 2
@@ -225,11 +245,7 @@ def _sheared(noise: _Noise) -> Sheared:
 def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> float:
     """Return a bound on the largest δ of the ordered pairs at the target's ε, with all that is left out added.
 
-    Args:
-        rows: the rows behind the statistics.
-        noises: the noise of each release, one below the other.
-        target: ε, and the δ that decides how much may be left out.
-        pairs: ordered pairs of scenarios.
+    The noise of several releases stands one below the other; the target's δ decides how much may be left out.
 
     >>> import distpriv as dp
     >>> from distpriv.modelling.row_grid import row_grid
@@ -243,7 +259,7 @@ def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     0.0191
     """
     noise = _Noise.of(noises, rows.steps)
-    if noise.smooth and not _least_correlation(noise) > FLATTEST:
+    if noise.smooth and not noise.least_correlation > FLATTEST:
         raise InvalidInput("exact laws of several statistics need Gaussian noise in every direction: add some.")
     epsilon = min(target.epsilon, LARGEST_EPSILON)
     odds = math.exp(epsilon)
@@ -284,24 +300,9 @@ def exact_grid_certificate(
     )
 
 
-def _least_correlation(noise: _Noise) -> float:
-    """Return the least eigenvalue of the correlations of the Gaussian noise; not a number where there is none."""
-    part = _part(noise)
-    deviations = np.sqrt(np.diag(part))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlations = part / np.outer(deviations, deviations)
-    return float(np.linalg.eigvalsh(correlations).min()) if np.isfinite(correlations).all() else math.nan
-
-
 def _moved(rows: RowGrid, noise: _Noise) -> float:
     """Return how much of a law it can change that datasets are off the steps: by moves of noise, in its own widths."""
-    deviations = np.sqrt(np.diag(_part(noise)) * _least_correlation(noise)) if noise.smooth else np.ones(0)
-    return rows.off * (1 + float((1 / deviations).sum()))
-
-
-def _part(noise: _Noise) -> Floats:
-    """Return the Gaussian covariance of the statistics that have such noise."""
-    return noise.covariance[np.ix_(noise.smooth, noise.smooth)]
+    return rows.off * (1 + float((1 / noise.widths).sum()))
 
 
 def _pitch(noise: _Noise, taken: float) -> tuple[Floats, float]:
@@ -310,11 +311,8 @@ def _pitch(noise: _Noise, taken: float) -> tuple[Floats, float]:
     smooth = noise.smooth
     if not smooth:
         return pitch, 0.0
-    part = _part(noise)
-    deviations = np.sqrt(np.diag(part))
-    least = float(np.linalg.eigvalsh(part / np.outer(deviations, deviations)).min()) * (1 - 1e-9)
     needed = math.log(3 * len(smooth) / ALIKE) / (2 * np.pi**2)
-    pitch[smooth] = deviations * math.sqrt(taken * (1 - taken) * least / needed)
+    pitch[smooth] = noise.widths * math.sqrt(taken * (1 - taken) / needed)
     return pitch, (1 + 2.001 * math.exp(-2 * np.pi**2 * needed)) ** len(smooth) - 1
 
 
@@ -334,13 +332,9 @@ def _fastest(
     smooth = [axis for axis, which in enumerate(sheared.order) if which not in noise.own]
     if not smooth:
         return tuple(fastest), 0.0
-    # In units of the pitch, Gaussian noise is at least so wide along every statistic, independently.
-    part = left * _part(noise)
-    deviations = np.sqrt(np.diag(part))
-    least = float(np.linalg.eigvalsh(part / np.outer(deviations, deviations)).min()) * (1 - 1e-9)
-    widths = [math.sqrt(least) * float(d) for d in (deviations if noise.own else deviations[list(sheared.order)])]
+    widths = math.sqrt(left) * (noise.widths if noise.own else noise.widths[list(sheared.order)])
     sums, rests, highest = [], [], []
-    for axis, width in zip(smooth, widths, strict=True):
+    for axis, width in zip(smooth, widths.tolist(), strict=True):
         turn = 2 * np.pi / (points[axis] * pitch[axis])
         most = math.ceil(FASTEST / (turn * width))
         fastest[axis] = most if axis == 0 and len(points) > 1 else min(fastest[axis], most)

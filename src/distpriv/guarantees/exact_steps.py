@@ -47,11 +47,7 @@ IS_POPULATION = Assumption(
 def exact_steps_delta(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pairs: Sequence[Pair]) -> float:
     """Return the largest δ of the ordered pairs, with all that the laws may be off by added.
 
-    Args:
-        laws: the statistic's law in every scenario.
-        noise: noise whose edges are in the middle between two steps.
-        epsilon: ε ≥ 0.
-        pairs: ordered pairs of scenarios.
+    The edges of the noise are in the middle between two steps.
 
     >>> laws = StepLaws(step=1.0, origin=0.0, masses={"a": np.array([1.0, 0]), "b": np.array([0, 1.0])}, outside=0.0)
     >>> noise = UnimodalNoise(axes=[[1.0]], edges=[0, 1.5], masses=[1])

@@ -1,12 +1,8 @@
-r"""Whether noise is coarse against the lattice that the statistics live on, and what the lattice costs.
+"""Whether noise is coarse against the lattice that the statistics live on, and what the lattice costs.
 
-The exact check believes f_θ to be continuous. Let it instead be a Gaussian profile on a lattice: the density of f_θ
-taken at the points of a lattice B Zʳ (in those statistics that are on one) and normalised. The density of F + Z at y is
-then a sum over lattice points, and by Poisson's formula the unnormalised sum differs from the integral by
-:math:`Σ_{k≠0} ∫ f(x) φ_S(y - x) e^{2πi ω_kᵀx} dx`, with :math:`Bᵀω_k = k`. Seen as a law of x, the product
-f(x) φ_S(y - x) is Gaussian with covariance :math:`C = Σ (Σ + S)^{-1} S`, what is not known of F once F + Z is seen. So
-each term is the continuous density times :math:`e^{-2π² ω_kᵀ C ω_k}`, and the sum is within a factor of 1 ± η of the
-integral. Normalisation is the same with no noise at all, Σ in place of C: a factor of 1 ± η′.
+The exact check believes f_θ to be continuous. Where it is a Gaussian profile on a lattice, the density of F + Z is the
+continuous one within a factor of 1 ± η, a sum over frequencies of what is not known of F once F + Z is seen,
+C = Σ (Σ + S)⁻¹ S, and normalised within a factor of 1 ± η′ (`docs/proofs/lattice_trap.md`, "Theorem: smoothing").
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +12,11 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.lattice_sums import lattice_sum
+from distpriv.guarantees.lattice_sums import RATE, lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["Smoothing", "counted", "covers_floor", "smoothing"]
+__all__ = ["Smoothing", "counted", "covers_floor", "never_smooth", "smoothing"]
 
 TOUCHING = 1e-9
 """Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
@@ -73,6 +69,44 @@ def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
         return False
     scaled = model.floor[:, np.newaxis] * noise.axes / np.sqrt(noise.variances)
     return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOUCHING)
+
+
+def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
+    r"""Return the statistics that vary so little that no noise at all smooths the lattice, the stillest first.
+
+    Both sums of a smoothing error have the vectors of a single statistic among theirs, and C ⪯ Σ: with
+    :math:`t = Σ 2 e^{-2π² σ_i²/h_i²}`, over statistics with a spacing of h, the error is at least (1 + t)/(1 − t) − 1,
+    whatever the noise is. Statistics that move together, or against each other, are counted once.
+
+    Args:
+        model: the model of the statistics.
+        largest: the smoothing error with which noise is said to smooth.
+
+    >>> from distpriv.modelling.given import gaussian_model
+    >>> rare = gaussian_model(means={"a": [0, 9], "b": [1, 9]}, covariances=[[0.2, 0], [0, 9]], pairs=[("a", "b")],
+    ...                       steps=[1, 1], names=["rare", "usual"])
+    >>> never_smooth(rare, 1e-3)
+    ('rare',)
+    """
+    found: dict[str, float] = {}
+    for law in model.distributions.values():
+        places = np.flatnonzero((model.steps > 0) & (np.diag(law.covariance) > 0))
+        rows = (
+            np.eye(model.dimension)
+            if law.lattice is None
+            else law.lattice / np.where(model.steps > 0, model.steps, 1)[:, np.newaxis]
+        )
+        signs = [row[np.flatnonzero(row)[0]] if row.any() else 1.0 for row in np.round(rows[places])]
+        _, once = np.unique(np.round(rows[places]) * np.sign(signs)[:, np.newaxis], axis=0, return_index=True)
+        variances = np.diag(law.covariance)[places[once]] / model.steps[places[once]] ** 2
+        terms = 2 * np.exp(-RATE * variances)
+        total = float(terms.sum())
+        if total >= 1 or (1 + total) / (1 - total) - 1 > largest:
+            for place in np.argsort(variances):
+                if terms[place] > total / 100:
+                    name = model.names[places[once][place]]
+                    found[name] = min(found.get(name, np.inf), float(variances[place]))
+    return tuple(sorted(found, key=lambda name: found[name]))
 
 
 def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:

@@ -56,7 +56,7 @@ def rows_are_whole(rows: RowLaws, steps: Floats) -> list[bool]:
     [True, False]
     """
     units = np.where(steps > 0, steps, 1.0)
-    off = [np.abs(each / units - np.rint(each / units)).max(axis=0) for each in rows.strata if len(each)]
+    off = [np.abs(each.values / units - np.rint(each.values / units)).max(axis=0) for each in rows.strata if len(each)]
     return [bool(step > 0 and far <= WHOLE) for step, far in zip(steps, np.max(off, axis=0), strict=True)]
 
 
@@ -72,14 +72,8 @@ def exact_lattice_delta(
 ) -> ExactDelta | None:
     """Return the exact δ of some statistics, released in whole steps; none where they take too many values together.
 
-    Args:
-        model: the model.
-        rows: the rows behind it, all of them whole multiples of the statistics' steps.
-        noise: Gaussian noise that is rounded to steps, along each statistic wider than one of them or none.
-        positions: which statistics.
-        epsilon: ε.
-        delta: what δ is to be held against: a millionth of it may lie farther out than is computed.
-        places: the largest number of values of all of them together.
+    Rows are whole multiples of steps, and noise along each statistic is wider than one of them or none. A millionth of
+    δ may lie farther out than is computed.
     """
     chosen = list(positions)
     steps = model.steps[chosen]
@@ -114,11 +108,9 @@ def _stick(first: Floats, second: Floats, epsilon: float) -> float:
 def _places(model: QueryModel, rows: RowLaws, position: int, noise: float, outside: float) -> int:
     """Return a power of two of steps outside of which a statistic is with a chance of at most `outside`."""
     step = float(model.steps[position])
-    values = [each[:, position] / step for each in rows.strata]
-    farthest = max(float(np.abs(of - of.mean()).max()) for of in values if len(of))
-    spread = max(
-        sum(size * float(values[stratum].var()) for stratum, size in sizes.items()) for sizes in rows.drawn.values()
-    )
+    farthest = max(float(np.abs(each.about_mean[:, position]).max()) / step for each in rows.strata if len(each))
+    variances = {stratum: float(each.variances[position]) for stratum, each in enumerate(rows.strata) if len(each)}
+    spread = max(sum(k * variances[stratum] for stratum, k in sizes.items()) for sizes in rows.drawn.values()) / step**2
     wanted = math.log(2 / outside)
     # The largest t with t² / (2 (V + bt/3)) at most that.
     reach = farthest * wanted / 3 + math.sqrt((farthest * wanted / 3) ** 2 + 2 * spread * wanted)

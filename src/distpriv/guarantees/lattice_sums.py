@@ -1,23 +1,20 @@
 r"""Sums over a lattice, :math:`\sum_{k ≠ 0} e^{-2π² k^\top G k}` over whole numbers k, bounded from above.
 
-In a short basis :math:`k^\top G k = \sum_i d_i (k_i + \sum_{j>i} μ_{ij} k_j)^2`. Summed over k₁ first, then over k₂ and
-so on, each sum is largest where its numbers are not shifted, by Poisson's formula. So for every a > 0
-
-.. math:: \sum_k e^{-a k^\top G k} ≤ \prod_i ϑ(a d_i), \qquad ϑ(a) = \sum_{j ∈ ℤ} e^{-a j^2} .
-
-That is one bound. Where it is not small, the short vectors are counted one by one, and only the others bounded:
-those with :math:`k^\top G k > R` have :math:`e^{-a k^\top G k} < e^{-(1-s) a R} e^{-s a k^\top G k}` for any s below 1.
+In a short basis the sum is at most a product of sums over one number each, ϑ. Where that is not small, the short
+vectors are counted one by one, and only the others bounded (`docs/proofs/lattice_trap.md`, "The sum, bounded").
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["lattice_sum"]
+__all__ = ["RATE", "lattice_sum"]
 
 RATE = 2 * math.pi**2
+"""What kᵀGk is multiplied with."""
 
 NEGLIGIBLE = 1e-12
 """A sum that is bounded by this need not be known better."""
@@ -35,7 +32,8 @@ LEAST_PIVOT = 1e-6
 """A form with a smaller pivot is taken for singular: nothing useful bounds its sum."""
 
 ROUNDING = 1e-14
-"""By which share of the largest entry of a form rounding may move a pivot, for each of its rows."""
+"""By which share of the largest entry of a form, or of what its row was added up from, rounding may move a pivot, for
+each of its rows."""
 
 MOST_SWAPS = 3000
 """How many steps are taken towards a shorter basis."""
@@ -44,18 +42,23 @@ MOST_SWAPS = 3000
 def lattice_sum(form: Floats) -> float:
     """Return a bound on the sum over all whole numbers but 0, no more than a little above it where it is small.
 
-    Args:
-        form: G, symmetric.
-
     >>> lattice_sum(np.eye(3)), 6 * math.exp(-2 * math.pi**2)  # the six shortest vectors
     (1.60...e-08, 1.60...e-08)
     >>> lattice_sum(np.zeros((1, 1)))
     inf
     """
-    if not len(form):
-        return 0.0
-    short = _reduced((form + form.T) / 2)
-    pivots, shifts = _pivots(short)
+    return _bounded(np.ascontiguousarray(form, dtype=np.float64).tobytes(), len(form)) if len(form) else 0.0
+
+
+@lru_cache(maxsize=16)
+def _bounded(form: bytes, size: int) -> float:
+    """Return the bound of a form by its numbers: searches ask for the same ones again and again."""
+    entries = np.frombuffer(form).reshape(size, size)
+    given = (entries + entries.T) / 2
+    short, basis = _reduced(given)
+    pivots, shifts = _pivots(
+        short, np.einsum("ij,jk,ik->i", np.abs(basis), np.abs(given), np.abs(basis), optimize=True)
+    )
     if pivots.min() <= LEAST_PIVOT:
         return math.inf
     everything = math.expm1(_log_product(RATE * pivots))
@@ -114,41 +117,59 @@ def _norms(pivots: Floats, shifts: Floats, reach: float) -> Floats | None:
     return np.asarray(norms[vectors.any(axis=1)])
 
 
-def _pivots(form: Floats) -> tuple[Floats, Floats]:
-    """Return d and μ with kᵀGk = Σ d_i (k_i + Σ_{j>i} μ_ij k_j)², d rounded down; 0 where G is singular."""
+def _pivots(form: Floats, summed: Floats) -> tuple[Floats, Floats]:
+    """Return d and μ with kᵀGk = Σ d_i (k_i + Σ_{j>i} μ_ij k_j)², d rounded down; 0 where G is singular.
+
+    Long vectors that nearly cancel leave little of their digits, so `summed` has what each row was added up from.
+    """
     try:
         factor = np.linalg.cholesky(form)
     except np.linalg.LinAlgError:
         return np.zeros(len(form)), np.zeros(form.shape)
-    rounding = ROUNDING * len(form) * np.abs(form).max()
+    rounding = ROUNDING * len(form) * np.maximum(summed, np.abs(form).max())
     return np.asarray(np.diag(factor) ** 2 - rounding), np.asarray((factor / np.diag(factor)).T)
 
 
-def _reduced(form: Floats) -> Floats:
+def _reduced(form: Floats) -> tuple[Floats, Floats]:
     """Return the form in a shorter basis of the whole numbers, by the algorithm of Lenstra, Lenstra and Lovász.
 
-    Any basis has the same sum, so that rounding, or stopping early, costs sharpness and nothing else.
+    Any basis has the same sum, so that stopping early costs sharpness and nothing else. The basis, as rows, tells what
+    rounding may have cost.
     """
-    form, k = form.copy(), 1
+    form, basis, k = form.copy(), np.eye(len(form)), 1
+    factor = np.zeros(form.shape)  # of Cholesky, its first k rows up to date
+    factor[0, 0] = math.sqrt(max(form[0, 0], 0.0))
     for _ in range(MOST_SWAPS):
-        if k >= len(form):
+        if k >= len(form) or not _with_row(factor, form, k):
             break
-        try:
-            factor = np.linalg.cholesky(form[: k + 1, : k + 1])
-        except np.linalg.LinAlgError:
-            break
-        lower = factor / np.diag(factor)
-        for j in reversed(range(k)):
-            times = np.round(lower[k, j])
-            if times:
-                lower[k, : j + 1] -= times * lower[j, : j + 1]
-                form[k] -= times * form[j]
-                form[:, k] -= times * form[:, j]
-        squares = np.diag(factor) ** 2
-        if squares[k] >= (LOVASZ - lower[k, k - 1] ** 2) * squares[k - 1]:
+        lower = factor[k, :k] / np.diag(factor)[:k]
+        j = k
+        while len(long := np.flatnonzero(np.abs(lower[:j]) > 0.5)):
+            j = int(long[-1])
+            times = np.round(lower[j])
+            lower[: j + 1] -= times * factor[j, : j + 1] / np.diag(factor)[: j + 1]
+            form[k] -= times * form[j]
+            form[:, k] -= times * form[:, j]
+            basis[k] -= times * basis[j]
+        factor[k, :k] = lower * np.diag(factor)[:k]
+        if factor[k, k] ** 2 >= (LOVASZ - lower[k - 1] ** 2) * factor[k - 1, k - 1] ** 2:
             k += 1
         else:
             form[[k - 1, k]] = form[[k, k - 1]]
             form[:, [k - 1, k]] = form[:, [k, k - 1]]
+            basis[[k - 1, k]] = basis[[k, k - 1]]
             k = max(k - 1, 1)
-    return form
+            factor[0, 0] = math.sqrt(max(form[0, 0], 0.0))
+    return form, basis
+
+
+def _with_row(factor: Floats, form: Floats, k: int) -> bool:
+    """Write row k of Cholesky's factor of a form below the rows before it; False where the form is singular there."""
+    from scipy.linalg import solve_triangular
+
+    if not factor[0, 0] > 0:
+        return False
+    factor[k, :k] = solve_triangular(factor[:k, :k], form[k, :k], lower=True, check_finite=False)
+    left = form[k, k] - factor[k, :k] @ factor[k, :k]
+    factor[k, k] = math.sqrt(max(left, 0.0))
+    return bool(left > 0)

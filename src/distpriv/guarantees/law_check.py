@@ -16,10 +16,13 @@ from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
 from distpriv.guarantees.directions import telling_directions
-from distpriv.guarantees.exact_delta import LARGEST_EPSILON, pair_deltas
+from distpriv.guarantees.exact_delta import LARGEST_EPSILON, worst_gaussian_pair
 from distpriv.guarantees.laplace_second_order import laplace_second_order
+from distpriv.guarantees.line_bound import LineNoise
+from distpriv.guarantees.line_second_order import line_second_order
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.saddlepoint import saddlepoint_check
+from distpriv.modelling.cell_rows import repeats_on_lattice_only
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unknown_covariance
@@ -43,6 +46,9 @@ SHARE_OF_TARGET = 0.05
 
 FAR_BELOW = 0.7
 """A δ by the second-order law that is below this share of the target's need not be known better."""
+
+KNOWN_ON_LINES = 0.3
+"""Under noise along a line, δ is not known to be below this share of the target's: points are chosen for more."""
 
 UNKNOWN = 1e3
 """The gate where the second-order law could not be computed."""
@@ -94,18 +100,38 @@ def checked_law(model: QueryModel, noise: Noise, target: PrivacyTarget, worst: P
 
 
 def second_order_delta(
-    model: QueryModel, rows: RowLaws, noise: Noise, target: PrivacyTarget, delta: float
+    model: QueryModel,
+    rows: RowLaws,
+    noise: Noise,
+    target: PrivacyTarget,
+    delta: float,
+    *,
+    measured: bool = True,
 ) -> tuple[float, float]:
     """Return δ by the second-order law, and how far that may be off.
 
     A δ far below the target's is not computed: at a smaller ε, where moments have a share of the target's, it is no
     smaller.
+
+    Args:
+        model: the model.
+        rows: the rows behind it.
+        noise: what is added to the statistics.
+        target: what a certificate is to meet.
+        delta: what moments say.
+        measured: whether densities are measured where the second-order term is large; only those of counts in cells,
+            and not those of whole steps.
     """
+    line = LineNoise.of(noise)
+    if line is not None:
+        found, gate = line_second_order(model, rows, line, target.epsilon, target.delta)
+        return max(found, KNOWN_ON_LINES * target.delta), gate
     if not noise.is_gaussian:
         return laplace_second_order(model, rows, noise, target.epsilon, target.delta)
     gaussian, enough = noise.gaussian, FAR_BELOW * target.delta
     epsilon = telling_epsilon(model, gaussian, target, delta)
-    check = saddlepoint_check(model, rows, gaussian, epsilon, model.protected_pairs, enough=enough)
+    measured = measured and repeats_on_lattice_only(rows, model.steps)  # a heavy row makes lobes that no draw lands on
+    check = saddlepoint_check(model, rows, gaussian, epsilon, model.protected_pairs, enough=enough, measured=measured)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
     return check.delta_with_error, check.gate
@@ -116,7 +142,7 @@ def telling_epsilon(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
     level, epsilon = SHARE_OF_TARGET * target.delta, target.epsilon
 
     def low(epsilon: float) -> bool:
-        return bool(pair_deltas(model, model.protected_pairs, noise, epsilon).max() <= level)
+        return worst_gaussian_pair(model, noise, epsilon)[1] <= level
 
     if level <= delta:
         return epsilon
@@ -143,6 +169,8 @@ def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
     Wider noise leaves less room for peaks, so that a search through all of it takes fewer draws, and those that are
     smoothed away hide no others.
     """
+    if repeats_on_lattice_only(rows, model.steps):
+        return Spectrum(peaks=(), missed=0.0)
     found = _spectrum(model, rows, np.diag(model.floor**2))
     if model.dimension == 1 or (not found.peaks and found.missed <= LARGEST_CHANCE):
         return found

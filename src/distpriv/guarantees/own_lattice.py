@@ -119,7 +119,7 @@ def _why_tied(model: QueryModel) -> str | None:
 def _largest_moves(model: QueryModel, rows: RowLaws) -> Floats:
     """Return the deviation of one row in steps, in the stratum where it is largest."""
     units = np.where(model.steps > 0, model.steps, 1.0)
-    return np.asarray(np.max([stratum.std(axis=0) for stratum in rows.strata if len(stratum)], axis=0) / units)
+    return np.asarray(np.max([np.sqrt(each.variances) for each in rows.strata if len(each)], axis=0) / units)
 
 
 def _deviation_left(covariance: Floats, position: int) -> float:
@@ -142,14 +142,6 @@ def own_lattice_certificate(
 
     Rounding is computed from F + W, and narrow noise is added to whole numbers, so that both take nothing away. Counted
     on is the Gaussian noise of statistics with more than a step of it, and the randomness of all.
-
-    Args:
-        model: the model of the statistics.
-        target: what is asked for.
-        noise: what is added.
-        theorem: what the certificate follows from.
-        assumptions: what it rests on besides.
-        law: what the rows say, where that is known already.
     """
     if not noise.narrow.any():
         return gaussian_certificate(model, target, noise.unrounded, theorem, assumptions, law)

@@ -15,6 +15,8 @@ from distpriv.distances.gaussian_estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.farthest_pairs import farthest
+from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.two_steps import TwoSteps, estimates
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, plausible_models
@@ -80,10 +82,6 @@ def relative_errors(model: QueryModel, noise: Floats | None = None) -> list[Shif
     Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
     covariance of the error of d.
 
-    Args:
-        model: a model from rows.
-        noise: S, the covariance of noise; none when not given.
-
     >>> import distpriv as dp
     >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> model = dp.model(dp.datasets.adult().slice(0, 2000), query, secret, records=100)
@@ -139,13 +137,7 @@ def allowed_delta(
 
 
 def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tuple[Assumption, ...]:
-    """Return what a certificate on a sample rests on, with the rows and how surely they tell the shifts; else nothing.
-
-    Args:
-        model: the model.
-        noise: what is added.
-        delta: what is allowed for.
-    """
+    """Return what a certificate on a sample rests on, the rows and how surely they tell the shifts; else nothing."""
     if not model.strata:
         return ()
     errors = relative_errors(model, noise.covariance)
@@ -167,8 +159,9 @@ def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> QueryMo
     """Return that of a hundred populations in which noise hides least, by estimates."""
     rank = _gaussian_estimates if noise.is_gaussian else _laplace_estimates
     most = WORST if noise.is_gaussian else WORST_OF_LAPLACE
-    roughly = rank([model], model.protected_pairs, noise, epsilon)[0]
-    pairs = [model.protected_pairs[k] for k in np.argsort(-roughly, kind="stable")[:most]]
+    can_be_worst = [model.protected_pairs[place] for place in farthest(model.protected_pairs, model.scenarios)]
+    roughly = rank([model], can_be_worst, noise, epsilon)[0]
+    pairs = [can_be_worst[k] for k in np.argsort(-roughly, kind="stable")[:most]]
     populations = plausible_models(model, TRIED)
     if not noise.is_gaussian:
         populations = _farthest(populations, pairs, noise, epsilon)
@@ -181,11 +174,20 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     An estimate for Laplace noise takes a hundred times as long.
     """
     as_wide = _gaussian_estimates(models, pairs, GaussianNoise.of(noise.covariance), epsilon).max(axis=1)
-    wide = noise.laplace_scales > 0
-    along = np.linalg.pinv(noise.laplace_axes[:, wide]) / noise.laplace_scales[wide, np.newaxis]
+    axes, scales = _other_axes(noise)
+    along = np.linalg.pinv(axes) / scales[:, np.newaxis]
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {int(k) for found in (as_wide, np.array(carried)) for k in np.argsort(-found, kind="stable")[:SHORTLISTED]}
     return [models[k] for k in sorted(chosen)]
+
+
+def _other_axes(noise: Noise) -> tuple[Floats, Floats]:
+    """Return the axes along which noise is not Gaussian, and how wide it is there."""
+    if noise.line is not None:
+        axis, law = noise.line
+        return axis[:, np.newaxis], np.sqrt([law.variance / 2])
+    wide = noise.laplace_scales > 0
+    return noise.laplace_axes[:, wide], noise.laplace_scales[wide]
 
 
 def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
@@ -200,6 +202,9 @@ def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noi
 
 
 def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
+    line = LineNoise.of(noise)
+    if line is not None:
+        return np.array([list(line.estimates(model, pairs, epsilon).values()) for model in models])
     steps = [TwoSteps.of(model, pair, noise) for model in models for pair in pairs]
     several = [[ways[0], *ways[4::3]] for ways in (step.ways(epsilon) for step in steps)]
     flat = estimates([s for s, w in zip(steps, several, strict=True) for _ in w], [way for w in several for way in w])
@@ -211,21 +216,27 @@ def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], nois
 def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -> Cautious:
     """Return the pairs to make noise for: the model's own and, of a sample, those of populations that it may be of.
 
+    Of shares in a range the farthest pairs are enough: what noise is worth for all of them, certificates say.
+
     Args:
         model: a model from rows; that of a population is all there is.
         most: about how many pairs of populations there may be.
         seed: of the populations; others than those that a certificate is held against, unless said otherwise, as noise
             of many numbers could be made for just these.
     """
-    own = tuple(range(len(model.protected_pairs)))
+    own = tuple(farthest(model.protected_pairs, model.scenarios))
     if not model.strata:
-        return Cautious(model=model, origin=model, origins=own)
-    farthest = np.argsort([-_distance(model, pair) for pair in model.protected_pairs], kind="stable")[:WORST]
-    several = plausible_models(model, int(np.clip(most // len(farthest), FEWEST, TRIED)), seed)
-    laws, pairs, origins = dict(model.distributions), list(model.protected_pairs), list(own)
+        all_of_them = len(own) == len(model.protected_pairs)
+        fewer = tuple(model.protected_pairs[place] for place in own)
+        made_for = model if all_of_them else evolve(model, protected_pairs=fewer)
+        return Cautious(model=made_for, origin=model, origins=own)
+    apart = np.array([-_distance(model, model.protected_pairs[place]) for place in own])
+    chosen = sorted(own[k] for k in np.argsort(apart, kind="stable")[:WORST])
+    several = plausible_models(model, int(np.clip(most // len(chosen), FEWEST, TRIED)), seed)
+    laws, pairs, origins = dict(model.distributions), [model.protected_pairs[place] for place in own], list(own)
     for number, population in enumerate(several, start=1):
         laws |= {f"{name} / {number}": law for name, law in population.distributions.items()}
-        for place in sorted(farthest.tolist()):
+        for place in chosen:
             first, second = model.protected_pairs[place]
             pairs.append((f"{first} / {number}", f"{second} / {number}"))
             origins.append(place)
@@ -235,8 +246,14 @@ def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -
 
 def _error(model: QueryModel, pair: Pair) -> Floats:
     """Return the covariance of the error of a pair's mean shift."""
-    zero = np.zeros((model.dimension, model.dimension))
-    return np.asarray(sum((moves**2 * stratum.error for stratum, moves in _strata(model, pair)), zero))
+    found = np.zeros((model.dimension, model.dimension))
+    together: dict[str | None, Floats] = {}
+    for stratum, moves in _strata(model, pair):
+        if stratum.loads is None:
+            found += moves**2 * stratum.error
+        else:  # the errors of one property's values go together
+            together[stratum.family] = together.get(stratum.family, 0.0) + moves * stratum.loads
+    return np.asarray(sum((load @ load.T for load in together.values()), found))
 
 
 def _distance(model: QueryModel, pair: Pair) -> float:

@@ -15,7 +15,7 @@ from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.spectrum import unknown_covariance
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, NoNoise, SumNoise
 
 __all__ = ["certified_against_rows"]
 
@@ -36,6 +36,9 @@ CLOSE, CLOSE_OTHERWISE, NEAR_TARGET = 3e-4, 5e-3, 0.003
 
 Noise with a Laplace part, and noise that something else than δ is against, is known less well.
 """
+
+FEW, CLOSE_FOR_MANY = 10, 0.02
+"""Of more statistics than this a check takes its time, and noise may be by so much wider."""
 
 WIDEN_FIRST, STEEP, GROWN = 0.05, 0.2, 4.0
 """By how much noise is widened first, at most and for the logarithm of δ; by which factor more after that."""
@@ -93,8 +96,10 @@ def _widened(made: Callable[[float], AdditiveMechanism], unwidened: AdditiveMech
         best = made(high)
     below = _log_excess(best.certificate)
     known_well = unwidened.noise.kind == "gaussian"
-    while below < -NEAR_TARGET * (1 if known_well else 10):
-        if high - low <= high * (CLOSE if above < math.inf and known_well else CLOSE_OTHERWISE):
+    few = len(unwidened.statistics) <= FEW
+    while below < -NEAR_TARGET * ((1 if few else 5) if known_well else 10):
+        near = CLOSE if above < math.inf and known_well else CLOSE_OTHERWISE
+        if high - low <= high * (near if few else CLOSE_FOR_MANY):
             break
         share = above / (above - below) if above < math.inf else 0.5
         middle = low + (high - low) * min(max(share + EDGE, EDGE), 1 - EDGE)
@@ -145,5 +150,5 @@ def _left(model: QueryModel, noise: Floats, frequency: Floats) -> float:
 def _with_gaussian(noise: GaussianNoise | NoNoise | SumNoise, covariance: Floats) -> GaussianNoise | SumNoise:
     """Return the noise with another Gaussian part."""
     gaussian = GaussianNoise.of(covariance)
-    laplace = [part for part in noise.parts if isinstance(part, LaplaceNoise)]
-    return evolve(noise, parts=(*laplace, gaussian)) if laplace and isinstance(noise, SumNoise) else gaussian
+    others = [part for part in noise.parts if not isinstance(part, GaussianNoise)]
+    return evolve(noise, parts=(*others, gaussian)) if others and isinstance(noise, SumNoise) else gaussian

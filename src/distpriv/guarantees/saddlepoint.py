@@ -13,14 +13,17 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import logsumexp
 
+from distpriv.distances.gaussian_estimates import hockey_stick_estimates
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.bent_bells import a_little_wider, bent_bell, candidates_of, much_wider
+from distpriv.guarantees.checked_law import LARGEST_GATE
 from distpriv.guarantees.deciding_fits import Fit, fit_of, fits_of, fitted_delta
 from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, ratio, sticks
 from distpriv.guarantees.exact_delta import pair_deltas
+from distpriv.guarantees.measured_terms import MeasuredTerms
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_law import TiltedLaw, tilted_laws
@@ -41,6 +44,9 @@ BENT = (0.1, 0.7)
 WITHOUT_FITS = 0.1
 """With a larger standard error, as a share of δ, it is not known from points alone where fits do not settle."""
 
+MEASURABLE, NEARLY = 0.5, 0.05
+"""Up to which |c₂| it is measured what is beyond, and by how much below ε a log-ratio may be to be looked at."""
+
 SMALLER = (0.75, 0.5, 0.25, 0.0)
 """Shares of ε to look at where hardly anything is above ε itself."""
 
@@ -55,6 +61,9 @@ IMPLAUSIBLE = 0.01
 
 DOUBT = 10.0
 """How many times the moments' δ of such a pair the δ that was found must be for the pair not to matter."""
+
+MANY = 3000
+"""Of more pairs than this, those to look at are chosen by estimates."""
 
 IN_REACH = 0.7
 """The share of the largest δ of fitted Gaussians from which a pair may still be the worst."""
@@ -81,6 +90,8 @@ class SaddlepointCheck:
     """c₂ of each scenario of the pair: by which share of itself the leading order errs at the mean."""
     tilted: float
     """The largest c₂ of both scenarios at points that decide, up to its sign; infinite where it cannot be known."""
+    measured: MeasuredTerms | None = None
+    """What was measured beyond the leading order, where c₂ is too large to tell; else none."""
 
     @property
     def ratio(self) -> float:
@@ -92,7 +103,12 @@ class SaddlepointCheck:
     @property
     def delta_with_error(self) -> float:
         """δ with as much more as the next order and chance may add."""
-        return min(1.0, self.delta * (1 + self.gate + 2 * self.standard_error))
+        return min(1.0, self.delta * (1 + self.share_unknown + 2 * self.standard_error))
+
+    @property
+    def share_unknown(self) -> float:
+        """By which share of itself δ may be larger by what densities are beyond all that is counted."""
+        return self.gate if self.measured is None else math.expm1(self.measured.first_error)
 
     @property
     def is_known(self) -> bool:
@@ -101,24 +117,31 @@ class SaddlepointCheck:
 
     @property
     def gate(self) -> float:
+        """By which share the ratio of densities may be off: what was measured, or the largest |c₂|."""
+        return self.largest_term if self.measured is None else self.measured.error
+
+    @property
+    def largest_term(self) -> float:
         """The largest |c₂|: where it is small, the second-order law is near the truth."""
         return max(self.tilted, *map(abs, self.second_order.values()))
 
 
 def saddlepoint_check(
-    model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, pairs: Sequence[Pair], *, enough: float = 0.0
+    model: QueryModel,
+    rows: RowLaws,
+    noise: Noise,
+    epsilon: float,
+    pairs: Sequence[Pair],
+    *,
+    enough: float = 0.0,
+    measured: bool = True,
 ) -> SaddlepointCheck:
     """Return the ordered pair that the second-order law tells apart best.
 
     Of many pairs, those with a large δ by the moments are looked at, and the worst of them computed.
 
-    Args:
-        model: the model of the statistics.
-        rows: the rows that the statistics are sums over.
-        noise: Gaussian noise.
-        epsilon: ε ≥ 0.
-        pairs: ordered pairs of scenarios.
-        enough: a δ that need not be known better if it is at most this, with its error.
+    A δ that is at most `enough`, with its error, need not be known better. Where c₂ is large, densities are measured if
+    that is asked for.
 
     Raises:
         InvalidInput: the noise has a part that is not Gaussian.
@@ -140,6 +163,8 @@ def saddlepoint_check(
         raise InvalidInput(
             f"the saddlepoint check is for Gaussian noise, and this is {type(noise).__name__}: use worst_projection."
         )
+    other_kinds = both_orders(kinds_of_pairs(model, rows, noise.covariance))
+    pairs = _most_telling(model, pairs, noise.gaussian.covariance, epsilon, other_kinds)
     deltas = pair_deltas(model, pairs, noise.gaussian, epsilon)
     laws = tilted_laws(model, rows, noise.gaussian.covariance)
     worst = int(deltas.argmax())
@@ -150,15 +175,31 @@ def saddlepoint_check(
     fits.sort(key=fitted_delta, reverse=True)
     reach = IN_REACH * fitted_delta(fits[0])
     finalists = [each for each in fits[:FINALISTS] if not each[0].settled or fitted_delta(each) >= reach]
-    other_kinds = [pair for pair in both_orders(kinds_of_pairs(model, rows, noise.covariance)) if pair in at]
-    finalists += _bent_more(laws, [*other_kinds, *(each[0].pair for each in fits)], finalists)
-    found = [_found(laws, each, at[each[0].pair], enough) for each in finalists]
+    finalists += _bent_more(
+        laws, [*(pair for pair in other_kinds if pair in at), *(each[0].pair for each in fits)], finalists
+    )
+    found = [_found(laws, each, at[each[0].pair], enough, measured=measured) for each in finalists]
     check = max(found, key=lambda each: each.delta_with_error)
     doubtful = any(
         check.delta < DOUBT * at[each[0].pair] and fitted_delta(each) < IMPLAUSIBLE * at[each[0].pair] for each in fits
     )
     unknown = doubtful or not all(each.is_known for each in found)
-    return evolve(check, tilted=math.inf) if unknown else check
+    return evolve(check, tilted=math.inf, measured=None) if unknown else check
+
+
+def _most_telling(
+    model: QueryModel, pairs: Sequence[Pair], noise: Floats, epsilon: float, others: Sequence[Pair]
+) -> Sequence[Pair]:
+    """Return the pairs to look at, of many by estimates of their δ, and some others beside them."""
+    if len(pairs) <= MANY:
+        return pairs
+    laws = [[model.distributions[name] for name in pair] for pair in pairs]
+    shifts = np.array([first.mean - second.mean for first, second in laws])
+    firsts, seconds = (np.array([both[side].covariance for both in laws]) + noise for side in (0, 1))
+    about = hockey_stick_estimates(np.full(len(pairs), epsilon), shifts, firsts, seconds)
+    beside = set(others)
+    chosen = {*_screened(about), *(place for place, pair in enumerate(pairs) if pair in beside)}
+    return [pairs[place] for place in sorted(chosen)]
 
 
 def _bent_more(
@@ -187,7 +228,9 @@ def _as_moments_say(pair: Pair, delta: float, epsilon: float) -> SaddlepointChec
     )
 
 
-def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float, enough: float) -> SaddlepointCheck:
+def _found(
+    laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float, enough: float, *, measured: bool
+) -> SaddlepointCheck:
     """Return δ of a pair, at a smaller ε if hardly anything is above this one: it is no smaller there."""
     asked, choice = fits[0].asked, _choice(laws, fits)
     check = _computed(laws, fits, gaussian, choice, POINTS)
@@ -197,10 +240,25 @@ def _found(laws: Mapping[str, TiltedLaw], fits: list[Fit], gaussian: float, enou
         fits = [fit_of(laws, fit.pair, share * asked, mirrored=fit.mirrored) for fit in fits]
         choice = _choice(laws, fits)
         check = _computed(laws, fits, gaussian, choice, POINTS)
+    terms = None
+    if measured and LARGEST_GATE < check.gate <= MEASURABLE:
+        terms = _measured(laws, fits[0], choice)
+    if terms is not None:
+        check = _computed(laws, fits, gaussian, choice, POINTS, terms)
     for known, points in MORE:
         if check.standard_error > known and check.delta_with_error > enough:
-            check = _computed(laws, fits, gaussian, choice, points)
+            check = _computed(laws, fits, gaussian, choice, points, terms)
     return check
+
+
+def _measured(laws: Mapping[str, TiltedLaw], fit: Fit, choice: Choice) -> MeasuredTerms | None:
+    """Return what laws are beyond the leading order, at points that decide or nearly do; none if that is not known."""
+    both = [laws[name] for name in fit.pair]
+    points, log_chosen = choice.points(POINTS)
+    found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip(both, fit.bells, strict=True)]
+    held = sticks(found[0].log_densities, found[1].log_densities, fit.epsilon - NEARLY, log_chosen)
+    terms = MeasuredTerms.of(both, found, held) if held.any() else None
+    return terms if terms is not None and terms.error <= LARGEST_GATE else None
 
 
 def _screened(deltas: Floats) -> list[int]:
@@ -212,16 +270,22 @@ def _screened(deltas: Floats) -> list[int]:
 
 
 def _computed(
-    laws: Mapping[str, TiltedLaw], fits: Sequence[Fit], gaussian: float, choice: Choice, size: int
+    laws: Mapping[str, TiltedLaw],
+    fits: Sequence[Fit],
+    gaussian: float,
+    choice: Choice,
+    size: int,
+    terms: MeasuredTerms | None = None,
 ) -> SaddlepointCheck:
     """Return δ of a pair by the second-order law, at points chosen by the Gaussians that fit it and by bent bells."""
     pair, main = fits[0].pair, fits[0]
     both = [laws[name] for name in pair]
     points, log_chosen = choice.points(size)
     found = [law.saddlepoints(points, bell.tilts(points)) for law, bell in zip(both, main.bells, strict=True)]
-    exact = sticks(found[0].log_densities, found[1].log_densities, main.epsilon, log_chosen)
+    factor, epsilon = _counted(main, terms)
+    exact = sticks(found[0].log_densities, found[1].log_densities, epsilon, log_chosen)
     fitted = sum((fit.factors[0] * _sticks_of(fit, points, log_chosen) for fit in fits), np.zeros(size))
-    delta, error = _mean(main.factors[0] * exact, fitted, fitted_delta(fits))
+    delta, error = _mean(factor * exact, fitted, fitted_delta(fits))
     at_points = [largest_term(law, at, exact) for law, at in zip(both, found, strict=True)]
     return SaddlepointCheck(
         pair=pair,
@@ -231,7 +295,15 @@ def _computed(
         standard_error=error,
         second_order={name: laws[name].term_at_rest for name in pair},
         tilted=max(*(fit.largest_term for fit in fits if fit.settled or error > WITHOUT_FITS), *at_points),
+        measured=terms,
     )
+
+
+def _counted(fit: Fit, terms: MeasuredTerms | None) -> tuple[float, float]:
+    """Return the factor of the first density and the ε for the leading order, by c₂ or as measured."""
+    if terms is None:
+        return fit.factors[0], fit.epsilon
+    return math.exp(terms.first), fit.asked - terms.apart - terms.apart_error
 
 
 def _mean(exact: Floats, fitted: Floats, integral: float) -> tuple[float, float]:

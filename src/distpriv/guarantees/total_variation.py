@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.two_steps import TwoSteps, estimates
 from distpriv.guarantees.upper_bound import bound_by, coarsest_bounds
 from distpriv.modelling.model import QueryModel
@@ -28,7 +29,7 @@ def modelled_total_variation(model: QueryModel, noise: Noise) -> float | None:
     """Return H_0 of the worst pair, f_θ taken as Gaussian: exact or, with Laplace noise, a bound; None if unknown."""
     if noise.is_gaussian:
         return exact_delta(model, noise, epsilon=0.0)
-    return total_variation_upper_bound(model, noise) if noise.is_sum_of_parts else None
+    return total_variation_upper_bound(model, noise) if noise.is_sum_of_parts or noise.line is not None else None
 
 
 def total_variation_upper_bound(model: QueryModel, noise: Noise) -> float:
@@ -40,6 +41,9 @@ def total_variation_upper_bound(model: QueryModel, noise: Noise) -> float:
     >>> round(total_variation_upper_bound(model, LaplaceNoise.isotropic(1, 1.0)), 6) == round(1 - math.exp(-0.5), 6)
     True
     """
+    line = LineNoise.of(noise)
+    if line is not None and (found := line.worst_pair(model, lambda _: (0.0, 1.0))[1]) < 1:
+        return found
     pairs = list({frozenset(pair): pair for pair in model.protected_pairs}.values())
     steps = [TwoSteps.of(model, pair, noise) for pair in pairs]
     ways = [step.change_of_covariance() for step in steps]

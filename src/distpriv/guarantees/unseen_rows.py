@@ -12,6 +12,9 @@ CONFIDENCE = 0.99
 """With what confidence a share is told."""
 
 
+STATEMENT = "rows that the reference lacks move the statistics as those do that it has, and as often"
+
+
 def largest_unseen_share(rows: int) -> float:
     """Return the share below which rows of a kind are that a sample of so many rows has none of: 4.6/N at 99 %.
 
@@ -37,13 +40,22 @@ def unseen_rows_assumptions(model: QueryModel) -> tuple[Assumption, ...]:
         -math.expm1(sum(_moves(s.drawn, pair) * math.log1p(-share) for s, share in several))
         for pair in model.protected_pairs
     )
+    if any(s.loads is not None for s in model.strata):
+        return (
+            Assumption(
+                statement=STATEMENT,
+                status="assumed",
+                evidence=f"a sample is worth {', '.join(f'{s.rows:,} {s.kind}' for s in model.strata)}; how much "
+                "weight rows that it never shows would have is not known",
+            ),
+        )
     return (
         Assumption(
-            statement="rows that the reference lacks move the statistics as those do that it has, and as often",
+            statement=STATEMENT,
             status="assumed",
-            evidence=f"a sample has {kinds}: of rows that it never shows there are fewer, with a confidence of "
-            f"{CONFIDENCE:.0%} each, and one is among those that coupled datasets differ in with a chance of at most "
-            f"{chance:.2g}",
+            evidence=f"a sample has {kinds}: of any one kind of row that it never shows there are fewer, with a "
+            f"confidence of {CONFIDENCE:.0%} each, and one of it is among those that coupled datasets differ in with a "
+            f"chance of at most {chance:.2g}",
         ),
     )
 

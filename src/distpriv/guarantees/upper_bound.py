@@ -21,6 +21,7 @@ from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.box_sums import mean_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
 from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
@@ -50,7 +51,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     >>> dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
     0.0
     >>> round(dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
-    0.11
+    0.09
     """
     given = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
     noise = given.credited if isinstance(given, Noise) else given
@@ -71,7 +72,17 @@ def worst_pair_upper_bound(
     Every pair has an ε of its own and a factor for its divergence, by `at`. They are taken worst first, by an estimate,
     and a bound is not made finer than it takes to show that a pair is no worse than one before: for most the coarsest
     will do, and those are computed together.
+
+    Noise along one line has its own δ (`line_bound`): bounds in two steps are for what that leaves open.
     """
+    line = LineNoise.of(noise)
+    pair, delta = (model.protected_pairs[0], 1.0) if line is None else line.worst_pair(model, at)
+    return (pair, delta) if delta < 1 else _worst_in_two_steps(model, noise, at)
+
+
+def _worst_in_two_steps(
+    model: QueryModel, noise: Noise, at: Callable[[Pair], tuple[float, float]]
+) -> tuple[Pair, float]:
     steps = {pair: TwoSteps.of(model, pair, noise) for pair in model.protected_pairs}
     ways = {pair: step.ways(at(pair)[0]) for pair, step in steps.items()}
     firsts = [several[0] for several in ways.values()]

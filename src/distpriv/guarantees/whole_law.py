@@ -100,7 +100,7 @@ def _second_order(
     """Return δ by the second-order law, by as much more as whole steps cost, and how far that may be off."""
     continuous = worst_in_whole_steps(model, noise, target.epsilon)[1]
     try:
-        found, gate = second_order_delta(model, rows, noise.credited, target, continuous)
+        found, gate = second_order_delta(model, rows, noise.credited, target, continuous, measured=False)
     except (DistprivError, np.linalg.LinAlgError):  # what cannot be computed vouches for nothing
         return 1.0, UNKNOWN
     epsilon = telling_epsilon(model, noise.credited, target, continuous)

@@ -1,15 +1,8 @@
-r"""What it costs that statistics are released in whole steps: sums in place of integrals.
+"""What it costs that statistics are released in whole steps: sums in place of integrals.
 
-Let some statistics, the *whole* ones, be released without noise that counts, on multiples of h, and let the laws of all
-have a Gaussian profile there: the density g of N(μ, A), taken at the points. With :math:`A' = A - D/12`, D the diagonal
-of the h², the law of N(μ, A') with whole statistics rounded is r, the mean of its density over a cell, and
-:math:`H_ε` of two such is no larger than that of the continuous laws. A Gaussian and an even law of the same variance
-differ in the fourth cumulant only, so g and r are nearly the same:
-
-.. math:: \ln\frac gr = \ln\frac{\mathrm E\, e^{sG - aG^2/2}}{\mathrm E\, e^{sU - aU^2/2}}
-    ≈ \frac{s^4}{2880}, \qquad G \sim N(0, h^2/12), \quad U \text{ even on a cell,}
-
-s the slope of the logarithm of the density across the cell (`docs/proofs/own_lattice.md`).
+Of a Gaussian profile g on multiples of h, a cell's variance h²/12 is taken: rounded to cells, the law that is left has
+the mean r of its density over a cell, and tells no more than it does unrounded. How far g and r are apart follows from
+s, the slope of the logarithm of the density across a cell (`docs/proofs/own_lattice.md`, "Sums in place of integrals").
 """
 
 import math
@@ -57,10 +50,7 @@ class Whole:
 def in_whole_steps(model: QueryModel, noise: RoundedNoise, delta: float) -> Whole:
     """Return what it costs that some statistics are released in whole steps, with other noise as it is.
 
-    Args:
-        model: the model.
-        noise: noise that is rounded to steps; whole statistics are those on which it is narrow.
-        delta: what δ is to be held against.
+    Whole statistics are those on which noise is narrow, and δ is what all of it is held against.
     """
     reach = math.sqrt(chdtri(model.dimension, SHARE_OUTSIDE * delta / 2))
     smoothed = {name: _factors(model, law, noise, reach) for name, law in model.distributions.items()}

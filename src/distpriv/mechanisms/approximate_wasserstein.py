@@ -11,6 +11,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points
 from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
@@ -23,6 +24,7 @@ SPLITS = np.linspace(0.0, 0.98, 50)
 """Shares of δ that are tried for the mass that moves farther; the rest is for the Gaussian noise."""
 
 
+@across_ball
 def approximate_wasserstein(
     model: QueryModel, target: PrivacyTarget, *, noise: Literal["laplace", "gaussian"] = "laplace"
 ) -> AdditiveMechanism:

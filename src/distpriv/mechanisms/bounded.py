@@ -10,6 +10,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Trust
 from distpriv.guarantees.certify import by_coupling
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.couplings import has_points, law_assumption
 from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
@@ -23,6 +24,7 @@ CONFIDENCE = 0.1
 """The share of δ that is spent on the chance that sampled points understate their law's spread."""
 
 
+@across_ball
 def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     r"""Add Laplace noise of scale :math:`(Δ_{E,1} + 2c)/ε`, where :math:`\Pr[‖F - μ_θ‖_1 > c] ≤ δ/2` in every scenario.
 

@@ -7,6 +7,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import yes_or_no
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import cautious
 from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
@@ -36,6 +37,7 @@ STARTS, MANY_STATISTICS = 2, 10
 """How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
 
 
+@across_ball
 def certified_gaussian(
     model: QueryModel,
     target: PrivacyTarget,

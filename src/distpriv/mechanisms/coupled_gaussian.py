@@ -12,6 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.calibration import Kind, Shape, calibration, coupled
 from distpriv.mechanisms.search.informative_shape import MOST_STATISTICS, embedded, informative_shape, slope
@@ -32,6 +33,7 @@ THINNEST = 1e-8
 """The least variance in a direction that moves, as a share of the largest, statistics in units of their moves."""
 
 
+@across_ball
 def coupled_gaussian(
     model: QueryModel,
     target: PrivacyTarget,

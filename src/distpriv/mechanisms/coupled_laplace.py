@@ -8,6 +8,7 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
@@ -26,6 +27,7 @@ THINNEST = 1e-4
 """The least scale along any axis, as a share of the largest, each in units of the moves along its axis."""
 
 
+@across_ball
 def coupled_laplace(
     model: QueryModel,
     target: PrivacyTarget,

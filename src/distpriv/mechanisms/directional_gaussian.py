@@ -4,6 +4,7 @@ import numpy as np
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.directional_laplace import Directions, shift_axes
 from distpriv.mechanisms.hypotheses import Radius, equal_means, gaussian_radius
@@ -16,6 +17,7 @@ __all__ = ["directional_gaussian", "directional_gaussian_noise"]
 THEOREM = "Theorem 4.3 with Gaussian noise"
 
 
+@across_ball
 def directional_gaussian(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", directions: Directions = "one"
 ) -> AdditiveMechanism:

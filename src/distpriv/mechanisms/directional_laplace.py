@@ -8,6 +8,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.modelling.model import QueryModel
@@ -22,6 +23,7 @@ Directions = Literal["one", "several"]
 """Refuse shifts that are not parallel, or use a basis of their span."""
 
 
+@across_ball
 def directional_laplace(
     model: QueryModel, target: PrivacyTarget, *, directions: Directions = "one"
 ) -> AdditiveMechanism:

@@ -5,6 +5,7 @@ import numpy as np
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import (
     Covariance,
@@ -22,6 +23,7 @@ __all__ = ["directional_uncertainty", "directional_uncertainty_noise"]
 THEOREM = "Theorem A.1"
 
 
+@across_ball
 def directional_uncertainty(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", covariance: Covariance = "shared"
 ) -> AdditiveMechanism:

@@ -4,6 +4,7 @@ import numpy as np
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, shared_eigenbasis
 from distpriv.modelling.model import QueryModel
@@ -15,6 +16,7 @@ __all__ = ["eigenvector_gaussian", "eigenvector_noise"]
 THEOREM = "Theorem 4.5"
 
 
+@across_ball
 def eigenvector_gaussian(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", covariance: Covariance = "shared"
 ) -> AdditiveMechanism:

@@ -3,14 +3,14 @@
 import numpy as np
 
 from distpriv.errors import InvalidTarget
-from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import LARGEST_EPSILON, exact_steps_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.grid_search import least_on_grid
-from distpriv.mechanisms.search.step_program import StepNoise, least_on_steps
+from distpriv.mechanisms.search.step_program import least_on_steps
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
@@ -21,10 +21,8 @@ __all__ = ["exact_law"]
 
 NAME = "exact_law"
 
-TOTAL = 2**52
-"""Masses are whole multiples of one part in so many, which makes their sum exact."""
 
-
+@across_ball
 def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
     r"""Add the least noise that the exact law of up to three statistics allows.
 
@@ -67,20 +65,7 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = No
         certificate = exact_grid_certificate(rows, [several], target, model.protected_pairs)
         return AdditiveMechanism(name=NAME, statistics=model.names, noise=several, certificate=certificate)
     laws = step_laws(rows)
-    noise = _as_law(least_on_steps(laws, target, model.protected_pairs), laws.step)
+    found = least_on_steps(laws, target, model.protected_pairs)
+    noise = UnimodalNoise.mixed(np.ones(1), (found.widths + 0.5) * laws.step, found.shares)
     certificate = exact_steps_certificate(rows, noise, target, model.protected_pairs)
     return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)
-
-
-def _as_law(found: StepNoise, step: float) -> UnimodalNoise:
-    """Return noise as a density with its steps in the middle between two whole ones, and masses that sum to 1."""
-    edges = np.append(0.0, (found.widths + 0.5) * step)
-    heights = np.cumsum((found.shares / (2 * found.widths + 1))[::-1])[::-1]
-    return UnimodalNoise(axes=np.ones((1, 1)), edges=edges, masses=_whole(heights * np.diff(edges)))
-
-
-def _whole(masses: Floats) -> Floats:
-    """Round masses down to whole multiples of one part in 2⁵², and give the rest to the first."""
-    whole = np.floor(masses * (TOTAL / masses.sum()) * (1 - 1e-14))
-    whole[0] += TOTAL - int(sum(map(int, whole.tolist())))
-    return np.asarray(whole / TOTAL)

@@ -2,6 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Radius, equal_means, everywhere, gaussian_radius
 from distpriv.modelling.model import QueryModel
@@ -11,6 +12,7 @@ from distpriv.noise.laws import GaussianNoise, NoNoise
 __all__ = ["expected_value_gaussian", "expected_value_gaussian_noise"]
 
 
+@across_ball
 def expected_value_gaussian(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic"
 ) -> AdditiveMechanism:

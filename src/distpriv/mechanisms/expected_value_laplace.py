@@ -2,6 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel
@@ -11,6 +12,7 @@ from distpriv.noise.laws import LaplaceNoise, NoNoise
 __all__ = ["expected_value_laplace", "expected_value_laplace_noise"]
 
 
+@across_ball
 def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     r"""Add Laplace noise of scale :math:`Δ_{E,1}/ε` to every statistic.
 

@@ -3,6 +3,7 @@
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
@@ -12,6 +13,7 @@ from distpriv.noise.laws import GaussianNoise
 __all__ = ["group_gaussian_noise", "group_privacy_gaussian"]
 
 
+@across_ball
 def group_privacy_gaussian(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", group: Group = "sufficient"
 ) -> AdditiveMechanism:

@@ -1,6 +1,7 @@
 """Group differential privacy with Laplace noise: the baseline that protects everything."""
 
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import laplace_epsilon
@@ -10,6 +11,7 @@ from distpriv.noise.laws import LaplaceNoise
 __all__ = ["group_privacy_laplace"]
 
 
+@across_ball
 def group_privacy_laplace(
     model: QueryModel, target: PrivacyTarget, *, group: Group = "sufficient"
 ) -> AdditiveMechanism:

@@ -6,9 +6,10 @@ from attrs import evolve
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.guarantees.withheld import withheld_assumption
+from distpriv.guarantees.withheld_combinations import withheld_assumption
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.optimal_gaussian import noise_of
@@ -19,7 +20,7 @@ from distpriv.mechanisms.search.counted_lattice import (
     widened_until_checked,
 )
 from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.informative_search import InformativeSearch
+from distpriv.mechanisms.search.informative_search import FEW, InformativeSearch
 from distpriv.mechanisms.search.smooth_floor import natural_units, plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
@@ -31,7 +32,11 @@ __all__ = ["informative_gaussian"]
 
 NAME, THEOREM = "informative_gaussian", "the most informative noise"
 
+SETTLED = 2e-3
+"""Of many statistics no higher floor is tried where counting the lattice costs less of the error than this."""
 
+
+@across_ball
 def informative_gaussian(
     model: QueryModel,
     target: PrivacyTarget,
@@ -78,11 +83,21 @@ def informative_gaussian(
         if bare.certificate.holds:
             return bare
     made_for = cautious(model)
-    searches = [private_search(made_for, target, costs, floor) for floor in floors_to_search(model, target, costs)]
-    found = [law for law in (_most_telling(search, model, known, progress) for search in searches) if law.any()]
-    private = [law for law in (settled(made_for, target, costs, law) for law in found) if law is not None]
+
+    def error(law: Floats) -> float:
+        return weighted_rms(known.error_covariance(law), costs)
+
+    found: list[Floats] = []
+    private: list[Floats] = []
+    for floor in floors_to_search(model, target, costs):
+        law = _most_telling(private_search(made_for, target, costs, floor), model, known, progress)
+        enough = settled(made_for, target, costs, law) if law.any() else None
+        found += [law] if law.any() else []
+        private += [enough] if enough is not None else []
+        if enough is not None and model.dimension > FEW and error(enough) < error(law) * (1 + SETTLED):
+            break  # above a higher floor there is no better noise than above this one, but for what settling cost
     wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
-    best = min(private or found or [wide], key=lambda law: weighted_rms(known.error_covariance(law), costs))
+    best = min(private or found or [wide], key=error)
     made = widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)
     told = (withheld_assumption(model, made.noise.covariance), *made.certificate.assumptions)
     return evolve(made, certificate=evolve(made.certificate, assumptions=told))

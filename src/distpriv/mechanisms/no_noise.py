@@ -7,6 +7,7 @@ from distpriv.errors import AssumptionViolated
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, pair_covariance
 from distpriv.modelling.model import QueryModel, require_model
@@ -15,6 +16,7 @@ from distpriv.noise.laws import NoNoise
 __all__ = ["no_noise"]
 
 
+@across_ball
 def no_noise(
     model: QueryModel, target: PrivacyTarget, *, radius: Radius = "analytic", covariance: Covariance = "shared"
 ) -> AdditiveMechanism:

@@ -6,7 +6,8 @@ from distpriv.distances.gaussian import analytic_radius, mahalanobis
 from distpriv.errors import InvalidInput, InvalidTarget
 from distpriv.framework.domains import whole, yes_or_no
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, certified_unimodal
+from distpriv.guarantees.certify import certified, shared_unimodal
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import Covariance, equal_means, pair_covariance, require_target
 from distpriv.mechanisms.search.unimodal_program import least_unimodal
@@ -17,6 +18,7 @@ from distpriv.noise.laws import NoNoise, UnimodalNoise
 __all__ = ["optimal_unimodal"]
 
 
+@across_ball
 def optimal_unimodal(
     model: QueryModel,
     target: PrivacyTarget,
@@ -76,6 +78,6 @@ def optimal_unimodal(
         cells=cells,
     )
     noise = UnimodalNoise(axes=direction[:, np.newaxis], edges=steps.edges, masses=steps.masses)
-    return certified_unimodal(
+    return shared_unimodal(
         model, target, noise, shared_delta=steps.delta, pooled=covariance == "pooled", name=name, theorem=theorem
     )

@@ -8,6 +8,7 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Trust
 from distpriv.guarantees.certify import by_coupling
+from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.couplings import (
     has_points,
@@ -28,6 +29,7 @@ Distance = Literal["auto", "points", "coupling"]
 """Where Δ_W comes from: the laws' points, coupled datasets of bounded rows, or whichever the model has."""
 
 
+@across_ball
 def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance = "auto") -> AdditiveMechanism:
     r"""Add Laplace noise of scale :math:`Δ_W/ε` to every statistic, :math:`Δ_W = \max_Ψ W_∞(f_i, f_j)` in L1.
 

@@ -20,9 +20,14 @@ class ColumnSeen:
     """What the usable rows of a reference table have in one column."""
 
     values: pa.ChunkedArray
-    """Every value, or the least and the greatest of more numbers, dates or times than `MOST_VALUES`."""
+    """Every value, of texts the most frequent first; or the least and the greatest of more than `MOST_VALUES`."""
     usual: pa.ChunkedArray
     """One value: the lower median, or the most frequent one; none where no row has any."""
+    rare: pa.ChunkedArray
+    """Values that the fewest rows have, where values have no order; none where they have."""
+    unseen: float
+    """About the share of rows whose value the reference lacks: that of its own rows whose value is theirs alone, in the
+    stratum that has most of them."""
     nulls: bool
     ordered: bool
     """Whether it is of numbers, dates or times."""
@@ -45,11 +50,13 @@ def columns_seen(engine: Engine, select: RowSelect, seed: int) -> Mapping[str, C
             continue
         k = ordered.index(name)
         low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
-        some = engine.select(select.some_values(name, MOST_VALUES + 1))["v"]
-        complete = len(some) <= MOST_VALUES
+        counted = engine.select(select.counts(name, MOST_VALUES + 1))
+        some, complete = counted["v"], counted.num_rows <= MOST_VALUES
         found[name] = ColumnSeen(
             values=some if complete else pa.chunked_array([*low.chunks, *high.chunks]),
             usual=_lower_median(sample[f"c{number}"]),
+            rare=some[:0],
+            unseen=_unseen(counted) if complete else 1.0,
             nulls=bool(nulls[0].as_py()),
             ordered=True,
             complete=complete,
@@ -71,13 +78,24 @@ def _seen_values(counts: pa.Table) -> ColumnSeen:
     """Return the values of a column from how often each is there; of the most frequent the first by its text."""
     present = counts.filter(pc.is_valid(counts["v"]))
     times, texts = present["n"].to_pylist(), list(map(str, present["v"].to_pylist()))
-    usual = sorted(range(len(times)), key=lambda k: (-times[k], texts[k]))[:1]
+    in_order = sorted(range(len(times)), key=lambda k: (-times[k], texts[k]))
+    rare = [k for k in in_order if times[k] == times[in_order[-1]]]
     return ColumnSeen(
-        values=present["v"],
-        usual=present["v"].take(pa.array(usual, pa.int64())),
+        values=present["v"].take(pa.array(in_order, pa.int64())),
+        usual=present["v"].take(pa.array(in_order[:1], pa.int64())),
+        rare=present["v"].take(pa.array(rare, pa.int64())),
+        unseen=_unseen(present),
         nulls=present.num_rows < counts.num_rows,
         ordered=False,
     )
+
+
+def _unseen(counts: pa.Table) -> float:
+    """Return the largest share of rows of a stratum whose value is theirs alone in the whole table."""
+    rows = counts["n"].to_numpy()
+    of_strata = [counts[name].to_numpy() for name in counts.column_names if name.startswith("p")]
+    parts = [rows, *of_strata, *(rows - part for part in of_strata)]
+    return max((float(part[rows == 1].sum() / part.sum()) for part in parts if part.sum()), default=0.0)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -9,7 +9,7 @@ from attrs import evolve
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Scenario
-from distpriv.modelling.drawing import LAW, Drawing
+from distpriv.modelling.drawing import IF_GIVEN, LAW, Drawing
 from distpriv.modelling.given import gaussian_model
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.sampled_strata import SampledStratum
@@ -56,7 +56,8 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             raise InvalidModel(f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics.")
         strata = tuple(SampledStratum.from_dict(stratum) for stratum in written["strata"])
         sizes = {size for stratum in strata for size in (*stratum.covariance.shape, *stratum.kurtoses.shape)}
-        if sizes - {model.dimension}:
+        loads = [stratum.loads for stratum in strata if stratum.loads is not None]
+        if sizes - {model.dimension} or any(load.shape[:1] != (model.dimension,) or load.ndim != 2 for load in loads):
             raise InvalidModel(f"a stratum of this model is not described for {model.dimension} statistics.")
         return evolve(
             model,
@@ -70,7 +71,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             provenance=Provenance(
                 method=written["method"],
                 records=records,
-                drawing=Drawing(**{name: written[name] for name in LAW}),
+                drawing=Drawing(**{name: written[name] for name in LAW if name not in IF_GIVEN or name in written}),
                 draws=written["draws"],
                 pools=tuple(written["pools"]),
             ),

@@ -1,6 +1,7 @@
 """How far a model is from what the paper's theorems assume, as numbers a person can read."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -8,8 +9,9 @@ from scipy.special import ndtr
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.modelling.law_check import LawCheck
+from distpriv.modelling.beyond_moments import LawCheck
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
+from distpriv.modelling.other_rows import OtherRows, other_rows
 
 __all__ = ["Diagnostics", "PairDiagnostics", "StatisticDiagnostics", "diagnose"]
 
@@ -88,6 +90,8 @@ class Diagnostics:
     """Empty when the laws were given by their moments alone."""
     law: LawCheck | None = None
     """What the rows say of the law beyond its moments; none where there are no rows, or no sums over them."""
+    other: OtherRows | None = None
+    """How far a second public table is from the reference, where one is given."""
 
     @property
     def variance_ratio(self) -> float:
@@ -109,8 +113,9 @@ class Diagnostics:
             f"covariances differ by a factor of up to {self.variance_ratio:.3g} in some direction",
             f"mean shifts are up to {self.angle:.3g}° off one direction ({self.off_direction:.2g} standard deviations)",
         ]
+        other = [] if self.other is None else [str(self.other)]
         if not self.statistics:
-            return "\n".join([*lines, "normality was not examined: the laws were given by their moments"])
+            return "\n".join([*lines, "normality was not examined: the laws were given by their moments", *other])
         worst = max(self.statistics, key=lambda statistic: statistic.distance)
         return "\n".join(
             [
@@ -118,15 +123,17 @@ class Diagnostics:
                 f"{worst.name} is farthest from normal: its distribution function is off by up to "
                 f"{worst.distance:.3f} (sampling noise {worst.noise:.3f})",
                 *([] if self.law is None else [str(self.law)]),
+                *other,
             ]
         )
 
 
-def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnostics:
-    """Measure how far a model is from shared covariances, parallel shifts and normality.
+def diagnose(model: QueryModel, other: Any = None, *, draws: int = 2000, seed: int = 0) -> Diagnostics:
+    """Measure how far a model is from shared covariances, parallel shifts and normality, and from other rows.
 
     Args:
         model: the model.
+        other: a second public table, any kind of source, to hold against the reference; nothing is said of one without.
         draws: how many datasets to draw per scenario where the model has rows and no sampled values yet.
         seed: the same seed gives the same numbers.
 
@@ -160,7 +167,12 @@ def diagnose(model: QueryModel, *, draws: int = 2000, seed: int = 0) -> Diagnost
         )
         for pair, shift, on, off in zip(model.protected_pairs, shifts, along, across, strict=True)
     )
-    return Diagnostics(pairs=pairs, statistics=tuple(_normality(model, draws, seed)), law=model.law_check)
+    return Diagnostics(
+        pairs=pairs,
+        statistics=tuple(_normality(model, draws, seed)),
+        law=model.law_check,
+        other=None if other is None else other_rows(model, other),
+    )
 
 
 def variance_ratio(one: Floats, other: Floats) -> float:

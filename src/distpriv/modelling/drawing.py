@@ -1,14 +1,15 @@
 """How datasets are drawn from reference rows: the options of `distpriv.model`, and of ``[model]`` in a policy."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-from attrs import field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.domains import one_of, whole, yes_or_no
+from distpriv.framework.domains import one_of, real, whole, yes_or_no
+from distpriv.framework.scenarios import ProtectedScenarios
 from distpriv.modelling.pools.holding import Holding
 
-__all__ = ["LAW", "Drawing", "Method", "Missing", "Reference"]
+__all__ = ["IF_GIVEN", "LAW", "Drawing", "Method", "Missing", "Reference"]
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -26,8 +27,11 @@ Moments of a sample are off by what its number of rows allows for, and noise is 
 as it is.
 """
 
-LAW = ("replacement", "missing", "reference")
+LAW = ("replacement", "missing", "reference", "weight", "robust")
 """The options that the law of datasets depends on; the others say how it is found."""
+
+IF_GIVEN = ("weight", "robust")
+"""The options that are written down only where there are any."""
 
 
 def _draws(value: object) -> int:
@@ -43,6 +47,23 @@ def _pool(value: object) -> int | None:
     return None if value is None else whole("pool", value, InvalidModel, at_least=1, cure=cure)
 
 
+def _weight(value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InvalidModel(
+            f"weight must be the name of a column, or a number as SQL text, got {value!r}: write weight='fnlwgt'.",
+            about=("option", "weight"),
+        )
+    return None if value is None else value.strip()
+
+
+def _robust(value: object) -> float | None:
+    cure = "it is the relative entropy of a record to one of the reference, such as 1e-7"
+    try:
+        return None if value is None else real("robust", value, InvalidModel, above=0, cure=cure)
+    except InvalidModel as refusal:
+        raise InvalidModel(refusal.sentence, about=("option", "robust")) from None
+
+
 @frozen(kw_only=True)
 class Drawing:
     """How datasets are drawn from the reference, and their laws found; each option is described at `distpriv.model`."""
@@ -55,6 +76,9 @@ class Drawing:
     seed: int = field(default=0, converter=_seed)
     pool: int | None = field(default=None, converter=_pool)
     key: str | None = None
+    weight: str | None = field(default=None, converter=_weight)
+    robust: float | None = field(default=None, converter=_robust)
+    """How far the law of a record may be from the one modelled, as a relative entropy; None if it is that one."""
 
     def __attrs_post_init__(self) -> None:
         one_of("method", self.method, get_args(Method), InvalidModel)
@@ -71,7 +95,38 @@ class Drawing:
         >>> Drawing(draws=200, missing="drop").law
         {'replacement': False, 'missing': 'drop', 'reference': 'sample'}
         """
-        return {name: getattr(self, name) for name in LAW}
+        return {name: value for name, value in self.written.items() if name in LAW}
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """All options by name; a weight and a ball around the reference only where there is one."""
+        return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
+
+    def for_scenarios(self, protected: ProtectedScenarios) -> Self:
+        """Return how datasets of these scenarios are drawn: weighted rows independently, and then all of them.
+
+        So are those of a ball around the reference, as only what is independent is as far off as its parts together.
+        """
+        return evolve(self, replacement=True) if self.weighs(protected) or self.robust is not None else self
+
+    def weighs(self, protected: ProtectedScenarios) -> bool:
+        """Tell whether rows of these scenarios have weights: a column's, or those that give a property its value."""
+        return self.weight is not None or any(s.tilt is not None for s in protected.scenarios.values())
+
+    def refuse_distinct_rows(self, protected: ProtectedScenarios) -> None:
+        """Refuse that no row is drawn twice, where somebody asked for it, of rows that have weights.
+
+        Raises:
+            InvalidModel: rows have weights, or their law is not known, so that records are drawn independently.
+        """
+        if (self.weighs(protected) or self.robust is not None) and not self.replacement:
+            what = "a weight" if self.weight is not None else "a mean, a quantile, a correlation or a shift"
+            what = what if self.weighs(protected) else "a ball around the reference (robust)"
+            raise InvalidModel(
+                f"with {what}, records are drawn independently of each other, so that a row may be drawn twice, and "
+                "replacement=False was asked for: leave it out, or say replacement=True.",
+                about=("option", "replacement"),
+            )
 
     @property
     def holding(self) -> Holding:

@@ -8,7 +8,7 @@ from attrs import frozen
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 
-__all__ = ["StratumMoments", "dataset_moments"]
+__all__ = ["StratumMoments", "dataset_moments", "weighted_covariance"]
 
 
 @frozen(kw_only=True)
@@ -43,6 +43,15 @@ def dataset_moments(
     mean = sum((size / records) * stratum.mean for stratum, size in drawn)
     covariance = sum((size / records) ** 2 * _mean_covariance(stratum, size, replacement) for stratum, size in drawn)
     return np.asarray(factors * mean), np.asarray(np.outer(factors, factors) * covariance)
+
+
+def weighted_covariance(about_mean: Floats, weights: Floats) -> Floats:
+    """Return the covariance of one row that is drawn with these weights, from rows about their weighted mean.
+
+    >>> weighted_covariance(np.array([[-1.0], [3.0]]), np.array([0.75, 0.25]))
+    array([[3.]])
+    """
+    return np.asarray((about_mean.T * weights) @ about_mean)
 
 
 def _mean_covariance(stratum: StratumMoments, size: float, replacement: bool) -> Floats:

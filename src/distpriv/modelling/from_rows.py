@@ -1,29 +1,33 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from numbers import Real
+from typing import Any, TypeGuard
 
 import numpy as np
 from attrs import evolve
 
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import whole
+from distpriv.framework.domains import items, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.scenarios import ProtectedScenarios
-from distpriv.framework.secrets import Secret, protect
+from distpriv.framework.scenarios import ProtectedScenarios, Scenario
+from distpriv.framework.secrets import Secret, across_references, protect
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
 from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
-from distpriv.modelling.exact_moments import dataset_moments
+from distpriv.modelling.exact_moments import dataset_moments, weighted_covariance
 from distpriv.modelling.given import empirical_distribution
+from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.row_ends import row_ends
 from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
+from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.progress import Progress, silent
 
-__all__ = ["model", "remodelled"]
+__all__ = ["exact_distribution", "model", "remodelled"]
 
 
 def model(
@@ -33,13 +37,15 @@ def model(
     *,
     records: int,
     method: Method = "auto",
-    replacement: bool = False,
+    replacement: bool | None = None,
     missing: Missing = "refuse",
     reference: Reference = "sample",
     draws: int = 5000,
     seed: int = 0,
     pool: int | None = None,
     key: str | None = None,
+    weight: str | None = None,
+    robust: float | Iterable[Any] | None = None,
     processes: int | None = None,
     progress: Progress | None = None,
 ) -> QueryModel:
@@ -50,13 +56,17 @@ def model(
             relation, ``"spark:MASTER?path=PATH"`` or ``"spark:MASTER?table=NAME"``, a Spark DataFrame, or a pandas,
             polars or pyarrow table; None when every secret brings tables of its own.
         query: the statistics to release.
-        secret: what to protect: a Share, Scenarios, or a list of them.
+        secret: what to protect: a Share, a Mean, a Quantile, a Correlation, Combinations of these, a Shift, Scenarios,
+            or a list of them.
         records: how many records the private dataset has.
         method: "exact" or "sampling"; by default exact moments when every statistic is a mean of a row expression.
-        replacement: whether the same reference row may be in a dataset twice.
+        replacement: whether the same reference row may be in a dataset twice; by default only where rows have weights
+            (a `weight`, or a Mean, a Quantile or a Correlation among the secrets) or `robust` is a number, as records
+            are drawn independently then.
         missing: "refuse" nulls and NaN in used columns of the reference, or "drop" every row of it that has a null or
             NaN in any of its columns, used or not, so that no statistic chooses the rows that noise is made from. Rows
-            of the private table are never dropped, and one without a value is read as the median of the reference's.
+            of the private table are never dropped, and one without a value is read as the median of the reference's:
+            so it is refused where one side of a share has more such rows, and beside weights and tables of scenarios.
         reference: what the reference rows are: a random "sample" of the population that records come from, so that
             noise allows for what so many rows leave open, or the "population" itself, exactly as it is.
         draws: how many datasets to sample per scenario, where sampling is used.
@@ -65,6 +75,13 @@ def model(
             default all rows of a table of up to two million, and a million of each stratum of a larger one.
         key: a column with another whole number or text in every row, to choose those rows by; the same rows are then
             chosen on every engine, in whatever order the table is read.
+        weight: a column, or a number as SQL text, that says how many people each reference row stands for, as surveys
+            have it: rows are then drawn independently, in proportion to it. Private rows have none.
+        robust: other public tables that the records may be like instead of the reference, any kind of source each:
+            scenarios of all references are then protected from each other, so that the noise is for whichever is right.
+            Or a number, such as 1e-7: the relative entropy that the law of a record may have to the one modelled,
+            either way round and in every scenario, for which mechanisms make their noise and state what they promise
+            (`exact_delta` and the like are of the law in the middle); or a list of tables and such a number.
         processes: how many processes slow functions may use; every core when not given.
         progress: told as sampling goes on.
 
@@ -82,34 +99,56 @@ def model(
     """
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
+    radius, others = _ball_and_tables(robust)
     drawing = Drawing(
         method=method,
-        replacement=replacement,
+        replacement=False if replacement is None else replacement,
         missing=missing,
         reference=reference,
         draws=draws,
         seed=seed,
         pool=pool,
         key=key,
+        weight=weight,
+        robust=radius,
     )
     if method == "exact" and not query.has_exact_moments:
-        odd = next(name for name, statistic in query.statistics if not statistic.is_mean)
+        tables = [name for name, table in query.tables if not table.adds_up]
+        odd = [*tables, *(name for name, statistic in query.statistics if not statistic.is_mean)][0]
         raise InvalidModel(
             f"statistic {odd!r} is not a mean of a row expression: use method='sampling' for it.",
             about=("statistic", odd),
         )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
+    protected = protect(across_references(secret, others), records)
+    if replacement is not None:
+        drawing.refuse_distinct_rows(protected)
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
         source,
         query,
-        protect(secret, records),
-        drawing,
+        protected,
+        drawing.for_scenarios(protected),
         exact=method != "sampling" and query.has_exact_moments,
         processes=processes,
         progress=progress or silent,
     )
+
+
+def _ball_and_tables(robust: object) -> tuple[Real | None, object]:
+    """Return the radius of the ball around every reference, and the other references; None for what there is not."""
+    given = (robust,) if _is_number(robust) else items(robust)
+    numbers = [each for each in given if _is_number(each)]
+    if not numbers:
+        return None, given or robust
+    if len(numbers) > 1:
+        raise InvalidModel(f"robust has one number, the radius of a ball, got {numbers}: give the largest alone.")
+    return numbers[0], [each for each in given if not _is_number(each)] or None
+
+
+def _is_number(value: object) -> TypeGuard[Real]:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def remodelled(model: QueryModel, query: Query) -> QueryModel:
@@ -146,8 +185,10 @@ def _modelled(
     """Model a query in given scenarios, with exact moments or by sampling."""
     records = protected.records
     if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
-        raise InvalidModel("a Share needs a reference table to draw its records from: give it as the source.")
+        raise InvalidModel("the secret needs a reference table to draw records from: give it as the source.")
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
+    if not any(isinstance(each, Mapping) for each in sources.values()):  # which is refused below
+        query = labelled(query, {id(each): each for each in sources.values()}.values(), drawing.missing)
     tables = opened_tables(sources, protected.scenarios, query, drawing)
     simulator = RowSimulator(
         query=query,
@@ -157,7 +198,7 @@ def _modelled(
         processes=processes,
         progress=progress,
     )
-    law = _exact_distribution if exact else _sampled_distribution
+    law = exact_distribution if exact else _sampled_distribution
     distributions = {name: law(simulator, name) for name in protected.scenarios}
     strata = drawn_strata(simulator)
     return QueryModel(
@@ -181,8 +222,11 @@ def _modelled(
     )
 
 
-def _exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
+    """Return the law of statistics that are means of rows in a scenario, by their exact moments."""
     scenario = simulator.scenarios[name]
+    if simulator.has_weights(name):
+        return _weighted_distribution(simulator, scenario)
     moments = simulator.tables[name].moments(scenario.predicate)
     strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
     if not simulator.replacement:
@@ -190,6 +234,17 @@ def _exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution
     factors = simulator.query.factors(scenario.records)
     mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
     return QueryDistribution(mean=mean, covariance=covariance)
+
+
+def _weighted_distribution(simulator: RowSimulator, scenario: Scenario) -> QueryDistribution:
+    """Return the law of independent draws of weighted rows: sums of means and covariances of a row of each stratum."""
+    factors, numbers = simulator.query.factors(scenario.records), simulator.pool(scenario.name).numbers
+    mean, covariance = np.zeros(len(factors)), np.zeros((len(factors),) * 2)
+    for stratum in simulator.strata(scenario.name):
+        rows = StratumRows(values=numbers[:, stratum.rows].T, weights=stratum.weights)
+        mean += stratum.size / scenario.records * rows.mean
+        covariance += stratum.size / scenario.records**2 * weighted_covariance(rows.about_mean, rows.shares)
+    return QueryDistribution(mean=factors * mean, covariance=np.outer(factors, factors) * covariance)
 
 
 def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
@@ -228,9 +283,10 @@ def _with_lattices(
         found = [unit or least for unit, least in zip(drawn.resolutions, declared, strict=True)]
         units = np.concatenate([statistic.steps(records, own) for _, statistic, own in query.by_rows(found)])
         coarse = units > 0
-        moves = drawn.table.probe.numbers.T * (query.factors(records) / records)
+        moves = drawn.seen.numbers.T * (query.factors(records) / records)
         steps = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in drawn.rows()]
-        basis = joint_lattice([rows.astype(np.int64) for rows in steps], drawn.sizes, int(coarse.sum()))
+        whole_rows = [rows.astype(np.int64) for rows in steps]
+        basis = joint_lattice(whole_rows, drawn.sizes, int(coarse.sum()), drawn.weights)
         embedded = np.zeros((len(units), basis.shape[1]))
         embedded[coarse] = units[coarse, np.newaxis] * basis
         lattices |= dict.fromkeys(drawn.scenarios, embedded)
@@ -239,8 +295,7 @@ def _with_lattices(
 
 def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:
     """Return how much one record can move each statistic, between declared bounds or those of the reference rows."""
-    extremes = [table.extremes() for table in {id(table): table for table in tables.values()}.values()]
-    low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
+    low, high = row_ends(query, tables.values())
     ends = []
     for (name, row), least, greatest in zip(query.row_values, low.tolist(), high.tolist(), strict=True):
         bounds = row.bounds or (least, greatest)

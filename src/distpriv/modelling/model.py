@@ -10,6 +10,7 @@ from attrs import field, frozen
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, one_of, whole
+from distpriv.framework.html import details, html_table, paragraph, shown
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.modelling.coupling import Pairing
@@ -19,7 +20,7 @@ from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.modelling.simulator import RowSimulator
 
 if TYPE_CHECKING:
-    from distpriv.modelling.law_check import LawCheck
+    from distpriv.modelling.beyond_moments import LawCheck
 
 __all__ = [
     "Provenance",
@@ -34,6 +35,10 @@ LEAST_FLOOR_SHARE = 0.01
 
 FLOOR_SHARE = {"exact moments": 0.1}
 """The same where the rows are known: what they show below that, no search for ripples could find in time."""
+
+
+MOST_SHOWN, MOST_ROWS = 4, 30
+"""How many scenarios stand side by side in a notebook, and how many statistics below each other."""
 
 
 @frozen(kw_only=True)
@@ -139,6 +144,9 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(model)) == model  # with the reference's rows, as they are now
+    True
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
     (array([-0.73,  1.17]), array([0.17, 1.  ]))
     """
@@ -187,7 +195,7 @@ class QueryModel:
         >>> check.rows, round(check.skewness["age"], 3), check.peak
         ((11208, 34014), 0.069, None)
         """
-        from distpriv.modelling.law_check import law_check
+        from distpriv.modelling.beyond_moments import law_check
 
         return law_check(self)
 
@@ -285,11 +293,34 @@ class QueryModel:
             raise InvalidModel(f"there is no scenario {scenario!r}: {did_you_mean(str(scenario), self.distributions)}")
         return self.distributions[scenario]
 
+    def _repr_html_(self) -> str:
+        laws = self.distributions
+        caption = f"{self.dimension} statistics in {len(laws)} scenarios, by {self.provenance.method}"
+        if len(laws) <= MOST_SHOWN:
+            header = ["statistic", "step", *laws]
+            cells = [[_deviation(law, place) for law in laws.values()] for place in range(self.dimension)]
+        else:
+            header = ["statistic", "step", "least mean", "largest mean"]
+            means = np.array([law.mean for law in laws.values()])
+            cells = [[f"{each.min():.5g}", f"{each.max():.5g}"] for each in means.T]
+        rows = [[name, f"{step:.4g}", *row] for name, step, row in zip(self.names, self.steps, cells, strict=True)]
+        more = f"and {len(rows) - MOST_ROWS:,} more statistics" if len(rows) > MOST_ROWS else ""
+        pairs = [" against ".join(pair) for pair in self.protected_pairs[::2][:MOST_ROWS]]
+        return shown(
+            html_table(f"{caption}: mean ± standard deviation", header, rows[:MOST_ROWS]),
+            paragraph(more) if more else "",
+            details(f"{len(self.protected_pairs)} protected pairs, both orders of each", pairs),
+        )
+
     def __repr__(self) -> str:
         return (
             f"<QueryModel of {self.dimension} statistics in {len(self.distributions)} scenarios with "
             f"{len(self.protected_pairs)} protected pairs, by {self.provenance.method}>"
         )
+
+
+def _deviation(law: QueryDistribution, place: int) -> str:
+    return f"{law.mean[place]:.5g} ± {np.sqrt(law.covariance[place, place]):.3g}"
 
 
 def as_they_are(differences: Floats) -> Floats:

@@ -30,15 +30,14 @@ def plausible_models(model: QueryModel, count: int = TRIED, seed: int = CHECKING
     """Return models of populations that such a reference may be a sample of; none if it is the population.
 
     The same for the same strata. Every other one has the errors of means of the one before, the other way round.
-
-    Args:
-        model: a model from rows.
-        count: how many to return.
-        seed: of the errors.
     """
     if not model.strata:
         return []
-    errors = [_Errors.of(stratum, count, (seed, place)) for place, stratum in enumerate(model.strata)]
+    families = {stratum.family: place for place, stratum in reversed(list(enumerate(model.strata)))}
+    errors = [
+        _Errors.of(stratum, count, (seed, place), place if stratum.family is None else families[stratum.family])
+        for place, stratum in enumerate(model.strata)
+    ]
     exact = model.provenance.method == "exact moments"
     means, covariances = {}, {}
     for name, law in model.distributions.items():
@@ -68,16 +67,18 @@ class _Errors:
     stretches: Floats
 
     @classmethod
-    def of(cls, stratum: SampledStratum, count: int, seed: tuple[int, int]) -> Self:
+    def of(cls, stratum: SampledStratum, count: int, seed: tuple[int, int], together: int) -> Self:
+        """Return the errors of a stratum; those of means with the numbers of the stratum that they go together with."""
         size, freedom = len(stratum.covariance), max(stratum.rows - 1, 1)
-        half = _normal((*seed, 0), (-(-count // 2), size))
-        unit = np.stack([half, -half], axis=1).reshape(-1, size)[:count]
         root = _root(stratum.covariance)
+        moved = root / math.sqrt(stratum.rows) if stratum.loads is None else stratum.loads
+        half = _normal((seed[0], together, 0), (-(-count // 2), moved.shape[1]))
+        unit = np.stack([half, -half], axis=1).reshape(-1, moved.shape[1])[:count]
         chi = np.sqrt(_chi_square(_normal((*seed, 1), (count, size)), freedom - np.arange(float(size))) / freedom)
         below = np.tril(_normal((*seed, 2), (count, size, size)), -1) / math.sqrt(freedom)
         heavy = np.sqrt(np.maximum(stratum.kurtoses - NORMAL, 0.0) / (4 * stratum.rows))
         return cls(
-            means=unit @ root.T / math.sqrt(stratum.rows),
+            means=unit @ moved.T,
             root=root,
             factors=below + chi[:, :, np.newaxis] * np.eye(size),
             stretches=np.exp(_normal((*seed, 3), (count, size)) * heavy),

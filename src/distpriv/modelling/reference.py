@@ -11,20 +11,23 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
 from distpriv.engines.sql import STRATUM, RowSelect
-from distpriv.errors import About, about
+from distpriv.errors import About, InvalidSecret, about
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Query
+from distpriv.framework.tilts import Tilt
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
 from distpriv.modelling.pools.holding import POOL_ROWS, Holding, hash_below
 from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_counts import checked_weights
 from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions, refuse_wrong_key
+from distpriv.modelling.weighing import row_weights
 
 __all__ = ["ReferenceTable"]
 
@@ -40,10 +43,14 @@ class ReferenceTable:
     query: Query
     numbers: tuple[RowExpression, ...]
     predicates: Mapping[str, RowExpression]
+    properties: Mapping[str, RowExpression] = field(factory=dict)
+    weight: str | None = None
+    """What each row counts, one of the properties; None where all rows count the same."""
     select: RowSelect
     holding: Holding = field(factory=Holding)
     _pools: dict[str | None, RowPool] = field(factory=dict, init=False, repr=False)
     _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
+    _weights: dict[Tilt, Floats] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def open(
@@ -53,8 +60,10 @@ class ReferenceTable:
         predicates: Iterable[str] = (),
         missing: Missing = "refuse",
         holding: Holding | None = None,
+        tilts: Iterable[Tilt] = (),
+        weight: str | None = None,
     ) -> Self:
-        """Open a source for a query and the predicates of its secrets.
+        """Open a source for a query, the predicates of its secrets, and what rows are weighed by.
 
         Raises:
             InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
@@ -65,30 +74,51 @@ class ReferenceTable:
             for name, row in query.row_values
         )
         parsed = {text: _parsed(text, engine, ("share", text), "the secret") for text in predicates}
+        weighed = {text: each for tilt in tilts for each in tilt.parts or (tilt,) for text in each.numbers}
+        properties = {
+            text: _parsed(text, engine, ("property", tilt.what), "the secret") for text, tilt in weighed.items()
+        }
+        if weight is not None:
+            properties[weight] = _parsed(weight, engine, ("option", "weight"), "the weight")
         holding = holding or Holding()
         refuse_wrong_key(holding.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
             predicates=tuple(parsed.values()),
+            properties=tuple(properties.values()),
             columns=columns_of_functions(query, engine),
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
             table=tuple(engine.schema.names),
             key=holding.key,
         )
-        table = cls(engine=engine, query=query, numbers=numbers, predicates=parsed, select=select, holding=holding)
+        table = cls(
+            engine=engine,
+            query=query,
+            numbers=numbers,
+            predicates=parsed,
+            properties=properties,
+            weight=weight,
+            select=select,
+            holding=holding,
+        )
         table._refuse.wrong_types(table._types)
         return table
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what the table is, and nothing that was looked up in it, which is found again when it is needed."""
+        names = [each.name for each in fields(type(self)) if each.init]
+        return {**{name: self.__dict__[name] for name in names}, "_pools": {}, "_known": {}, "_weights": {}}
+
     @property
     def _refuse(self) -> TableRefusals:
-        return TableRefusals(engine=self.engine, query=self.query, select=self.select)
+        return TableRefusals(engine=self.engine, query=self.query, select=self.select, weight=self.weight)
 
     @cached_property
     def _types(self) -> list[pa.DataType]:
         """The types of all numbers and predicates, as the engine tells them."""
-        if not self.numbers and not self.predicates:
+        if not self.numbers and not self.predicates and not self.properties:
             return []
         return list(self.engine.select(self.select.values()).schema.types)
 
@@ -106,6 +136,11 @@ class ReferenceTable:
     def columns_seen(self) -> Mapping[str, ColumnSeen]:
         """What usable rows have in the columns that statistics read."""
         return columns_seen(self.engine, self.select, PROBE_SEED)
+
+    def gaps(self) -> list[list[tuple[int, int]]]:
+        """Return for every predicate, or for the table without any, how many rows its strata have, and with gaps."""
+        found = [self.engine.select(self.select.gaps(e)).to_pylist() for e in self.select.predicates or (None,)]
+        return [[(stratum["n"], stratum["gaps"]) for stratum in strata] for strata in found]
 
     @cached_property
     def pool(self) -> RowPool:
@@ -131,6 +166,49 @@ class ReferenceTable:
             held = self.held(predicate)
             self._pools[predicate] = self.pool if held is None else self._sampled(predicate, held)
         return self._pools[predicate]
+
+    def weights(self, tilt: Tilt) -> Floats:
+        """Return the weight of every row of the pool, with a sum of 1, under which a property has its value.
+
+        Raises:
+            InvalidSecret: the value is out of reach, or the table is too large to be held.
+        """
+        if tilt not in self._weights:
+            self._refuse_samples(tilt.what, ("property", tilt.what))
+            _ = self.base  # refuses weights that are none
+            self._weights[tilt] = self.weights_of(tilt, self.pool)
+        return self._weights[tilt]
+
+    def weights_of(self, tilt: Tilt, pool: RowPool) -> Floats:
+        """Return the same for rows of this table that are at hand."""
+        numbers = np.array([pool.properties[text] for text in tilt.numbers])
+        return row_weights(tilt, numbers, None if self.weight is None else pool.properties[self.weight])
+
+    @cached_property
+    def base(self) -> Floats | None:
+        """What every row of the pool counts, with a sum of 1; None where all rows count the same.
+
+        Raises:
+            InvalidModel: a weight is no number of people, few rows carry nearly all of it, or the table is too large.
+        """
+        if self.weight is None:
+            return None
+        self._refuse_samples(f"the weight {self.weight!r}", ("option", "weight"))
+        given = self.pool.properties[self.weight]
+        strata = [
+            (f"rows where {text} is {'' if side else 'not '}satisfied", self.pool.positions(text, side))
+            for text in self.predicates
+            for side in (True, False)
+        ]
+        return checked_weights(self.weight, given, {"rows": np.arange(len(given)), **dict(strata)})
+
+    def _refuse_samples(self, what: str, whom: About) -> None:
+        if self.held(None) is not None:
+            raise InvalidSecret(
+                f"{what} needs all rows of {self.engine.description} in memory to weigh them, and only samples of them "
+                "are held: give a smaller reference, or a larger pool=….",
+                about=whom,
+            )
 
     def held(self, predicate: str | None) -> int | None:
         """Return how many rows of each stratum are held; nothing where all of them are.
@@ -218,6 +296,9 @@ class ReferenceTable:
             strata={
                 text: np.asarray(table[f"p{k}"].fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
                 for k, text in enumerate(self.predicates)
+            },
+            properties={
+                text: np.asarray(table[f"w{k}"].to_numpy(), dtype=np.float64) for k, text in enumerate(self.properties)
             },
         )
 

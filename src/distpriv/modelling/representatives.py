@@ -3,7 +3,8 @@
 Of up to three statistics near rows are put into cells, and what is inside of a cell counts as Gaussian. With more of
 them cells would be as wide as the law itself, and hide its shape: there one row is drawn from each of many parts that
 hold equally many, and the drawn ones are turned and stretched so that mean and covariance are those of all rows. The
-rows farthest out stand for themselves. In either way nothing depends on units, signs or chance.
+rows farthest out stand for themselves. Where rows have few values, as in a table of counts, each value stands for its
+rows, and nothing is left out. In either way nothing depends on units, signs or chance.
 """
 
 from heapq import heappop, heappush
@@ -12,8 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import frozen
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.tilted_stratum import merged
 
 __all__ = ["Representatives", "representatives"]
@@ -47,26 +49,28 @@ class Representatives:
 def representatives(rows: RowLaws) -> tuple[Representatives, ...]:
     """Return rows that stand for those of every stratum, found once for these rows."""
     if rows not in _known:
-        _known[rows] = tuple(_standing_for(stratum - stratum.mean(axis=0)) for stratum in rows.strata)
+        _known[rows] = tuple(_standing_for(stratum) for stratum in rows.strata)
     return _known[rows]
 
 
-def _standing_for(values: Floats) -> Representatives:
+def _standing_for(rows: StratumRows) -> Representatives:
+    values, heavy = rows.about_mean, rows.shares * len(rows)
     size = values.shape[1]
     most = MANY if size >= MANY_STATISTICS else FEW
-    if len(values) <= most:
-        return Representatives(values=values, counts=np.ones(len(values)), inside=np.zeros((size, size)))
-    deviations = values.std(axis=0)
+    kinds, counts = rows.kinds
+    if len(kinds) <= most:
+        return Representatives(values=values[kinds], counts=counts, inside=np.zeros((size, size)))
+    deviations = np.sqrt(rows.variances)
     units = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh((values / units).T @ (values / units) / len(values))
+    variances, axes = np.linalg.eigh((values / units).T @ (values / units * rows.shares[:, np.newaxis]))
     varies = variances > SINGULAR * max(float(variances.max()), np.finfo(float).tiny)
     white = (values / units) @ (axes[:, varies] / np.sqrt(variances[varies]))
-    signs = np.where((white**3).mean(axis=0) < 0, -1.0, 1.0)
+    signs = np.where(rows.average(white**3) < 0, -1.0, 1.0)
     white, onto = white * signs, units[:, np.newaxis] * axes[:, varies] * (signs * np.sqrt(variances[varies]))
     if white.shape[1] <= FEW_STATISTICS:
-        means, counts, inside = merged(white, most)
+        means, counts, inside = merged(white, most, None if rows.weights is None else heavy)
         return Representatives(values=means @ onto.T, counts=counts, inside=onto @ inside @ onto.T)
-    chosen, counts = _one_of_each_part(white, most)
+    chosen, counts = _one_of_each_part(white, most) if rows.weights is None else _one_of_each_weight(white, most, heavy)
     return Representatives(
         values=_like_all(white[chosen], counts) @ onto.T, counts=counts, inside=np.zeros((size, size))
     )
@@ -92,6 +96,33 @@ def _one_of_each_part(white: Floats, most: int) -> tuple[Floats, Floats]:
     drawn = [int(part[rng.integers(len(part))]) for _, _, part in parts]
     counts = [len(part) for _, _, part in parts]
     return np.array([*order[:ALONE], *drawn]), np.array([*[1.0] * ALONE, *counts])
+
+
+def _one_of_each_weight(white: Floats, most: int, heavy: Floats) -> tuple[Floats, Floats]:
+    """Return the same where rows have weights: parts are cut into halves of one weight, and draws follow weights."""
+    order = np.argsort(-(white**2).sum(axis=1) * (heavy > 0), kind="stable")
+    parts = [(-float(heavy[order[ALONE:]].sum()), 0, order[ALONE:])]
+    made = 1
+    single: list[Rows] = []
+    while parts and len(parts) + len(single) < most - ALONE:
+        _, _, part = heappop(parts)
+        if len(part) == 1:
+            single.append(part)
+            continue
+        along = white[part, int(white[part].var(axis=0).argmax())]
+        part = part[np.argsort(along, kind="stable")]
+        reached = np.cumsum(heavy[part])
+        half = int(np.clip(np.searchsorted(reached, reached[-1] / 2) + 1, 1, len(part) - 1))
+        for cut in (part[:half], part[half:]):
+            heappush(parts, (-float(heavy[cut].sum()), made, cut))
+            made += 1
+    rng = np.random.default_rng(SEED)
+    every = [part for _, _, part in parts] + single
+    drawn = [
+        int(part[min(np.searchsorted(np.cumsum(heavy[part]), rng.random() * heavy[part].sum()), len(part) - 1)])
+        for part in every
+    ]
+    return np.array([*order[:ALONE], *drawn]), np.array([*heavy[order[:ALONE]], *(heavy[part].sum() for part in every)])
 
 
 def _like_all(values: Floats, counts: Floats) -> Floats:

@@ -1,12 +1,8 @@
 r"""Rows on whole steps, cell by cell, and the characteristic function of the two or three statistics they add up to.
 
-Where every statistic has its steps, the rows of a stratum are counts of cells, and
-
-.. math:: \varphi_s(t) = \sum_k p_s(k) e^{i t^\top k}
-
-is a product of small matrices at all frequencies of a grid at once. Without replacement the transform of k rows comes
-from those of fewer by Newton's identities, with :math:`\varphi_s(rt)` for a few r; both that and a bound that tells
-where it is negligible are in `docs/proofs/exact_law.md`.
+Where every statistic has its steps, the rows of a stratum are counts of cells, and their transform is a product of
+small matrices at all frequencies of a grid at once. Without replacement that of k rows comes from those of fewer by
+Newton's identities (`docs/proofs/exact_law.md`, "Several statistics").
 """
 
 import math
@@ -85,6 +81,8 @@ class Cells:
     places: NDArray[np.int64]
     """One cell a row."""
     counts: NDArray[np.int64]
+    weights: Floats | None = None
+    """How likely a row is in each cell, where rows have weights; they are then drawn independently."""
 
     @property
     def rows(self) -> int:
@@ -94,7 +92,7 @@ class Cells:
     @property
     def chances(self) -> Floats:
         """How likely a row is in each cell."""
-        return np.asarray(self.counts / self.rows)
+        return np.asarray(self.counts / self.rows) if self.weights is None else self.weights
 
     def dense(self) -> Floats:
         """Return the chances as a block, from the lowest to the highest cell."""
@@ -121,6 +119,7 @@ class Cells:
         """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
         if replacement:
             return np.asarray(one**size)
+        assert self.weights is None, "rows with weights are drawn independently"
         weight = size * (1 - size / self.rows)
         return np.minimum(1.0, math.sqrt(max(1.0, 8 * weight)) * np.exp(-weight * (1 - one)))
 
@@ -134,6 +133,7 @@ class Cells:
         """
         if replacement:
             return [np.asarray(multiples[0] ** size) for size in sizes]
+        assert self.weights is None, "rows with weights are drawn independently"
         before = [np.ones_like(multiples[0])]
         found = {0: before[0]}
         for size in range(1, max(sizes) + 1):
@@ -208,10 +208,7 @@ class RowGrid:
     ) -> tuple[dict[str, Transform], float]:
         """Return E e^{itᵀK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
-        Args:
-            frequencies: those along each axis, of which all combinations are looked at.
-            sheared: the axes.
-            weights: what each combination is multiplied with.
+        All combinations of frequencies along sheared axes are looked at.
         """
         ones = [cells.transform(frequencies, sheared) for cells in self.strata]
         sizes = [np.asarray(np.abs(one), dtype=np.float64) for one in ones]
@@ -268,7 +265,11 @@ class RowGrid:
             "lowest": self.lowest.tolist(),
             "replacement": self.replacement,
             "off": self.off,
-            "strata": [{"places": s.places.tolist(), "counts": s.counts.tolist()} for s in self.strata],
+            "strata": [
+                {"places": s.places.tolist(), "counts": s.counts.tolist()}
+                | ({} if s.weights is None else {"weights": s.weights.tolist()})
+                for s in self.strata
+            ],
             "drawn": {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()},
         }
 
@@ -276,7 +277,11 @@ class RowGrid:
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote down."""
         strata = [
-            Cells(places=np.array(s["places"], dtype=np.int64), counts=np.array(s["counts"], dtype=np.int64))
+            Cells(
+                places=np.array(s["places"], dtype=np.int64),
+                counts=np.array(s["counts"], dtype=np.int64),
+                weights=_weights(s.get("weights"), len(s["counts"]), replacement=bool(written["replacement"])),
+            )
             for s in written["strata"]
         ]
         sizes = {name: {int(which): int(k) for which, k in given.items()} for name, given in written["drawn"].items()}
@@ -290,6 +295,16 @@ class RowGrid:
             strata=tuple(strata),
             drawn=sizes,
         )
+
+
+def _weights(written: Sequence[float] | None, cells: int, *, replacement: bool) -> Floats | None:
+    """Return the probabilities of cells, or say why they are none."""
+    if written is None:
+        return None
+    weights = np.array(written, dtype=np.float64)
+    if weights.shape != (cells,) or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9 or not replacement:
+        raise InvalidInput("these are no weights of cells: there is one for each, they sum to 1, and rows are redrawn.")
+    return weights
 
 
 def outer(along: Sequence[Transform]) -> Transform:
@@ -319,7 +334,7 @@ def row_grid(model: QueryModel) -> RowGrid:
             "certified_gaussian, or coupled_gaussian for trust 'sampling'."
         )
     rows = population_rows(model)
-    together = np.concatenate(rows.strata)
+    together = np.concatenate([stratum.values for stratum in rows.strata])
     lowest = together.min(axis=0)
     steps = np.array([spacing([column]) for column in together.T])
     for name, step in zip(model.names, steps.tolist(), strict=True):
@@ -340,13 +355,19 @@ def row_grid(model: QueryModel) -> RowGrid:
             )
     strata = []
     for stratum in rows.strata:
-        places, counts = np.unique(np.round((stratum - lowest) / steps).astype(np.int64), axis=0, return_counts=True)
+        whole = np.round((stratum.values - lowest) / steps).astype(np.int64)
+        places, cell, counts = np.unique(whole, axis=0, return_inverse=True, return_counts=True)
         if math.prod((places.max(axis=0) - places.min(axis=0) + 1).tolist()) > MOST_CELLS:
             raise InvalidModel(
                 f"rows of {', '.join(model.names)} have too many different values together for an exact law: give the "
                 "columns coarser units in their expressions."
             )
-        strata.append(Cells(places=places, counts=counts.astype(np.int64)))
+        weights = (
+            None
+            if stratum.weights is None
+            else np.asarray(np.bincount(cell.ravel(), stratum.weights), dtype=np.float64)
+        )
+        strata.append(Cells(places=places, counts=counts.astype(np.int64), weights=weights))
     return RowGrid(
         steps=steps,
         lowest=lowest,

@@ -68,43 +68,58 @@ def _is_whole(values: Floats) -> bool:
     return bool((values == np.round(values)).all() and np.abs(values).max() < 2.0**53)
 
 
-def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]]) -> float:
+Weights = Sequence[Floats | None]
+"""The probability of each row of every stratum; None where all are as likely."""
+
+
+def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]], weights: Weights | None = None) -> float:
     """Return the coarsest spacing of rows on which most of some scenario's datasets lie; 0 if there is none.
 
-    Args:
-        strata: values of some rows of each stratum.
-        sizes: for each scenario, how many rows of each stratum its datasets have.
+    Of every scenario, `sizes` has how many rows of each stratum its datasets have.
 
     >>> few_odd_ones = np.append(np.arange(300.0), 0.5)
     >>> resolution([few_odd_ones], [[10]]), resolution([few_odd_ones], [[1000]])
     (1.0, 0.5)
+    >>> resolution([few_odd_ones], [[10]], [np.append(np.full(300, 0.5 / 300), 0.5)])
+    0.5
     """
-    for unit in _candidates(strata):
-        on_lattice = np.log([_largest_coset(values, unit) for values in strata])
+    chances = weights or [None] * len(strata)
+    for unit in _candidates(strata, chances):
+        on_lattice = np.log([_largest_coset(*of, unit) for of in zip(strata, chances, strict=True)])
         if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
             return unit
     return 0.0
 
 
-def _candidates(strata: Sequence[Floats]) -> list[float]:
+def _candidates(strata: Sequence[Floats], weights: Weights) -> list[float]:
     """Return the spacings of some groups of rows, and of all rows, the coarsest first."""
     rng = np.random.default_rng(0)
-    mixed = [values[rng.permutation(len(values))[: GROUPS * GROUP]] for values in strata]  # rows may come sorted
+    mixed = [
+        values[rng.permutation(len(values))[: GROUPS * GROUP]]  # rows may come sorted
+        if chances is None
+        else values[rng.choice(len(values), size=GROUPS * GROUP, p=chances)]
+        for values, chances in zip(strata, weights, strict=True)
+    ]
     found = {spacing(values[k * GROUP : (k + 1) * GROUP] for values in mixed) for k in range(GROUPS)}
     found.add(spacing(strata))
     return sorted((unit for unit in found if unit > 0), reverse=True)
 
 
-def _largest_coset(values: Floats, unit: float) -> float:
+def _largest_coset(values: Floats, chances: Floats | None, unit: float) -> float:
     """Return the share of values that lie on one and the same lattice of this spacing."""
     if not len(values):
         return 1.0
     within = min(max(1e-5, 2 * _rounding(values) / unit), 0.05)
-    places = np.sort(((values - values.min()) / unit) % 1.0)
+    places = ((values - values.min()) / unit) % 1.0
+    order = np.argsort(places, kind="stable")
+    places = places[order]
     around = np.concatenate([places, places + 1.0])
-    return float(
-        (np.searchsorted(around, places + 2 * within, side="right") - np.arange(len(places))).max() / len(values)
-    )
+    reached = np.searchsorted(around, places + 2 * within, side="right")
+    if chances is None:
+        return float((reached - np.arange(len(places))).max() / len(values))
+    heavy = chances[order]
+    before = np.concatenate([[0.0], np.cumsum(np.concatenate([heavy, heavy]))])
+    return float(np.clip((before[reached] - before[: len(places)]).max(), np.finfo(float).tiny, 1.0))
 
 
 def floor_of(steps: Floats, covariances: Sequence[Floats], share: float) -> Floats:
@@ -120,48 +135,55 @@ def floor_of(steps: Floats, covariances: Sequence[Floats], share: float) -> Floa
     return np.asarray(np.maximum(steps, share * np.max(deviations, axis=0)))
 
 
-def joint_lattice(strata: Sequence[Rows], sizes: Sequence[Sequence[int]], width: int) -> Floats:
+def joint_lattice(
+    strata: Sequence[Rows], sizes: Sequence[Sequence[int]], width: int, weights: Weights | None = None
+) -> Floats:
     """Return a basis, as columns, of the coarsest lattice on which most of some scenario's datasets lie.
 
     It has the rank that all rows together have. Small groups of rows are tried, about as large as the smallest part
     that a dataset has of a stratum, so that some of them are without odd rows; what they generate counts only if enough
     of all rows lie on it.
 
-    Args:
-        strata: the rows of each stratum in whole numbers of steps, less one of them.
-        sizes: for each scenario, how many rows of each stratum its datasets have.
-        width: how many statistics there are.
+    Rows are in whole numbers of steps, less one of them.
     """
     finest = integer_basis(np.concatenate([np.zeros((1, width), dtype=np.int64), *(rows[:100] for rows in strata)]))
     if finest.shape[1] < width or _volume(finest) > 1:
         finest = integer_basis(np.concatenate([np.zeros((1, width), dtype=np.int64), *strata]))
     coarser = {}
+    chances = weights or [None] * len(strata)
     rng = np.random.default_rng(0)
     for _ in range(JOINT_GROUPS if strata and all(len(rows) for rows in strata) else 0):
         group = [
-            rows[rng.integers(len(rows), size=min(max(fewest, width + 4), 30))]
-            for rows, fewest in zip(strata, np.min(sizes, axis=0), strict=True)
+            rows[_picks(rng, len(rows), min(max(fewest, width + 4), 30), own)]
+            for rows, fewest, own in zip(strata, np.min(sizes, axis=0), chances, strict=True)
         ]
         basis = integer_basis(np.concatenate([chosen - chosen[:1] for chosen in group]))
         if basis.shape == finest.shape and _volume(basis) > _volume(finest) * (1 + 1e-9):
             coarser[basis.tobytes()] = basis
     for basis in sorted(coarser.values(), key=_volume, reverse=True):
-        on_lattice = np.log([_share_on(basis, rows) for rows in strata])
+        on_lattice = np.log([_share_on(basis, *of) for of in zip(strata, chances, strict=True)])
         if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
             return basis
     return finest
+
+
+def _picks(rng: np.random.Generator, rows: int, size: int, chances: Floats | None) -> Rows:
+    return rng.integers(rows, size=size) if chances is None else rng.choice(rows, size=size, p=chances)
 
 
 def _volume(basis: Floats) -> float:
     return float(np.sqrt(max(np.linalg.det(basis.T @ basis), 0.0)))
 
 
-def _share_on(basis: Floats, rows: Rows) -> float:
+def _share_on(basis: Floats, rows: Rows, chances: Floats | None) -> float:
     """Return the share of rows that lie on one and the same copy of a lattice."""
     coordinates = rows @ np.linalg.pinv(basis).T
     outside = np.abs(rows - coordinates @ basis.T).max(axis=1, initial=0.0) > 1e-6
     places = np.where(outside[:, np.newaxis], -1.0, np.round(coordinates % 1.0, 4) % 1.0)
-    return float(np.unique(places, axis=0, return_counts=True)[1].max() / len(rows))
+    _, copy, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    if chances is None:
+        return float(counts.max() / len(rows))
+    return float(np.clip(np.bincount(copy.ravel(), weights=chances).max(), np.finfo(float).tiny, 1.0))
 
 
 def integer_basis(vectors: Rows) -> Floats:

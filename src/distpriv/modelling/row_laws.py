@@ -5,10 +5,12 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
+from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.projected_law import Circle, StratumLaw, Transform
+from distpriv.modelling.stratum_rows import StratumRows, as_stratum_rows
 
 __all__ = ["RowLaws"]
 
@@ -28,13 +30,17 @@ class RowLaws:
     {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
     """
 
-    strata: tuple[Floats, ...]
-    """What each row of a stratum adds to the statistics, one row each."""
+    strata: tuple[StratumRows, ...] = field(converter=as_stratum_rows)
+    """What each row of a stratum adds to the statistics, and how likely it is to be drawn."""
     drawn: Mapping[str, Mapping[int, int]]
     """How many rows of which strata the datasets of each scenario have."""
     replacement: bool
     populations: tuple[int, ...] = ()
     """How many rows each stratum has, where those at hand are a sample of them."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.replacement and any(rows.weights is not None for rows in self.strata):
+            raise InvalidModel("rows with weights are drawn independently of each other: say replacement=True.")
 
     def rows_of(self, stratum: int) -> int:
         """Return how many rows a stratum has."""
@@ -43,7 +49,10 @@ class RowLaws:
     def projected(self, direction: Floats, circle: Circle) -> dict[str, Transform]:
         """Return the transform of a combination of the statistics on a circle, in every scenario."""
         strata = [
-            StratumLaw.of(circle, rows @ direction, self.rows_of(number)) for number, rows in enumerate(self.strata)
+            StratumLaw.of(
+                circle, *rows.projected(direction), rows=self.rows_of(number), weighted=rows.weights is not None
+            )
+            for number, rows in enumerate(self.strata)
         ]
         found: dict[tuple[int, int], Transform] = {}
         laws = {}
@@ -56,7 +65,7 @@ class RowLaws:
 
     def phases(self, frequency: Floats) -> dict[str, complex]:
         """Return E e^{itᵀF} in every scenario; without replacement from many rows to the second order."""
-        turns = [np.exp(1j * (rows @ frequency)) for rows in self.strata]
+        turns = [np.exp(1j * (rows.values @ frequency)) for rows in self.strata]
         return {
             name: math.prod(
                 (self._phase(turns[stratum], stratum, size) for stratum, size in sizes.items()), start=1 + 0j
@@ -69,7 +78,7 @@ class RowLaws:
         rows = self.rows_of(stratum)
         if not self.replacement and rows <= FEW and rows == len(turns):
             return _mean_product(turns, size)
-        mean = complex(turns.mean())
+        mean = complex(self.strata[stratum].average(turns))
         weight = size if self.replacement else size * (1 - size / rows)
         return cmath.exp(weight * math.log(max(abs(mean), 1e-300)) + 1j * size * cmath.phase(mean))
 

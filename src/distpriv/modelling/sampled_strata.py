@@ -11,14 +11,21 @@ from typing import Any, Self
 import numpy as np
 from attrs import frozen
 
+from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.scenarios import Scenario
+from distpriv.framework.tilts import Tilt
+from distpriv.modelling.coupling import row_features
+from distpriv.modelling.exact_moments import weighted_covariance
+from distpriv.modelling.row_counts import effective_rows
+from distpriv.modelling.sampling import Stratum as RowsDrawn
 from distpriv.modelling.simulator import RowSimulator
+from distpriv.modelling.weighing import constraint_errors
 
 __all__ = ["NORMAL", "OF_SAMPLED_LAWS", "SampledStratum", "drawn_rows", "row_covariance", "sampled_strata"]
 
-Stratum = tuple[Hashable, str | None, bool]
-"""A table, a predicate, and whether rows satisfy it."""
+Stratum = tuple[Hashable, str | None, bool, Tilt | None]
+"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
 
 OF_SAMPLED_LAWS = 9.0
 """The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
@@ -48,15 +55,24 @@ class SampledStratum:
     """Of what a row adds to each statistic, at least 3: the relative variance of its variance is κ − 1 over N."""
     drawn: Mapping[str, int]
     """How many such rows the datasets of each scenario have."""
+    family: str | None = None
+    """Of rows with weights: which property gives them these, or which rows they are where a column does.
+
+    The errors of one family go together.
+    """
+    loads: Floats | None = array_field(optional=True)
+    """Of rows with weights: L, where the error of the mean is Lz with independent normal z, the same for a family."""
 
     @property
     def error(self) -> Floats:
-        """The covariance of the error of the mean of what one row adds: V/N."""
-        return np.asarray(self.covariance / self.rows)
+        """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
+        return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
+        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
         return {
+            **weighted,
             "kind": self.kind,
             "rows": self.rows,
             "covariance": self.covariance.tolist(),
@@ -67,7 +83,8 @@ class SampledStratum:
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return the stratum that `to_dict` wrote down."""
-        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")})
+        weighted = {name: written[name] for name in ("family", "loads") if name in written}
+        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
 
 
 def sampled_strata(
@@ -85,15 +102,22 @@ def sampled_strata(
         return ()
     tables, replacement = simulator.tables, simulator.replacement
     drawn = drawn_rows(simulator.scenarios, {name: id(table) for name, table in tables.items()})
-    rows = {key: tables[next(iter(sizes))].stratum_rows(*key[1:]) for key, sizes in drawn.items()}
+    rows = {key: tables[next(iter(sizes))].stratum_rows(key[1], key[2]) for key, sizes in drawn.items()}
     each: dict[str, list[tuple[int, int]]] = {name: [] for name in covariances}
     for key, sizes in drawn.items():
         for name, size in sizes.items():
             each[name].append((size, rows[key]))
+    weighted = weighted_strata(simulator, exact=exact)
     strata = []
     for key, sizes in drawn.items():
-        _, predicate, side = key
+        _, predicate, side, tilt = key
         scenario, table = simulator.scenarios[next(iter(sizes))], tables[next(iter(sizes))]
+        if tilt is not None:
+            strata.append(weighted[scenario.name])
+            continue
+        if simulator.drawing.weight is not None:
+            strata.append(_counted_stratum(simulator, scenario, side, sizes))
+            continue
         if exact:
             moved = simulator.query.factors(scenario.records) / scenario.records
             covariance = np.outer(moved, moved) * table.moments(predicate)[side].covariance
@@ -108,18 +132,126 @@ def sampled_strata(
     return tuple(strata)
 
 
-def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[Stratum, dict[str, int]]:
-    """Return how many rows of every stratum the datasets of each scenario have.
+def weighted_strata(simulator: RowSimulator, *, exact: bool) -> dict[str, SampledStratum]:
+    r"""Return what a sample leaves open of weighted rows, by scenario.
 
-    Args:
-        scenarios: by name.
-        tables: what tells the table of each scenario from those of others.
+    A row's weight and the tilt both depend on the sample. To the first order the weighted mean is off by a sum over
+    rows of :math:`w_i (x_i - μ - B (g_i - t)) + B \dot t_i / N`, B the regression of x on g: the same rows for all
+    values of a property, whose errors therefore go together. Variances are known as an effective number of rows,
+    :math:`1/\sum w_i^2`, knows them. Where a column gives rows weights b, the last term has b in place of 1/N.
+
+    Raises:
+        InvalidModel: statistics are no sums over rows.
     """
+    families: dict[str, list[Scenario]] = {}
+    for scenario in simulator.scenarios.values():
+        if scenario.family is not None:
+            families.setdefault(scenario.family, []).append(scenario)
+    if (families or simulator.drawing.weight is not None) and not exact:
+        raise InvalidModel(
+            "what a sample leaves open of weighted rows is known of means, counts and totals only: release these, or "
+            "say reference='population' if the reference rows are all that records may be.",
+            about=("property", _property(next(iter(families.values())))) if families else ("option", "weight"),
+        )
+    found = {}
+    for family, scenarios in families.items():
+        influences = [_influence(simulator, scenario) for scenario in scenarios]
+        root = _root(np.concatenate([each.T for each in influences]))
+        loads = np.split(root, len(scenarios))
+        for scenario, own in zip(scenarios, loads, strict=True):
+            found[scenario.name] = _weighted_stratum(simulator, scenario, family, own)
+    return found
+
+
+def _property(scenarios: Sequence[Scenario]) -> str:
+    assert scenarios[0].tilt is not None
+    return scenarios[0].tilt.what
+
+
+def _root(influences: Floats) -> Floats:
+    """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
+    return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
+
+
+def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
+    """Return by how much each row of the reference moves the weighted mean of what one row adds, one row each."""
+    assert scenario.tilt is not None
+    features, weights, numbers = _weighted_rows(simulator, scenario)
+    base = simulator.tables[scenario.name].base
+    counts = np.full(len(weights), 1 / len(weights)) if base is None else base
+    away, changes = constraint_errors(scenario.tilt, numbers, counts)
+    centred = features - weights @ features
+    square = (away.T * weights) @ away
+    units = np.sqrt(np.maximum(np.diag(square), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    inverse = np.linalg.pinv(square / np.outer(units, units), rcond=1e-10, hermitian=True) / np.outer(units, units)
+    slopes = inverse @ ((away.T * weights) @ centred)
+    return np.asarray(weights[:, np.newaxis] * (centred - away @ slopes) + counts[:, np.newaxis] * (changes @ slopes))
+
+
+def _counted_stratum(
+    simulator: RowSimulator, scenario: Scenario, side: bool, drawn: Mapping[str, int]
+) -> SampledStratum:
+    r"""Return what a sample leaves open of a stratum whose rows have a column's weights.
+
+    Its mean is off by the sum over rows of :math:`w_i (x_i - μ)`, whether or not weights go with the statistics.
+    """
+    (stratum,) = (
+        s for s, each in zip(simulator.strata(scenario.name), scenario.strata, strict=True) if each[0] == side
+    )
+    features = row_features(simulator.query, simulator.pool(scenario.name), scenario.records)[stratum.rows]
+    weights, kind = _probabilities(stratum), scenario.kind_of_rows(side)
+    loads = _root((weights[:, np.newaxis] * (features - weights @ features)).T)
+    return _described(kind, features, weights, drawn, kind, loads)
+
+
+def _weighted_stratum(simulator: RowSimulator, scenario: Scenario, family: str, loads: Floats) -> SampledStratum:
+    features, weights, _ = _weighted_rows(simulator, scenario)
+    drawn = {scenario.name: scenario.records}
+    return _described(scenario.kind_of_rows(True), features, weights, drawn, family, loads)
+
+
+def _described(
+    kind: str, features: Floats, weights: Floats, drawn: Mapping[str, int], family: str, loads: Floats
+) -> SampledStratum:
+    effective = effective_rows(weights)
+    rows = max(2, int(effective))
+    centred = features - weights @ features
+    variances = weights @ centred**2
+    squares = centred**2 / np.where(variances > 0, variances, 1.0)
+    kurtoses = 1 + effective * (weights**2 @ (squares - 1) ** 2)
+    return SampledStratum(
+        kind=kind,
+        rows=rows,
+        covariance=weighted_covariance(centred, weights) * rows / (rows - 1),
+        kurtoses=np.clip(kurtoses, NORMAL, max(NORMAL, rows)),
+        drawn=dict(drawn),
+        family=family,
+        loads=loads,
+    )
+
+
+def _weighted_rows(simulator: RowSimulator, scenario: Scenario) -> tuple[Floats, Floats, Floats]:
+    """Return what each row adds to the statistics, its weight, and the numbers that it is weighed by."""
+    assert scenario.tilt is not None
+    pool = simulator.pool(scenario.name)
+    (stratum,) = simulator.strata(scenario.name)
+    numbers = np.array([pool.properties[text][stratum.rows] for text in scenario.tilt.numbers])
+    return row_features(simulator.query, pool, scenario.records)[stratum.rows], _probabilities(stratum), numbers
+
+
+def _probabilities(stratum: RowsDrawn) -> Floats:
+    assert stratum.weights is not None
+    return stratum.weights
+
+
+def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[Stratum, dict[str, int]]:
+    """Return how many rows of every stratum the datasets of each scenario have."""
     drawn: dict[Stratum, dict[str, int]] = {}
     for name, scenario in scenarios.items():
         for side, size in scenario.strata:
             if size > 0:
-                drawn.setdefault((tables[name], scenario.predicate, side), {})[name] = size
+                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
     return drawn
 
 

@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from attrs import evolve, field, frozen
+import numpy as np
+from attrs import evolve, field, fields, frozen
 
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
+from distpriv.framework.tilts import Tilt
 from distpriv.modelling.coupling import (
+    AnyPairing,
+    OrderedPairing,
     Pairing,
     Swap,
     refuse_transport_of_samples,
@@ -23,8 +27,11 @@ from distpriv.modelling.pools.row_pool import RowPool, Split
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.sampling import Stratum, sample_query
+from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.streams import Stream
-from distpriv.modelling.transport import RowPairing, in_units_of_noise
+from distpriv.modelling.tables_together import refuse_gaps, refuse_mixed_types
+from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
+from distpriv.modelling.weighted_coupling import WeightedSwap, measure_weighted_differences, sample_weighted
 from distpriv.progress import Progress, silent
 
 __all__ = ["RowSimulator", "opened_tables", "refuse_too_few_rows"]
@@ -48,6 +55,16 @@ class RowSimulator:
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
     _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what is drawn from, and how: not who is told of progress, and nothing that goes by a place in memory."""
+        names = [each.name for each in fields(type(self)) if each.init]
+        kept = {name: getattr(self, name) for name in names}
+        return {**kept, "progress": silent, "_pairings": {}, "_rows": {}, "_laws": []}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
         """Return simulators that draw from shares of the rows, no row in two of them.
@@ -84,8 +101,12 @@ class RowSimulator:
         return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
-        """Draw coupled datasets of two scenarios of one Share and evaluate the query on both."""
-        stream, swap = self.stream(" | ".join(pair), seed), self.swap(pair, pairing)
+        """Draw coupled datasets of two scenarios of one secret and evaluate the query on both."""
+        stream = self.stream(" | ".join(pair), seed)
+        if self.is_weighted(pair):
+            weighted = self.weighted_swap(pair, pairing)
+            return sample_weighted(self.query, self.pool(pair[0]), weighted, draws, stream)
+        swap = self.swap(pair, pairing)
         return sample_coupled(self.query, self.pool(pair[0]), swap, draws, stream, replacement=self.replacement)
 
     def measured_differences(
@@ -99,8 +120,13 @@ class RowSimulator:
     ) -> list[Floats]:
         """Draw differences of coupled statistics and measure them, for every number of rows that the pairs differ in.
 
-        Numbers ascend; the sign of a difference is that of the first pair.
+        Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself.
         """
+        if self.is_weighted(pairs[0]):
+            ((first, second),) = pairs
+            stream = self.stream(f"{first} | {second}", seed, progress)
+            weighted = self.weighted_swap((first, second), pairing)
+            return [measure_weighted_differences(self.query, self.pool(first), weighted, draws, stream, measure)]
         swaps = [self.swap(pair, pairing) for pair in pairs]
         return measure_differences(
             self.query,
@@ -155,16 +181,27 @@ class RowSimulator:
         )
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate."""
+        """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate.
+
+        Pairs of weighted rows are each by themselves.
+        """
         groups: dict[object, list[Pair]] = {}
-        together = self.query.has_exact_moments
-        ascending = (sorted(pair, key=lambda name: self.scenarios[name].positives) for pair in pairs)
+        ascending = (sorted(pair, key=self._place_among_values) for pair in pairs)
         for one, other in dict.fromkeys((one, other) for one, other in ascending):
+            together = self.query.has_exact_moments and self.scenarios[one].tilt is None
             groups.setdefault(self.scenarios[one].predicate if together else (one, other), []).append((one, other))
         return [part for group in groups.values() for part in self._feasible(group)]
 
+    def _place_among_values(self, name: str) -> tuple[float, ...]:
+        """Return what orders the scenarios of one secret."""
+        scenario = self.scenarios[name]
+        return (scenario.positives,) if scenario.tilt is None else scenario.tilt.order
+
     def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
         """Return the group as one, or pair by pair where the strata have too few rows for the widest swap of all."""
+        if self.is_weighted(group[0]):
+            self.weighted_swap(group[0], "independent")
+            return [tuple(group)]
         wide = widest([self.swap(pair, "independent") for pair in group])
         room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
         return [tuple(group)] if self.replacement or wide.swapped <= room else [(pair,) for pair in group]
@@ -175,14 +212,50 @@ class RowSimulator:
             return "independent"
         return "transport" if unpaired_column(self.query, self.pool(pair[0])) is None else "independent"
 
+    def is_weighted(self, pair: Pair) -> bool:
+        """Tell whether the rows of a scenario have weights: such pairs are coupled row by row."""
+        return any(self.scenarios[name].tilt is not None for name in pair)
+
+    def has_weights(self, name: str) -> bool:
+        """Tell whether rows of a scenario are drawn with weights: a column's, or those that give a property a value."""
+        return self.drawing.weight is not None or self.scenarios[name].tilt is not None
+
+    def _shares_of(self, name: str, rows: Rows) -> Floats | None:
+        """Return how likely each of some rows of a stratum is, where a column gives them weights."""
+        if (base := self.tables[name].base) is None:
+            return None
+        if not (total := float(base[rows].sum())) > 0:
+            raise InvalidModel(
+                f"no row that scenario {name!r} could draw here has a weight above 0: give more rows.",
+                about=("option", "weight"),
+            )
+        return np.asarray(base[rows] / total)
+
+    def weighted_swap(self, pair: Pair, pairing: Pairing) -> WeightedSwap:
+        """Return how rows of two weightings of one table are coupled."""
+        first, second = self._coupled(pair)
+        (one,), (other,) = self.strata(pair[0]), self.strata(pair[1])
+        assert one.weights is not None
+        assert other.weights is not None
+        order = None
+        if pairing == "transport":
+            features = row_features(self.query, self.pool(pair[0]), first.records)[one.rows]
+            order = along_their_main_axis(features)
+        return WeightedSwap.of(one.rows, one.weights, other.weights, second.records, order)
+
+    def _coupled(self, pair: Pair) -> tuple[Scenario, Scenario]:
+        first, second = (self.scenarios[name] for name in pair)
+        if not first.couples_with(second) or self.tables[pair[0]] is not self.tables[pair[1]]:
+            raise InvalidModel(
+                f"the scenarios {pair[0]!r} and {pair[1]!r} are not shares of one predicate, or values of one "
+                "property: only such pairs can be coupled."
+            )
+        return first, second
+
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
-        first, second = (self.scenarios[name] for name in pair)
-        if not first.couples_with(second):
-            raise InvalidModel(
-                f"the scenarios {pair[0]!r} and {pair[1]!r} are not shares of one predicate: only such "
-                "pairs can be coupled."
-            )
+        first, second = self._coupled(pair)
+        assert not self.is_weighted(pair), "weighted rows are coupled row by row"
         for name in pair:
             self.strata(name)
         if pairing == "transport" and self._held(pair[0]) is not None:
@@ -197,11 +270,15 @@ class RowSimulator:
             out=positives if first_has_more else negatives,
             into=negatives if first_has_more else positives,
             pairing=self._pairing(first, first_has_more) if pairing == "transport" else None,
+            out_weights=self._shares_of(pair[0], positives if first_has_more else negatives),
+            into_weights=self._shares_of(pair[0], negatives if first_has_more else positives),
         )
 
-    def _pairing(self, scenario: Scenario, positives_first: bool) -> RowPairing:
-        """Return the pairing of the strata, found once for each predicate."""
+    def _pairing(self, scenario: Scenario, positives_first: bool) -> AnyPairing:
+        """Return the pairing of the strata, found once for each predicate; of rows with weights one in order."""
         predicate = scenario.predicate
+        if self.drawing.weight is not None:
+            return self._pairing_in_order(scenario, positives_first)
         if predicate not in self._pairings:
             features = row_features(self.query, self.pool(scenario.name), scenario.records)
             sides = features[self._positions(scenario, True)], features[self._positions(scenario, False)]
@@ -212,10 +289,23 @@ class RowSimulator:
         found = self._pairings[predicate]
         return found if positives_first else RowPairing(first=found.second, second=found.first, units=found.units)
 
+    def _pairing_in_order(self, scenario: Scenario, positives_first: bool) -> OrderedPairing:
+        along = along_their_main_axis(row_features(self.query, self.pool(scenario.name), scenario.records))
+        sides = [self._positions(scenario, side) for side in (positives_first, not positives_first)]
+        weights = [self._shares_of(scenario.name, rows) for rows in sides]
+        assert weights[0] is not None
+        assert weights[1] is not None
+        return OrderedPairing.of((along[sides[0]], weights[0]), (along[sides[1]], weights[1]))
+
     def strata(self, name: str) -> list[Stratum]:
         """Return the rows of each stratum that a scenario draws from, and how many of them a dataset has."""
         scenario = self.scenarios[name]
-        strata = [Stratum(rows=self._positions(scenario, side), size=size) for side, size in scenario.strata]
+        if scenario.tilt is not None:
+            rows = self._positions(scenario, True)
+            weights = self.tables[name].weights(scenario.tilt)[rows]
+            return [Stratum(rows=rows, size=scenario.records, weights=weights / weights.sum())]
+        each = [(self._positions(scenario, side), size) for side, size in scenario.strata]
+        strata = [Stratum(rows=rows, size=size, weights=self._shares_of(name, rows)) for rows, size in each]
         if not self.replacement:
             held = "the reference table" if self._held(name) is None else "the pool"
             place = held if self.part is None else "a part of the table"
@@ -228,7 +318,7 @@ class RowSimulator:
         >>> import distpriv as dp
         >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.4, 0.5))
         >>> laws = dp.model(dp.datasets.adult(), query, secret, records=10).rows().row_laws()
-        >>> [rows.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
+        >>> [rows.values.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
         ([(11208, 1), (34014, 1)], {0: 4, 1: 6})
         """
         if not self._laws:
@@ -236,46 +326,58 @@ class RowSimulator:
         return self._laws[0]
 
     def _row_laws(self) -> RowLaws:
-        places: dict[tuple[int, str | None, bool], int] = {}
-        strata: list[Floats] = []
+        places: dict[tuple[int, str | None, bool, Tilt | None], int] = {}
+        strata: list[StratumRows] = []
         populations: list[int] = []
         drawn: dict[str, dict[int, int]] = {name: {} for name in self.scenarios}
         for name, scenario in self.scenarios.items():
             for (satisfied, size), stratum in zip(scenario.strata, self.strata(name), strict=True):
-                key = (id(self.tables[name]), scenario.predicate, satisfied)
+                key = (id(self.tables[name]), scenario.predicate, satisfied, scenario.tilt)
                 if key not in places:
                     places[key] = len(strata)
                     features = row_features(self.query, self.pool(name), scenario.records)
-                    strata.append(features[stratum.rows])
+                    strata.append(StratumRows(values=features[stratum.rows], weights=stratum.weights))
                     populations.append(self.tables[name].stratum_rows(scenario.predicate, satisfied))
                 if size:
                     drawn[name][places[key]] = size
         return RowLaws(strata=tuple(strata), drawn=drawn, replacement=self.replacement, populations=tuple(populations))
 
     def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
-        """Return where the rows of a stratum are, those of this part only."""
+        """Return where the rows of a stratum are, those of this part only, and none that counts for nobody."""
         pool = self.pool(scenario.name)
         key = (id(pool), scenario.predicate, satisfied)
         if key not in self._rows:
             among = None if self.part is None else self.part[0].rows(pool, self.part[1])
-            self._rows[key] = pool.positions(scenario.predicate, satisfied, among)
+            rows, base = pool.positions(scenario.predicate, satisfied, among), self.tables[scenario.name].base
+            self._rows[key] = rows if base is None else rows[base[rows] > 0]
         return self._rows[key]
 
 
 def opened_tables(
     sources: Mapping[str, Any], scenarios: Mapping[str, Scenario], query: Query, drawing: Drawing
 ) -> Mapping[str, ReferenceTable]:
-    """Open the source of every scenario, each source once for all that split it by a predicate, once for the others."""
+    """Open the source of every scenario, once for all that split it, for those that weigh it and for the others."""
     predicates = list(dict.fromkeys(s.predicate for s in scenarios.values() if s.predicate is not None))
-    opened: dict[tuple[int, bool], ReferenceTable] = {}
+    opened: dict[tuple[int, bool, bool], ReferenceTable] = {}
     tables = {}
     for name, scenario in scenarios.items():
-        splits = scenario.predicate is not None
-        key = (id(sources[name]), splits)
+        splits, weighs = scenario.predicate is not None, scenario.tilt is not None
+        key = (id(sources[name]), splits, weighs)
         if key not in opened:
-            needed = predicates if splits else ()
-            opened[key] = ReferenceTable.open(sources[name], query, needed, drawing.missing, drawing.holding)
+            of_it = [s.tilt for each, s in scenarios.items() if sources[each] is sources[name] and s.tilt is not None]
+            shares = dict.fromkeys(text for tilt in of_it for text in tilt.predicates)
+            opened[key] = ReferenceTable.open(
+                sources[name],
+                query,
+                predicates if splits else shares if weighs else (),
+                drawing.missing,
+                drawing.holding,
+                of_it if weighs else (),
+                drawing.weight,
+            )
         tables[name] = opened[key]
+    refuse_mixed_types(tables)
+    refuse_gaps(tables, drawing)
     return tables
 
 

@@ -9,6 +9,7 @@ draws find the lobes and an ascent their tops.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from attrs import frozen
@@ -20,6 +21,7 @@ from distpriv.modelling.row_laws import RowLaws
 __all__ = [
     "Peak",
     "PeakSearch",
+    "SomeRows",
     "Spectrum",
     "distinct_peaks",
     "draws_for",
@@ -48,8 +50,11 @@ MOST_DRAWS = 60_000
 RANKED_ROWS, CLIMBING_ROWS = 96, 1024
 """Rows of each stratum by which draws are ranked, and by which the best of them climb."""
 
-CLIMBERS, STEPS = 150, 12
-"""How many of the draws climb, and how far."""
+CLIMBERS, STEPS = 300, 24
+"""How many of the draws climb, and in how many steps."""
+
+LONGEST_STEP, SHARE_OF_BASIN = 2.0, 0.25
+"""A step is no longer than so many deviations of the statistics, or than such a share of the basin if that is more."""
 
 ARRIVED = 1e-3
 """A step as short as this, in deviations of the statistics, is the last."""
@@ -123,13 +128,62 @@ def extreme_scenarios(rows: RowLaws) -> list[str]:
 
 
 @frozen(kw_only=True, eq=False)
+class SomeRows:
+    """Rows that stand for all rows of a stratum, each for its share of them."""
+
+    values: Floats
+    shares: Floats
+
+    @classmethod
+    def of(cls, values: Floats, count: int, rng: np.random.Generator, weights: Floats | None = None) -> Self:
+        r"""Return so many rows, half of them drawn evenly and half by how much they vary.
+
+        One row in a thousand may carry all that varies, and even draws would see none of these. A row is drawn with a
+        chance of :math:`\frac12 (1/N + |x|^2/\sum |x|^2)`, and its share is one over that: sums over all rows keep
+        their means, and no row stands for more than two rows of an even draw. Rows that are due more than once are
+        all there, each for itself. With weights, 1/N is the weight of a row, and what it varies by counts as often.
+        """
+        even = np.full(len(values), 1 / len(values)) if weights is None else weights
+        if len(values) <= count:
+            return cls(values=values, shares=even)
+        squares = np.einsum("ij,ij->i", values, values) * (even / even.max())
+        due = (even + squares / max(float(squares.sum()), 1e-300)) / 2
+        expected = _drawn_at_most_once(due, count)
+        order = rng.permutation(len(values))
+        turns = np.floor(np.cumsum(expected[order]) + rng.random())
+        drawn = np.sort(order[np.diff(turns, prepend=0.0) > 0])
+        shares = even[drawn] / expected[drawn]
+        return cls(values=values[drawn], shares=shares / shares.sum())
+
+    def transform(self, places: Floats) -> tuple[Singles, Singles, Singles, Singles]:
+        """Return the cosines and sines of uᵀx for all places u and rows x, and their means over the stratum."""
+        cosines, sines = _waves(places, self.values)
+        shares = self.shares.astype(np.float32)
+        return cosines, sines, cosines @ shares, sines @ shares
+
+
+def _drawn_at_most_once(due: Floats, count: int) -> Floats:
+    """Return how often rows are drawn, in proportion to what is due and none more than once."""
+    certain = np.zeros(len(due), dtype=bool)
+    while True:
+        left = max(count - int(certain.sum()), 0)
+        expected = np.where(certain, 1.0, due * left / max(float(due[~certain].sum()), 1e-300))
+        more = (expected >= 1) & ~certain
+        if not more.any():
+            return expected
+        certain |= more
+
+
+@frozen(kw_only=True, eq=False)
 class PeakSearch:
     """The search in coordinates in which the covariance of the statistics is the identity."""
 
     axes: Floats
     """From these coordinates to frequencies: t = axes · u."""
-    strata: tuple[Floats, ...]
-    """Some rows of each stratum, in these coordinates, about their mean."""
+    strata: tuple[SomeRows, ...]
+    """Rows of each stratum by which draws climb, in these coordinates, about their mean."""
+    ranking: tuple[SomeRows, ...]
+    """Fewer of them, by which draws are ranked."""
     weights: Floats
     """How many independent rows of each stratum a dataset is worth."""
     left: Floats
@@ -141,17 +195,25 @@ class PeakSearch:
         """Return the search in one scenario, for noise of no less than a covariance of `floor`."""
         axes = whitening(covariance)
         rng = np.random.default_rng(SEED)
-        strata, weights = [], []
+        strata, ranking, weights = [], [], []
         for stratum, size in sorted(rows.drawn[name].items()):
             weight = size if rows.replacement else size * (1 - size / rows.rows_of(stratum))
             if weight > 0:
-                values = rows.strata[stratum]
-                some = values[np.sort(rng.permutation(len(values))[:CLIMBING_ROWS])]
-                strata.append((some - values.mean(axis=0)) @ axes)
+                own = rows.strata[stratum]
+                values = own.about_mean @ axes
+                strata.append(SomeRows.of(values, CLIMBING_ROWS, rng, own.weights))
+                ranking.append(SomeRows.of(values, RANKED_ROWS, rng, own.weights))
                 weights.append(weight)
         noise = axes.T @ floor @ axes
         left = noise @ np.linalg.inv(np.eye(len(noise)) + noise)
-        return cls(axes=axes, strata=tuple(strata), weights=np.array(weights), left=(left + left.T) / 2, rng=rng)
+        return cls(
+            axes=axes,
+            strata=tuple(strata),
+            ranking=tuple(ranking),
+            weights=np.array(weights),
+            left=(left + left.T) / 2,
+            rng=rng,
+        )
 
     def peaks(self, known: Sequence[Floats]) -> tuple[list[Floats], float]:
         """Return the frequencies of peaks, and the chance that one was missed."""
@@ -168,14 +230,21 @@ class PeakSearch:
         return self.tops((places * radii) @ vectors.T, known), missed
 
     def tops(self, starts: Floats, known: Sequence[Floats] = ()) -> list[Floats]:
-        """Return the frequencies of peaks that are climbed to from the best of some places, and from known ones."""
+        """Return the frequencies of peaks that are climbed to from the best of some places, and from known ones.
+
+        The best places are those with the highest tops ahead of them, if lobes are bell curves: of a wide lobe most
+        places are far down.
+        """
         starts = starts[(starts**2).sum(axis=1) > MAIN_LOBE]
-        heights = self._heights(starts, RANKED_ROWS)
-        best = starts[np.argsort(-heights)[:CLIMBERS]]
+        heights, gradient = self._slopes(starts, self.ranking)
+        moves = gradient @ self._newton
+        ahead = heights + (gradient * moves).sum(axis=1) / 2
+        ahead[((starts + moves) ** 2).sum(axis=1) <= MAIN_LOBE] = -np.inf
+        best = starts[np.argsort(-ahead)[:CLIMBERS]]
         if known:
             best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
-        tops = self._climbed(best)
-        kept = tops[((tops**2).sum(axis=1) > MAIN_LOBE) & (self._heights(tops, CLIMBING_ROWS) > math.log(LEAST / 4))]
+        tops, reached = self._climbed(best)
+        kept = tops[((tops**2).sum(axis=1) > MAIN_LOBE) & (reached > math.log(LEAST / 4))]
         return list(kept @ self.axes.T)
 
     def row_deviations(self, directions: Floats) -> Floats:
@@ -186,51 +255,53 @@ class PeakSearch:
         """
         squares = np.zeros(directions.shape[1])
         for rows in self.strata:
-            along = np.square(rows @ directions)
-            variances = along.mean(axis=0)
-            carried = np.square(along).mean(axis=0) / (3 * np.maximum(variances, 1e-300))
+            along = np.square(rows.values @ directions)
+            variances = rows.shares @ along
+            carried = rows.shares @ np.square(along) / (3 * np.maximum(variances, 1e-300))
             squares = np.maximum(squares, np.maximum(variances, carried))
         return np.asarray(np.sqrt(squares))
 
-    def _heights(self, places: Floats, limit: int) -> Floats:
-        """Return the logarithm of the ripple at places, by up to so many rows of each stratum."""
-        found = -((places @ self.left) * places).sum(axis=1) / 2
-        for rows, weight in zip(self.strata, self.weights, strict=True):
-            cosines, sines = _waves(places, rows[:limit])
-            found += weight * np.log(np.maximum(np.hypot(cosines.mean(axis=1), sines.mean(axis=1)), NOTHING))
-        return np.asarray(found)
+    @property
+    def _newton(self) -> Floats:
+        """Newton's step for the lobe of a bell curve, from its gradient."""
+        return np.asarray(np.linalg.inv(np.eye(len(self.left)) + self.left))
 
-    def _slopes(self, places: Floats) -> tuple[Floats, Floats]:
+    def _slopes(self, places: Floats, strata: tuple[SomeRows, ...]) -> tuple[Floats, Floats]:
         """Return the logarithm of the ripple at places, and its gradient: (ℑφ · E[x cos] − ℜφ · E[x sin]) / |φ|²."""
         found, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
-        for rows, weight in zip(self.strata, self.weights, strict=True):
-            cosines, sines = _waves(places, rows)
-            real, imaginary = cosines.mean(axis=1, keepdims=True), sines.mean(axis=1, keepdims=True)
+        for rows, weight in zip(strata, self.weights, strict=True):
+            cosines, sines, *means = rows.transform(places)
+            real, imaginary = (mean[:, np.newaxis].astype(np.float64) for mean in means)
             square = np.maximum(real**2 + imaginary**2, NOTHING**2)
-            some = (rows / len(rows)).astype(np.float32)
+            some = (rows.values * rows.shares[:, np.newaxis]).astype(np.float32)
             found += weight * np.log(square[:, 0]) / 2
             gradient += weight * (imaginary * (cosines @ some) - real * (sines @ some)) / square
         return np.asarray(found), np.asarray(gradient)
 
-    def _climbed(self, places: Floats) -> Floats:
-        """Return where an ascent ends: by Newton's step for the lobe of a bell curve, shorter where it overshoots."""
-        places, step = places.copy(), np.linalg.inv(np.eye(places.shape[1]) + self.left)
-        heights, gradient = self._slopes(places)
+    def _climbed(self, places: Floats) -> tuple[Floats, Floats]:
+        """Return where an ascent ends, and how high: by Newton's step for a bell curve, shorter where it overshoots.
+
+        A basin may be many deviations wide: steps are so long that all of them together cross it.
+        """
+        places, step = places.copy(), self._newton
+        basin = BASIN / np.maximum(self.row_deviations(np.eye(places.shape[1])).min(), 1e-300)
+        longest = max(LONGEST_STEP, SHARE_OF_BASIN * basin)
+        heights, gradient = self._slopes(places, self.strata)
         scale = np.ones(len(places))
         for _ in range(STEPS):
             moves = gradient @ step
             lengths = np.linalg.norm(moves, axis=1)
-            moves *= (np.minimum(1.0, 2.0 / np.maximum(lengths, 1e-300)) * scale)[:, np.newaxis]
+            moves *= (np.minimum(1.0, longest / np.maximum(lengths, 1e-300)) * scale)[:, np.newaxis]
             climbing = np.flatnonzero(lengths * scale > ARRIVED)
             if not len(climbing):
                 break
             tried = places[climbing] + moves[climbing]
-            reached, there = self._slopes(tried)
+            reached, there = self._slopes(tried, self.strata)
             better = reached > heights[climbing]
             ahead = climbing[better]
             places[ahead], heights[ahead], gradient[ahead] = tried[better], reached[better], there[better]
             scale[climbing] = np.where(better, np.minimum(1.0, 2 * scale[climbing]), scale[climbing] / 3)
-        return places
+        return places, heights
 
 
 def _waves(places: Floats, rows: Floats) -> tuple[Singles, Singles]:
@@ -261,9 +332,9 @@ def whitening(covariance: Floats) -> Floats:
 
 
 def distinct_peaks(found: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
-    """Return peaks that are no other's mirror image and on no other's lobe."""
+    """Return peaks that are no other's mirror image and on no other's lobe, the highest first."""
     kept: list[Peak] = []
-    for peak in found:
+    for peak in sorted(found, key=lambda peak: -max(peak.heights.values())):
         t = peak.frequency
         others = [other.frequency for other in kept]
         apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)

@@ -15,7 +15,8 @@ from attrs import frozen
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.projected_law import Circle, StratumLaw
-from distpriv.modelling.row_grid import RowGrid
+from distpriv.modelling.row_grid import Cells, RowGrid
+from distpriv.modelling.stratum_rows import StratumRows
 
 __all__ = ["StepLaws", "step_laws"]
 
@@ -76,10 +77,9 @@ def step_laws(rows: RowGrid) -> StepLaws:
         raise InvalidModel(
             f"the law on steps is of one statistic, and {len(rows.steps)} are given: look at them on a grid."
         )
-    places = [np.repeat(cells.places[:, 0], cells.counts).astype(np.float64) for cells in rows.strata]
-    first, points, outside = _window(rows, places)
+    first, points, outside = _window(rows)
     circle = _StepCircle(circumference=float(points), frequencies=points // 2)
-    strata = [StratumLaw.of(circle, place) for place in places]
+    strata = [_stratum_law(circle, cells) for cells in rows.strata]
     masses, wrong = {}, 0.0
     for name, sizes in rows.drawn.items():
         drawn = [strata[which].drawn(size, replacement=rows.replacement) for which, size in sizes.items()]
@@ -95,13 +95,26 @@ def step_laws(rows: RowGrid) -> StepLaws:
     )
 
 
-def _window(rows: RowGrid, places: Sequence[Floats]) -> tuple[int, int, float]:
+def _stratum_law(circle: Circle, cells: Cells) -> StratumLaw:
+    """Return the law of sums of rows of a stratum; without weights every row is there as often as it is."""
+    places = cells.places[:, 0].astype(np.float64)
+    if cells.weights is not None:
+        return StratumLaw.of(circle, places, cells.weights, rows=cells.rows, weighted=True)
+    return StratumLaw.of(circle, np.repeat(places, cells.counts))
+
+
+def _window(rows: RowGrid) -> tuple[int, int, float]:
     """Return the first place of a window, how many it has, and how likely a sum is outside of it."""
-    sums = [(sum(size * places[which].mean() for which, size in sizes.items()), sizes) for sizes in rows.drawn.values()]
-    least = min(sum(size * places[which].min() for which, size in sizes.items()) for _, sizes in sums)
-    most = max(sum(size * places[which].max() for which, size in sizes.items()) for _, sizes in sums)
+    places = [StratumRows(values=cells.places.astype(np.float64), weights=cells.chances) for cells in rows.strata]
+    sums = [
+        (sum(k * float(places[which].mean[0]) for which, k in sizes.items()), sizes) for sizes in rows.drawn.values()
+    ]
+    least = min(sum(size * float(places[which].values.min()) for which, size in sizes.items()) for _, sizes in sums)
+    most = max(sum(size * float(places[which].values.max()) for which, size in sizes.items()) for _, sizes in sums)
     every = 2 ** math.ceil(math.log2(most - least + 2))
-    deviation = math.sqrt(max(sum(k * places[which].var() for which, k in sizes.items()) for _, sizes in sums))
+    deviation = math.sqrt(
+        max(sum(k * float(places[which].variances[0]) for which, k in sizes.items()) for _, sizes in sums)
+    )
     low, high = min(mean for mean, _ in sums), max(mean for mean, _ in sums)
     reach = 8.0
     while reach <= FARTHEST and deviation > 0:

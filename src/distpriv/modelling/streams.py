@@ -6,7 +6,6 @@ Draws come in blocks of a size that depends on the problem alone, each block wit
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from os import cpu_count
 from time import perf_counter
 from typing import TypeVar
 
@@ -15,7 +14,7 @@ from attrs import frozen
 from joblib import Parallel, delayed
 
 from distpriv.engines.engine import Executors
-from distpriv.processes import tied
+from distpriv.processes import tied, usable_processes
 from distpriv.progress import Progress, silent
 
 __all__ = ["Stream", "in_blocks", "run_blocks"]
@@ -75,7 +74,7 @@ def _rest(
     stream: Stream,
 ) -> Iterable[T]:
     """Run the other jobs where that is fastest."""
-    workers = min(stream.processes or cpu_count() or 1, len(jobs))
+    workers = min(stream.processes or usable_processes(), len(jobs))
     if stream.executors is not None and seconds_left > WORTH_STARTING:
         return stream.executors(partial(_run, task), jobs)
     if workers > 1 and seconds_left > WORTH_STARTING:

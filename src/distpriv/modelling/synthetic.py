@@ -12,6 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.queries import Query
+from distpriv.framework.two_tables import SECOND
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.tilting import tilted
@@ -99,13 +100,18 @@ def _weighed(model: QueryModel, prior: Mapping[str, float]) -> Iterator[tuple[pa
         for name, scenario in model.scenarios.items():
             if tables[name] is not table:
                 continue
+            if scenario.tilt is not None:
+                weights += prior[name] * table.weights_of(scenario.tilt, pool)
+                continue
             for satisfied, size in scenario.strata:
                 stratum = pool.positions(scenario.predicate, satisfied)
-                weights[stratum] += prior[name] * size / scenario.records / max(len(stratum), 1)
+                counts = np.ones(len(stratum)) if table.weight is None else pool.properties[table.weight][stratum]
+                weights[stratum] += prior[name] * size / scenario.records * counts / max(counts.sum(), 1e-300)
         yield _as_they_are(table, rows), pool.numbers.T, weights
 
 
 def _as_they_are(table: ReferenceTable, rows: pa.Table) -> pa.Table:
     """Return the columns of a table, by their own names."""
     names = table.engine.schema.names
-    return rows.select([f"t{k}" for k in range(len(names))]).rename_columns(names)
+    named = rows.select([f"t{k}" for k in range(len(names))]).rename_columns(names)
+    return named.drop_columns([SECOND]) if SECOND in names else named

@@ -21,6 +21,10 @@ from distpriv.modelling.pools.row_pool import RowPool
 __all__ = ["TableRefusals", "columns_of_functions", "refuse_wrong_key"]
 
 
+def _number_of_secret(text: str) -> tuple[str, About, bool]:
+    return "the secret", ("property", text), False
+
+
 @frozen(kw_only=True)
 class TableRefusals:
     """What is refused of a table that was opened for a query: every method raises if it finds what it is named by."""
@@ -28,6 +32,8 @@ class TableRefusals:
     engine: Engine
     query: Query
     select: RowSelect
+    weight: str | None = None
+    """What each row counts, where rows count differently."""
 
     @property
     def _itself(self) -> About:
@@ -47,7 +53,10 @@ class TableRefusals:
             (f"statistic {name!r}", ("statistic", name), row.predicate) for name, row in self.query.row_values
         ]
         wanted += [("the secret", ("share", expression.text), True) for expression in self.select.predicates]
-        expressions = (*self.select.numbers, *self.select.predicates)
+        for text in (expression.text for expression in self.select.properties):
+            weighs = text == self.weight
+            wanted.append(("the weight", ("option", "weight"), False) if weighs else _number_of_secret(text))
+        expressions = (*self.select.numbers, *self.select.predicates, *self.select.properties)
         for kind, (place, what, predicate), expression in zip(kinds, wanted, expressions, strict=True):
             if predicate and not pa.types.is_boolean(kind):
                 raise InvalidExpression(

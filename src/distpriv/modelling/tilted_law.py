@@ -25,7 +25,7 @@ from distpriv.modelling.representatives import representatives
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.tilted_stratum import TiltedStratum
 
-__all__ = ["Saddlepoints", "TiltedLaw", "tilted_laws"]
+__all__ = ["Saddlepoints", "TiltedLaw", "law_frame", "tilted_laws"]
 
 Bools = NDArray[np.bool_]
 
@@ -173,24 +173,67 @@ class TiltedLaw:
         if not saddlepoints.found[which]:
             return math.inf
         root = np.linalg.inv(np.linalg.cholesky(saddlepoints.covariances[which]))
-        tilt = saddlepoints.tilts[which]
-        size = len(tilt)
-        fourth, alone, crossed = 0.0, 0.0, 0.0
-        vector, tensor = np.zeros(size), np.zeros((size * size, size))
-        for stratum, level in zip(self.strata, saddlepoints.levels, strict=True):
-            two, three, four = stratum.cumulants(tilt, float(level[which]))
-            number = two.sum()
-            rows = (stratum.values - two @ stratum.values / number) @ root.T
-            lengths = 1 / number + (rows**2).sum(axis=1)
-            fourth += four @ lengths**2
-            alone += (three @ lengths) ** 2 / number
-            vector += (three * lengths) @ rows
-            pairs = (rows[:, :, np.newaxis] * rows[:, np.newaxis, :]).reshape(len(rows), -1)
-            tensor += pairs.T @ (three[:, np.newaxis] * rows)
-            crossed += 3 * ((three @ pairs) ** 2).sum() / number + 3 * ((three @ rows) ** 2).sum() / number**2
-            crossed += three.sum() ** 2 / number**3
-        joint = fourth / 8 - (alone + vector @ vector) / 8 - (crossed + (tensor**2).sum()) / 12
+        parts = [
+            _part(stratum, root, saddlepoints.tilts[which], float(level[which]))
+            for stratum, level in zip(self.strata, saddlepoints.levels, strict=True)
+        ]
+        many = sum(len(part.three) for part in parts) > len(root) ** 2
+        joint = sum(part.four @ part.lengths**2 for part in parts) / 8
+        joint -= _third_by_statistics(parts, len(root)) if many else _third_by_rows(parts)
         return float(joint - sum(stratum.number_term for stratum in self.strata))
+
+
+@frozen(kw_only=True, eq=False)
+class Part:
+    """The rows of a stratum in coordinates in which K'' is the unit matrix, and the cumulants of their numbers."""
+
+    rows: Floats
+    three: Floats
+    four: Floats
+    number: float
+
+    @property
+    def lengths(self) -> Floats:
+        """Of the rows, squared, the number of rows counted as a coordinate."""
+        return np.asarray(1 / self.number + (self.rows**2).sum(axis=1))
+
+
+def _part(stratum: TiltedStratum, root: Floats, tilt: Floats, level: float) -> Part:
+    two, three, four = stratum.cumulants(tilt, level)
+    number = float(two.sum())
+    return Part(rows=(stratum.values - two @ stratum.values / number) @ root.T, three=three, four=four, number=number)
+
+
+def _third_by_statistics(parts: Sequence[Part], size: int) -> float:
+    """Return ρ₁₃²/8 + ρ₂₃²/12 by sums over statistics, which are fewer than rows."""
+    alone, crossed, vector, tensor = 0.0, 0.0, np.zeros(size), np.zeros((size * size, size))
+    for part in parts:
+        rows, three, number = part.rows, part.three, part.number
+        alone += float(three @ part.lengths) ** 2 / number
+        vector += (three * part.lengths) @ rows
+        pairs = (rows[:, :, np.newaxis] * rows[:, np.newaxis, :]).reshape(len(rows), -1)
+        tensor += pairs.T @ (three[:, np.newaxis] * rows)
+        crossed += float(3 * ((three @ pairs) ** 2).sum() / number + 3 * ((three @ rows) ** 2).sum() / number**2)
+        crossed += float(three.sum()) ** 2 / number**3
+    return float((alone + vector @ vector) / 8 + (crossed + (tensor**2).sum()) / 12)
+
+
+def _third_by_rows(parts: Sequence[Part]) -> float:
+    """Return the same by the angles between all rows, which are fewer than pairs of statistics.
+
+    With z_j the rows, a coordinate for each number among them,
+    ρ₁₃² = Σ κ₃ⱼ κ₃ₖ |z_j|² (z_j·z_k) |z_k|² and ρ₂₃² = Σ κ₃ⱼ κ₃ₖ (z_j·z_k)³.
+    """
+    if not parts:
+        return 0.0
+    rows, three = np.concatenate([part.rows for part in parts]), np.concatenate([part.three for part in parts])
+    angles, start = rows @ rows.T, 0
+    for part in parts:
+        own = slice(start, start + len(part.three))
+        angles[own, own] += 1 / part.number
+        start = own.stop
+    alone = three * np.diag(angles)
+    return float(alone @ angles @ alone / 8 + three @ angles**3 @ three / 12)
 
 
 def tilted_laws(
@@ -212,8 +255,8 @@ def tilted_laws(
         only: the scenarios to look at; all of them if not given.
         moved: by how much the statistics of some scenarios are moved.
     """
-    turn = _frame(model, noise)
-    means = [stratum.mean(axis=0) for stratum in rows.strata]
+    turn = law_frame(model, noise)
+    means = [stratum.mean for stratum in rows.strata]
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
     standing = representatives(rows)
     cells = [(each.values @ turn, each.counts, turn.T @ each.inside @ turn) for each in standing]
@@ -233,7 +276,7 @@ def tilted_laws(
     return laws
 
 
-def _frame(model: QueryModel, noise: Floats) -> Floats:
+def law_frame(model: QueryModel, noise: Floats) -> Floats:
     """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
     covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
     deviations = np.sqrt(np.diag(covariance))

@@ -1,18 +1,17 @@
 r"""Rows of one stratum under exponential tilting: what a draw of some of them would be if it were pulled to one side.
 
-Drawing k of N rows without replacement is tossing a coin for each row, with chance f = k/N, given that k are chosen.
-With a level λ for the number and a tilt s for the sum, the cumulant generating function of number and sum is
+With a level λ for their number and a tilt s for their sum, each row is a coin, or with replacement a Poisson number:
 
-.. math:: κ(λ, s) = \sum_j \log(1 - f + f e^{λ + s^\top x_j}),
+.. math:: κ(λ, s) = \sum_j \log(1 - f + f e^{λ + s^\top x_j}), \qquad κ(λ, s) = \frac k N \sum_j e^{λ + s^\top x_j}.
 
-and with replacement the coin is a Poisson number: :math:`κ(λ, s) = \frac k N \sum_j e^{λ + s^\top x_j}`, the limit for
-f → 0. The level at which the expected number is k again is found along with the tilt, by Newton's method.
+The level at which the expected number is k is found along with the tilt (`docs/proofs/saddlepoint_check.md`).
 """
 
 from typing import Self
 
 import numpy as np
 from attrs import frozen
+from scipy.special import gammaln
 
 from distpriv.framework.arrays import Floats
 
@@ -26,6 +25,9 @@ MIXER = 0x9E3779B97F4A7C15
 
 LEAST_NUMBER = 1e-200
 """Where a tilt is so strong that it is certain which rows are drawn, their number varies by so little."""
+
+CERTAIN = 1 - 1e-15
+"""A share that is as good as 1."""
 
 FINEST_CELL = 1 / 64
 """Width of the cells that near rows are in, in standard deviations of a row."""
@@ -107,6 +109,16 @@ class TiltedStratum:
         odd, even = 1 - 2 * self.share, 1 - 6 * self.share * (1 - self.share)
         return (even / 8 - 5 * odd**2 / 24) / self.variance
 
+    @property
+    def log_number_error(self) -> float:
+        """The logarithm of the chance that coins choose as many as are drawn, over what a bell curve says of it."""
+        drawn, rows = self.drawn, self.drawn / self.share if self.share else 0.0
+        chance = drawn * np.log(drawn) - drawn - gammaln(drawn + 1)
+        if self.share:
+            left = rows - drawn
+            chance += left * np.log(left) - gammaln(left + 1) + gammaln(rows + 1) - rows * np.log(rows) + drawn
+        return float(chance + np.log(2 * np.pi * self.variance) / 2)
+
     def pull(self, tilts: Floats, levels: Floats | None) -> Pull:
         """Return what the stratum adds at these tilts; without levels, or with replacement, λ follows from the tilt."""
         exponents = self.values @ tilts.T
@@ -115,7 +127,8 @@ class TiltedStratum:
             weights, value = chances, -self.drawn * levels
         else:
             levels = self._poisson(exponents)[0] if levels is None else levels
-            chances, logs = _coins(exponents + levels, self.share)
+            exponents += levels
+            chances, logs = _coins(exponents, self.share)
             weights, value = chances * (1 - chances), self.counts @ logs - self.drawn * levels
         size = 1 + tilts.shape[1]
         second = self.products.T @ weights
@@ -148,6 +161,30 @@ class TiltedStratum:
         second = chances * (1 - chances) * self.counts
         return second, second * (1 - 2 * chances), second * (1 - 6 * chances * (1 - chances))
 
+    def beyond_second(self, angles: Floats, tilt: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return κ at imaginary steps beyond its second order, real and imaginary part, summed over the values.
+
+        Args:
+            angles: by how much the exponent of each value (a row) is moved along the imaginary axis, one step a column.
+            tilt: from where,
+            level: and from which level.
+        """
+        exponents = self.values @ tilt + level
+        if not self.share:
+            mean = self.cumulants(tilt, level)[0]
+            return mean @ (np.cos(angles) - 1 + angles**2 / 2), mean @ (np.sin(angles) - angles)
+        chances = _coins(exponents, self.share)[0][:, np.newaxis]
+        both = chances * (1 - chances)
+        real = (np.log1p(-np.minimum(4 * both * np.sin(angles / 2) ** 2, CERTAIN)) + both * angles**2) / 2
+        return self.counts @ real, self.counts @ (_coin_angles(angles, chances) - chances * angles)
+
+
+def _coin_angles(angles: Floats, chances: Floats) -> Floats:
+    """Return the argument of 1 − p + p e^{iθ}, without leaps where θ passes π."""
+    swapped = np.where(chances > 0.5, 1 - chances, chances)
+    turned = np.arctan2(swapped * np.sin(angles), 1 - swapped + swapped * np.cos(angles))
+    return np.asarray(np.where(chances > 0.5, angles - turned, turned))
+
 
 def cumulant_weights(drawn: int, share: float) -> tuple[float, float]:
     """Return how many times the third and the fourth cumulant of a row count in those of the sum of so many.
@@ -158,11 +195,13 @@ def cumulant_weights(drawn: int, share: float) -> tuple[float, float]:
 
 
 def _coins(exponents: Floats, share: float) -> tuple[Floats, Floats]:
-    """Return tilted chances, and log(1 − f + f e^η)."""
-    odds = exponents + (np.log(share) - np.log1p(-share))
-    powers = np.exp(np.minimum(odds, LARGEST))
+    """Return tilted chances, and log(1 − f + f e^η); the exponents are written over, as there are many."""
+    odds = exponents
+    odds += np.log(share) - np.log1p(-share)
+    surely = None if odds.size == 0 or odds.max() <= LARGEST else np.maximum(odds - LARGEST, 0.0)
+    powers = np.exp(odds if surely is None else np.minimum(odds, LARGEST), out=odds)
     logs = np.log1p(powers)
-    logs += np.maximum(odds - LARGEST, 0.0) + np.log1p(-share)
+    logs += np.log1p(-share) if surely is None else surely + np.log1p(-share)
     powers /= 1 + powers
     return powers, logs
 
@@ -176,14 +215,16 @@ def _square(upper: Floats, size: int) -> Floats:
     return found
 
 
-def merged(values: Floats, most: int) -> tuple[Floats, Floats, Floats]:
+def merged(values: Floats, most: int, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """Return cells of near rows by their mean, how many rows each has, and the covariance that is inside of them.
 
-    Few rows are left as they are. Rows far from all others stay alone, however wide the cells.
+    Few rows are left as they are. Rows far from all others stay alone, however wide the cells. Weights say how many
+    rows each of them counts for; one each if not given.
     """
     size = values.shape[1]
+    heavy = np.ones(len(values)) if weights is None else weights
     if len(values) <= most:
-        return values, np.ones(len(values)), np.zeros((size, size))
+        return values, heavy, np.zeros((size, size))
     deviations = values.std(axis=0)
     width = FINEST_CELL * np.where(deviations > 0, deviations, 1.0)
     mixing = np.array([pow(MIXER, 1 + column, 2**63) for column in range(size)])
@@ -193,6 +234,7 @@ def merged(values: Floats, most: int) -> tuple[Floats, Floats, Floats]:
         if len(counts) <= most:
             break
         width = width * 2
-    means = np.column_stack([np.bincount(cell, weights=column) / counts for column in values.T])
+    totals = np.maximum(np.bincount(cell, weights=heavy), LEAST_NUMBER)
+    means = np.column_stack([np.bincount(cell, weights=column * heavy) / totals for column in values.T])
     inside = values - means[cell]
-    return means, counts.astype(np.float64), inside.T @ inside / len(values)
+    return means, totals, (inside.T * heavy) @ inside / heavy.sum()

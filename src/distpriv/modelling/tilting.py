@@ -14,21 +14,30 @@ NEAR = 1e-8
 
 HALVINGS = 40
 
+LONGEST = 5.0
+"""By how much a step may change the logarithm of a weight: farther out nothing is left of the curvature."""
+
+FLAT = 1e-13
+"""By which share of itself the dual may rise by rounding."""
+
 ALONE = 1e-20
 """A variance so small is that of weights which stay with one point, and never come nearer to the wanted means."""
 
 
-def tilted(points: Floats, weights: Floats, means: Floats) -> Floats | None:
+def tilted(points: Floats, weights: Floats, means: Floats, near: float = NEAR) -> Floats | None:
     r"""Return the weights nearest to given ones with which points have given means; none where no weights do.
 
     Nearest is by relative entropy, so :math:`p_i ∝ b_i e^{λ^\top g_i}`, where λ minimises the convex
-    :math:`\log Σ_i b_i e^{λ^\top (g_i - t)}`: Newton's method, with steps halved until they descend. Means at the edge
-    of what points reach would take all weight from the others, and count as out of reach.
+    :math:`\log Σ_i b_i e^{λ^\top (g_i - t)}`: Newton's method, with steps that are not too long,
+    and halved until they descend. Means at the edge of what points reach would take all weight from the others, and
+    count as out of reach.
 
     Args:
         points: g, one a row.
         weights: b, not negative, with a sum of 1.
         means: t.
+        near: how near to these the weighted means come, in standard deviations; where rounding stops them before that,
+            a hundred times as far is near enough.
 
     >>> points, even = np.array([[0.0], [1.0], [2.0]]), np.full(3, 1 / 3)
     >>> tilted(points, even, np.array([1.5])).round(4)
@@ -43,20 +52,24 @@ def tilted(points: Floats, weights: Floats, means: Floats) -> Floats | None:
     slope = np.zeros(points.shape[1])
     value, found, gradient = _dual(away, weights, slope)
     for _ in range(STEPS):
-        if np.abs(gradient).max(initial=0.0) <= NEAR:
+        off = float(np.abs(gradient).max(initial=0.0))
+        if off <= near:
             return found
         curvature = (away - gradient).T @ ((away - gradient) * found[:, np.newaxis])
         if np.trace(curvature) < ALONE:
             return None
         step = -np.linalg.pinv(curvature, rcond=1e-12, hermitian=True) @ gradient
+        step *= min(1.0, LONGEST / max(float(np.abs(away @ step).max()), 1e-300))
         for halving in range(HALVINGS):
             tried = _dual(away, weights, slope + step / 2**halving)
-            if tried[0] < value:
+            # Next to the least the dual is flat but for rounding, and a full step still halves the gradient.
+            flat = not halving and tried[0] - value <= FLAT * (1 + abs(value))
+            if tried[0] < value or (flat and np.abs(tried[2]).max() < off / 2):
                 slope = slope + step / 2**halving
                 value, found, gradient = tried
                 break
         else:
-            return found if np.abs(gradient).max() <= 100 * NEAR else None
+            return found if off <= 100 * near else None
     return None
 
 

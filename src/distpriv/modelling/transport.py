@@ -7,6 +7,7 @@ every pass keeps the pairs of the last as a candidate, so the cost never rises.
 """
 
 import math
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowPairing", "in_units_of_noise"]
+__all__ = ["RowPairing", "along_their_main_axis", "in_units_of_noise"]
 
 BLOCK = 64
 PASSES = 10
@@ -26,7 +27,7 @@ MOST_MATCHED = 200_000
 """Longer lists are paired along one direction only, which is still a valid pairing."""
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class RowPairing:
     """Pairs of positions (first, second), pair k with weight units[k] out of their sum.
 
@@ -58,17 +59,29 @@ class RowPairing:
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
         """Draw independent pairs: an array of first positions and one of second positions."""
-        ends = np.cumsum(self.units)
+        ends, shift, starts = self._table
         units = rng.integers(ends[-1], size=math.prod(shape))
-        # The pair that holds a unit, by a table of where every 2^shift-th one is: much faster than a search.
-        shift = max(0, int(ends[-1]).bit_length() - len(ends).bit_length() - 2)
-        starts = np.searchsorted(ends, np.arange((int(ends[-1]) >> shift) + 1) << shift, side="right")
         chosen = starts[units >> shift]
         behind = np.flatnonzero(ends[chosen] <= units)
         while len(behind):
             chosen[behind] += 1
             behind = behind[ends[chosen[behind]] <= units[behind]]
         return self.first[chosen].reshape(shape), self.second[chosen].reshape(shape)
+
+    @cached_property
+    def _table(self) -> tuple[Rows, int, Rows]:
+        """Where pairs end, and which of them holds every 2^shift-th unit: much faster than a search for each."""
+        ends = np.cumsum(self.units)
+        shift = max(0, int(ends[-1]).bit_length() - len(ends).bit_length() - 2)
+        starts = np.searchsorted(ends, np.arange((int(ends[-1]) >> shift) + 1) << shift, side="right")
+        return ends, shift, starts
+
+    def __getstate__(self) -> dict[str, Rows]:
+        """Leave out what follows from the rest."""
+        return {"first": self.first, "second": self.second, "units": self.units}
+
+    def __setstate__(self, state: dict[str, Rows]) -> None:
+        self.__dict__.update(state)
 
 
 def in_units_of_noise(first: Floats, second: Floats, swapped: int) -> tuple[Floats, Floats]:
@@ -88,6 +101,17 @@ def in_units_of_noise(first: Floats, second: Floats, swapped: int) -> tuple[Floa
     kept = values > 1e-12 * values.max()
     metric = vectors[:, kept] * values[kept] ** -0.25 if kept.any() else vectors
     return first @ metric, second @ metric
+
+
+def along_their_main_axis(features: Floats) -> Floats:
+    """Return where rows are along the axis in which they vary most, in units of their deviations.
+
+    >>> bool(np.isclose(np.ptp(along_their_main_axis(np.array([[0.0], [3.0]]))), 2.0))
+    True
+    """
+    deviations = features.std(axis=0)
+    scaled = features / np.where(deviations > 0, deviations, 1.0)
+    return np.asarray(scaled @ _principal_axis(scaled))
 
 
 def _equally_long(first: Floats, second: Floats) -> tuple[Rows, Rows]:

@@ -17,6 +17,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.spectrum import whitening
+from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.tilted_stratum import cumulant_weights
 
 __all__ = ["both_orders", "kinds_of_pairs", "uneven_directions"]
@@ -53,20 +54,14 @@ Ascended = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def uneven_directions(model: QueryModel, rows: RowLaws, noise: Floats) -> list[Floats]:
-    """Return combinations along which third and fourth cumulants of protected pairs differ most.
-
-    Args:
-        model: the model.
-        rows: the rows behind it.
-        noise: the covariance of the noise.
-    """
+    """Return combinations along which third and fourth cumulants of protected pairs differ most."""
     found: list[tuple[float, Floats]] = []
     kinds = kinds_of_pairs(model, rows, noise)
     starts = max(FEWEST_STARTS, min(STARTS // 4, STARTS // max(len(kinds), 1)))
     for pair in kinds:
         noisy = np.mean([model.distributions[name].covariance for name in pair], axis=0) + noise
         axes = whitening(noisy)
-        strata = {number: _about_mean(rows.strata[number]) @ axes for number in _differing(rows, pair)}
+        strata = {number: _some_rows(rows.strata[number]).along(axes) for number in _differing(rows, pair)}
         weights = {s: _weights(rows, pair[0], s) - _weights(rows, pair[1], s) for s in strata}
         for order in (3, 4):
             of_order = {s: float(each[order - 3]) for s, each in weights.items()}
@@ -101,14 +96,15 @@ def both_orders(pairs: Sequence[Pair]) -> list[Pair]:
 def _sizes(model: QueryModel, rows: RowLaws, noise: Floats, pairs: Sequence[Pair]) -> Floats:
     """Return how large the differences of third and fourth cumulants are, by a look along many combinations."""
     axes = whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
-    some = np.random.default_rng(SEED).normal(size=(axes.shape[1], LOOKS))
-    looks = np.concatenate([some / np.linalg.norm(some, axis=0), np.eye(axes.shape[1])], axis=1)
+    drawn = np.random.default_rng(SEED).normal(size=(axes.shape[1], LOOKS))
+    looks = np.concatenate([drawn / np.linalg.norm(drawn, axis=0), np.eye(axes.shape[1])], axis=1)
     third, fourth = [], []
     for stratum in rows.strata:
-        along = _about_mean(stratum) @ (axes @ looks)
+        some = _some_rows(stratum).along(axes @ looks)
+        along = some.values
         squares = along * along
-        third.append((squares * along).mean(axis=0))
-        fourth.append((squares * squares).mean(axis=0) - 3 * squares.mean(axis=0) ** 2)
+        third.append(some.average(squares * along))
+        fourth.append(some.average(squares * squares) - 3 * some.average(squares) ** 2)
     moves = np.array(
         [[_weights(rows, first, s) - _weights(rows, second, s) for s in range(len(third))] for first, second in pairs]
     )
@@ -129,26 +125,31 @@ def _weights(rows: RowLaws, scenario: str, stratum: int) -> Floats:
     return np.array(cumulant_weights(size, 0.0 if rows.replacement else size / rows.rows_of(stratum)))
 
 
-def _about_mean(rows: Floats) -> Floats:
-    some = rows if len(rows) <= ROWS else rows[np.random.default_rng(SEED).choice(len(rows), ROWS, replace=False)]
-    return np.asarray(some - some.mean(axis=0))
+def _some_rows(rows: StratumRows) -> StratumRows:
+    """Return some of the rows about their mean, with the weights that they have."""
+    if len(rows) > ROWS:
+        chosen = np.random.default_rng(SEED).choice(len(rows), ROWS, replace=False)
+        weights = None if rows.weights is None else rows.weights[chosen] / max(rows.weights[chosen].sum(), 1e-300)
+        rows = StratumRows(values=rows.values[chosen], weights=weights)
+    return StratumRows(values=rows.about_mean, weights=rows.weights)
 
 
-def _difference(strata: dict[int, Floats], weights: dict[int, float], order: int) -> Ascended:
+def _difference(strata: dict[int, StratumRows], weights: dict[int, float], order: int) -> Ascended:
     """Return the difference of the scenarios' cumulants as a function of unit vectors."""
 
     def at(places: Floats) -> tuple[Floats, Floats]:
         value, gradient = np.zeros(places.shape[1]), np.zeros_like(places)
         for number, rows in strata.items():
-            along, weight = rows @ places, weights[number]
+            along, weight = rows.values @ places, weights[number]
+            weighed = rows.values.T * rows.shares
             squares = along * along
             power = squares if order == 3 else squares * along
-            value += weight * (power * along).mean(axis=0)
-            gradient += weight * order * (rows.T @ power) / len(rows)
+            value += weight * rows.average(power * along)
+            gradient += weight * order * (weighed @ power)
             if order == 4:
-                square = squares.mean(axis=0)
+                square = rows.average(squares)
                 value -= 3 * weight * square**2
-                gradient -= 12 * weight * square * (rows.T @ along) / len(rows)
+                gradient -= 12 * weight * square * (weighed @ along)
         return value, gradient
 
     return at

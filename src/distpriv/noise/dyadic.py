@@ -8,14 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 from attrs import cmp_using, field, frozen
-from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
+from distpriv.noise.limbs import Wholes, product
 
-__all__ = ["Dyadic", "Wholes", "nearest"]
+__all__ = ["Dyadic", "nearest"]
 
-Wholes = NDArray[Any]
-"""Whole numbers of any size: an array of Python's `int`."""
+DIGITS = 53
+"""The binary digits of a double."""
+
+LARGE = 12
+"""Matrices of so many columns are multiplied by their limbs."""
 
 
 @frozen(kw_only=True)
@@ -33,11 +36,15 @@ class Dyadic:
     def of(cls, values: Any) -> Self:
         """Return finite floats, exactly as they are."""
         floats = np.asarray(values, dtype=np.float64)
-        ratios = [value.as_integer_ratio() for value in floats.ravel().tolist()]
-        exponent = max((denominator.bit_length() - 1 for _, denominator in ratios), default=0)
-        whole = np.empty(len(ratios), dtype=object)
-        whole[:] = [numerator * ((1 << exponent) // denominator) for numerator, denominator in ratios]
-        return cls(whole=whole.reshape(floats.shape), exponent=exponent)
+        if not np.isfinite(floats).all():
+            raise OverflowError("only finite numbers are whole numbers over a power of two")
+        fractions, powers = np.frexp(floats)
+        odd = (fractions * 2.0**DIGITS).astype(np.int64)
+        zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # at the end of its binary digits
+        odd, places = odd >> np.maximum(zeros, 0), np.where(odd == 0, 0, DIGITS - powers - zeros)
+        exponent = max(0, int(places.max(initial=0)))
+        shifts = np.where(odd == 0, 0, exponent - places)
+        return cls(whole=np.asarray(odd.astype(object) << shifts.astype(object), dtype=object), exponent=exponent)
 
     def __add__(self, other: Self) -> Self:
         exponent = max(self.exponent, other.exponent)
@@ -48,7 +55,9 @@ class Dyadic:
         return type(self)(whole=self._at(exponent) - other._at(exponent), exponent=exponent)
 
     def __matmul__(self, other: Self) -> Self:
-        return type(self)(whole=self.whole @ other.whole, exponent=self.exponent + other.exponent)
+        large = self.whole.ndim == other.whole.ndim == 2 and self.whole.shape[1] >= LARGE
+        whole = product(self.whole, other.whole) if large else self.whole @ other.whole
+        return type(self)(whole=whole, exponent=self.exponent + other.exponent)
 
     def times(self, counts: Wholes) -> Self:
         """Return every number times a whole number of its own."""

@@ -20,10 +20,11 @@ from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.noise.dyadic import Dyadic, Wholes, nearest
+from distpriv.noise.dyadic import Dyadic, nearest
 from distpriv.noise.frame import Frame
 from distpriv.noise.integers import Discrepancy, IntegerGaussian, IntegerLaplace, IntegerNoise, IntegerPiecewise
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, RoundedNoise, SumNoise
+from distpriv.noise.limbs import Wholes
 
 __all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "RoundedLattice", "on_lattice"]
 

@@ -5,8 +5,10 @@ from typing import Any, Self, get_args
 import numpy as np
 from attrs import evolve, field, fields, frozen
 
+from distpriv.distances.line_laws import LineLaw
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.noise.lengths import line_half_width, mixed_length
 from distpriv.noise.parts import GaussianNoise, LaplaceNoise, Noise
 from distpriv.noise.rounded import RoundedNoise
 from distpriv.noise.unimodal import UnimodalNoise
@@ -60,22 +62,71 @@ class NoNoise(Noise):
 
 @frozen(kw_only=True)
 class SumNoise(Noise):
-    """Z = the sum of independent Gaussian and Laplace noise.
+    """Z = the sum of independent Gaussian and Laplace noise, or of Gaussian and unimodal noise.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
     >>> both.covariance.tolist(), [part["law"] for part in both.to_dict()["parts"]]
     ([[41.0, 0.0], [0.0, 9.0]], ['gaussian', 'laplace'])
+
+    Unimodal noise has no law of a part that others could be added to:
+
+    >>> from distpriv.noise.unimodal import UnimodalNoise
+    >>> steps = UnimodalNoise(axes=[[1], [0]], edges=[0, 6], masses=[1])
+    >>> both = SumNoise(parts=(steps, GaussianNoise.isotropic(2, 1.0)))
+    >>> both.is_gaussian, both.is_sum_of_parts, both.line[1].edges, both.half_widths.round(2)
+    (False, False, array([0., 6.]), array([6.22, 1.96]))
+    >>> round(both.expected_l2, 2), round(both.expected_rms, 2), both.is_safer_wider
+    (3.3, 3.74, False)
     """
 
     kind = "sum"
 
-    parts: tuple[GaussianNoise | LaplaceNoise, ...]
+    parts: tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]
     """Independent laws, for the same statistics."""
 
     def __attrs_post_init__(self) -> None:
         if len({part.dimension for part in self.parts}) != 1:
             raise InvalidInput("a sum of noise needs at least one part, all of them for the same statistics.")
+        if self._staircases and sum(not part.is_gaussian for part in self.parts) > 1:
+            raise InvalidInput("unimodal noise has Gaussian noise beside it and no other: give one law along a line.")
+
+    @property
+    def _staircases(self) -> list[UnimodalNoise]:
+        return [part for part in self.parts if isinstance(part, UnimodalNoise)]
+
+    @property
+    def is_gaussian(self) -> bool:
+        return all(part.is_gaussian for part in self.parts)
+
+    @property
+    def is_sum_of_parts(self) -> bool:
+        return not self._staircases
+
+    @property
+    def is_safer_wider(self) -> bool:
+        return not self._staircases
+
+    @property
+    def line(self) -> tuple[Floats, LineLaw] | None:
+        return self._staircases[0].line if self._staircases else super().line
+
+    @property
+    def expected_l2(self) -> float:
+        if not self._staircases:
+            return super().expected_l2
+        axis, law = self._staircases[0].line
+        return mixed_length(self.gaussian.variances, self.gaussian.axes.T @ axis, law)
+
+    @property
+    def half_widths(self) -> Floats:
+        if not self._staircases:
+            return super().half_widths
+        axis, law = self._staircases[0].line
+        deviations = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0))
+        return np.array(
+            [line_half_width(law, float(abs(of)), float(s)) for of, s in zip(axis, deviations, strict=True)]
+        )
 
     @property
     def axes(self) -> Floats:

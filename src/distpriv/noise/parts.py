@@ -6,14 +6,18 @@ which is good for experiments and not for releases: its low-order bits depend on
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from attrs import evolve, fields, frozen
 
+from distpriv.distances.line_laws import LaplaceLine, LineLaw
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.noise.lengths import gaussian_length, half_width, laplace_length, mixed_length
+
+if TYPE_CHECKING:
+    from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "Noise"]
 
@@ -30,8 +34,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
-    >>> both.credited == both
-    True
+    >>> both.credited == both, both.line, both.is_safer_wider
+    (True, (array([1., 0.]), LaplaceLine(scale=4.0)), True)
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -52,8 +56,8 @@ class Noise(ABC):
         """How wide the noise is along each axis: a deviation, a Laplace scale, or how far unimodal noise reaches."""
 
     @property
-    def parts(self) -> "tuple[GaussianNoise | LaplaceNoise, ...]":
-        """The independent Gaussian and Laplace laws that the noise is the sum of; none unless a law says so."""
+    def parts(self) -> "tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]":
+        """The independent laws that the noise is the sum of; none unless a law says so."""
         return ()
 
     @property
@@ -63,11 +67,17 @@ class Noise(ABC):
 
     @abstractmethod
     def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise.
+        """Return the law of `factor` times the noise."""
 
-        For a factor above 1 that is no less private: wider Gaussian noise is the same with more added, and Lap(cb) is
-        Lap(b) with Lap(cb) added in all but 1/c² of the cases.
+    @property
+    def is_safer_wider(self) -> bool:
+        """Whether the noise times a factor above 1 is no less private, so that what holds for it holds for that.
+
+        Wider Gaussian noise is the same with more added, and Lap(cb) is Lap(b) with Lap(cb) added in all but 1/c² of
+        the cases. A staircase that is next to nothing most of the time, under a wide and thin cover, is not so: the
+        cover becomes thinner.
         """
+        return True
 
     @property
     def dimension(self) -> int:
@@ -94,6 +104,14 @@ class Noise(ABC):
         """The scales of all the Laplace noise in it, one for each axis."""
         parts = [part.scales for part in self.parts if isinstance(part, LaplaceNoise)]
         return np.concatenate([np.zeros(0), *parts])
+
+    @property
+    def line(self) -> tuple[Floats, LineLaw] | None:
+        """The axis of the noise that is not Gaussian, and its law along it; None unless there is just one such axis."""
+        wide = self.laplace_scales > 0
+        if wide.sum() != 1 or not self.is_sum_of_parts:
+            return None
+        return self.laplace_axes[:, wide][:, 0], LaplaceLine(scale=float(self.laplace_scales[wide][0]))
 
     @property
     def credited(self) -> "Noise":
@@ -133,7 +151,7 @@ class Noise(ABC):
         if len(scales) == 0:
             return gaussian.expected_l2
         if len(scales) == 1:
-            return mixed_length(gaussian.variances, gaussian.axes.T @ axes[:, 0], float(scales[0]))
+            return mixed_length(gaussian.variances, gaussian.axes.T @ axes[:, 0], LaplaceLine(scale=float(scales[0])))
         from scipy.stats import qmc
 
         fill = qmc.Sobol(len(scales), scramble=False).random_base2(12) + 2.0**-13

@@ -8,11 +8,16 @@ from typing import Self
 import numpy as np
 from attrs import evolve, frozen
 
+from distpriv.distances.line_laws import LineLaw, StaircaseLine
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.noise.parts import Noise
 
 __all__ = ["UnimodalNoise"]
+
+TOTAL = 2**52
+"""Masses are rounded down to whole multiples of one part in so many, which makes their sum exact; the rest is the first
+cell's."""
 
 
 @frozen(kw_only=True)
@@ -34,6 +39,8 @@ class UnimodalNoise(Noise):
     ([[3.36, 4.48], [4.48, 5.97]], array([3.36, 4.48]))
     >>> noise.widths, noise.widened(2.0).edges, noise.parts, noise.is_sum_of_parts, noise.is_gaussian
     (array([6.]), array([ 0.,  4., 12.]), (), False, False)
+    >>> noise.is_safer_wider
+    False
     """
 
     kind = "unimodal"
@@ -44,6 +51,22 @@ class UnimodalNoise(Noise):
     """Where the density of |Y| has its steps, from 0 on."""
     masses: Floats = array_field()
     """How likely |Y| is between two neighbouring edges."""
+
+    @classmethod
+    def mixed(cls, axis: Floats, widths: Floats, shares: Floats) -> Self:
+        """Return noise that is even between −w and w with some probability for every width w, in ascending order.
+
+        >>> import numpy as np
+        >>> from distpriv.noise.unimodal import UnimodalNoise
+        >>> UnimodalNoise.mixed(np.ones(1), np.array([2.0, 6.0]), np.array([0.25, 0.75])).masses
+        array([0.5, 0.5])
+        """
+        edges = np.append(0.0, widths)
+        heights = np.cumsum((shares / widths)[::-1])[::-1]
+        masses = heights * np.diff(edges)
+        whole = np.floor(masses * (TOTAL / masses.sum()) * (1 - 1e-14))
+        whole[0] += TOTAL - int(sum(map(int, whole.tolist())))
+        return cls(axes=axis[:, np.newaxis], edges=edges, masses=whole / TOTAL)
 
     def __attrs_post_init__(self) -> None:
         if self.axes.ndim != 2 or self.axes.shape[1] != 1 or not abs(float((self.axes**2).sum()) - 1) <= 1e-9:
@@ -57,8 +80,16 @@ class UnimodalNoise(Noise):
         return False
 
     @property
+    def is_safer_wider(self) -> bool:
+        return False
+
+    @property
     def is_gaussian(self) -> bool:
         return False
+
+    @property
+    def line(self) -> tuple[Floats, LineLaw]:
+        return self.axes[:, 0], StaircaseLine(edges=self.edges, masses=self.masses)
 
     @property
     def widths(self) -> Floats:

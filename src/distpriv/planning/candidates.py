@@ -71,6 +71,7 @@ CANDIDATES = (
     Candidate(name="informative_gaussian", takes=("weights", "prior"), rests_on="moments", exact=True, turn=LIKELY),
     Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
     Candidate(name="certified_gaussian", takes=("weights",), rests_on="moments", exact=True, turn=LIKELY),
+    Candidate(name="certified_unimodal", takes=("weights",), rests_on="moments"),
     Candidate(name="exact_law", takes=("weights",), needs_rows=True, turn=LIKELY),
     Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),

@@ -1,7 +1,8 @@
 """Earlier releases of a dataset, after which the options of a plan have to hold as well."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from typing import Protocol
 
 from attrs import field, frozen
@@ -24,6 +25,9 @@ class Earlier(Protocol):
     ) -> tuple[AdditiveMechanism, Certificate]:
         """Return the mechanism with noise so wide that all releases hold together, and their certificate."""
 
+    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+        """Return how many times wider the noise will be at least, which takes little time."""
+
 
 @frozen(kw_only=True)
 class Settlement:
@@ -34,6 +38,7 @@ class Settlement:
     trust: Trust
     merit: Merit
     _known: dict[str, Option | Refusal] = field(factory=dict, init=False)
+    _bounds: dict[str, float] = field(factory=dict, init=False)
 
     def of(self, results: Iterable[Option | Refusal]) -> list[Option | Refusal]:
         """Return options as they would be after earlier releases, least error first, without those that can only lose.
@@ -42,22 +47,43 @@ class Settlement:
         """
         if self.earlier is None:
             return list(results)
+        found = sorted(results, key=lambda r: r.cost if isinstance(r, Option) else 0.0)
+        holding = [r for r in found if isinstance(r, Option) and r.mechanism.certificate.holds_at(self.trust)]
+        settled = self._settled(self.earlier, holding)
+        return [settled.get(result.name, result) for result in found]
+
+    def _settled(self, earlier: Earlier, options: Sequence[Option]) -> dict[str, Option | Refusal]:
+        """Calibrate what may have the least error, the likely first: certificates of a stack take long.
+
+        Options wait with an error that they will not have less of: that of their noise alone, and when their turn has
+        come that of noise as wide as it will be at least. One that comes again after that is calibrated.
+        """
+        waiting = [(each.cost, False, place) for place, each in enumerate(options)]
+        settled: dict[str, Option | Refusal] = {}
         least = math.inf
-        found: list[Option | Refusal] = []
-        for result in sorted(results, key=lambda r: r.cost if isinstance(r, Option) else 0.0):
-            if isinstance(result, Option) and result.mechanism.certificate.holds_at(self.trust):
-                if result.cost >= least:
-                    reason = (
-                        f"after the earlier releases another mechanism has an error of {least:.4g}, less than this "
-                        "alone."
-                    )
-                    found.append(Refusal(name=result.name, reason=reason))
-                    continue
-                result = self._after_them(self.earlier, result)  # noqa: PLW2901 - the same option, later
-                if isinstance(result, Option) and not result.too_large:
-                    least = min(least, result.cost)
-            found.append(result)
-        return found
+        while waiting:
+            cost, bounded, place = heappop(waiting)
+            option = options[place]
+            if cost >= least:
+                settled[option.name] = _loses(option, least)
+            elif not bounded and option.name not in self._known:
+                heappush(waiting, (self._least_cost(earlier, option), True, place))
+            else:
+                later = settled[option.name] = self._after_them(earlier, option)
+                if isinstance(later, Option) and not later.too_large:
+                    least = min(least, later.cost)
+        return settled
+
+    def _least_cost(self, earlier: Earlier, option: Option) -> float:
+        """Return an error that the option will not have less of; its own where it turns out to be refused."""
+        if option.name not in self._bounds:
+            try:
+                factor = earlier.least_widening(self.model, option.mechanism, self.trust)
+            except DistprivError:
+                factor = 1.0
+            wider = option.mechanism.noise.widened(factor) if factor > 1 else option.mechanism.noise
+            self._bounds[option.name] = max(option.cost, self.merit.cost(wider.covariance))
+        return self._bounds[option.name]
 
     def best(self, results: Iterable[Option | Refusal]) -> Option | None:
         """Return the least error of what may be used at the trust asked for, after the earlier releases."""
@@ -72,3 +98,11 @@ class Settlement:
             except DistprivError as refusal:
                 self._known[found.name] = Refusal(name=found.name, reason=str(refusal), kind=type(refusal))
         return self._known[found.name]
+
+
+def _loses(option: Option, least: float) -> Refusal:
+    reason = (
+        f"after the earlier releases another mechanism has an error of {least:.4g}, less than this one would have at "
+        "best."
+    )
+    return Refusal(name=option.name, reason=reason)

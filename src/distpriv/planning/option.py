@@ -1,7 +1,7 @@
 """One line of a plan: a mechanism with its error and what an attacker can do, or why there is none."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
@@ -14,7 +14,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import weighted_rms
 from distpriv.planning.merit import Merit
 
-__all__ = ["Option", "Refusal", "Skipped", "option"]
+__all__ = ["Option", "Refusal", "Skipped", "Watch", "option", "unwatched"]
 
 
 @frozen(kw_only=True)
@@ -24,10 +24,10 @@ class Option:
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).chosen
-    >>> found.name, round(found.error, 3), round(found.attack_accuracy, 3), found.delta_is
-    ('certified_laplace', 1.414, 0.628, 'bound')
-    >>> round(found.estimate_error, 3), round(found.information, 3), found.cost == found.estimate_error
-    (0.877, 0.385, True)
+    >>> found.name, round(found.error, 2), round(found.attack_accuracy, 2), found.delta_is
+    ('certified_unimodal', 1.19, 0.65, 'bound')
+    >>> round(found.estimate_error, 2), round(found.information, 2), found.cost == found.estimate_error
+    (0.81, 0.47, True)
     >>> found.errors.keys(), found.mechanism.certificate.holds, found.may_be_used("gaussian")
     (dict_keys(['statistic_1']), True, True)
     >>> sorted(found.to_dict())
@@ -114,7 +114,7 @@ class Refusal:
 
 @frozen(kw_only=True)
 class Skipped:
-    """A mechanism that was not tried, since it would not have been chosen; ``all=True`` tries it.
+    """A mechanism that was not tried, since it would not have been chosen or takes long; ``all=True`` tries it.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -126,7 +126,20 @@ class Skipped:
     name: str
     """The mechanism's name."""
     reason: str
-    """Why it would not have been chosen, in one sentence: what is proved of it, or what a pilot says."""
+    """Why not, in one sentence: what is proved of it, what a pilot says, or what it needs."""
+    long: bool = False
+    """Whether it may well have been chosen, and takes longer than anybody waits for without having asked for it."""
+
+
+class Watch(Protocol):
+    """Called with what came of every mechanism as soon as that is known, before earlier releases are counted."""
+
+    def __call__(self, found: Option | Refusal | Skipped, /) -> None:
+        """Take note of one line of a plan."""
+
+
+def unwatched(found: Option | Refusal | Skipped) -> None:
+    """Take no note."""
 
 
 def option(model: QueryModel, mechanism: AdditiveMechanism, merit: Merit) -> Option:

@@ -1,17 +1,20 @@
 """A plan: mechanisms on one model, and the one with the least error whose certificate holds."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of, whole
+from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.modelling.model import QueryModel
@@ -20,11 +23,15 @@ from distpriv.modelling.utility import Objective, Weights
 from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
 from distpriv.planning.earlier import Earlier, Settlement
 from distpriv.planning.merit import MaxError, Merit
-from distpriv.planning.option import Option, Refusal, Skipped
+from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
 from distpriv.planning.running import run_all
-from distpriv.planning.table import plan_table
+from distpriv.planning.shown_plans import COLUMNS, plan_axes, plan_html, plan_rows
+from distpriv.planning.table import gaussian_price, plan_table
 from distpriv.planning.trying import Prospects, try_what_can_win
 from distpriv.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Plan", "plan"]
 
@@ -46,6 +53,8 @@ class Plan:
     (5.657, 2.434, 0.815)
     >>> {name: round(error, 3) for name, error in plan.public_errors.items()}
     {'statistic_1': 1.732, 'statistic_2': 5.385}
+    >>> plan.made_for == plan.target  # as there is no ball around a reference
+    True
     >>> plan.public.mean, plan.weights, plan.objective
     (array([41., 48.]), array([1., 1.]), 'estimate')
     >>> limited = dp.plan(model, plan.target, max_error={"statistic_1": 0.5}, mechanisms=["certified_laplace"])
@@ -63,6 +72,10 @@ class Plan:
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
     ε = 1, δ = 0.001, trust 'gaussian': informative_gaussian
+    >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["informative_gaussian", "chosen"])
+    ('informative_gaussian', True)
+    >>> plan.plot().get_xscale(), plan.report("plan.html").name
+    ('log', 'plan.html')
     >>> plan.to_dict()["chosen"], plan.to_dict()["target"]
     ('informative_gaussian', {'epsilon': 1.0, 'delta': 0.001})
     """
@@ -83,6 +96,11 @@ class Plan:
     """Every mechanism that was tried and does not apply, and why."""
     skipped: tuple[Skipped, ...] = field(repr=False, default=())
     """Every mechanism that was not tried, and why it would not have been chosen."""
+
+    @property
+    def made_for(self) -> PrivacyTarget:
+        """The (ε, δ) that noise has for the reference itself: less than the target if a ball around it costs some."""
+        return made_for(self.model, self.target)
 
     @property
     def public(self) -> PublicKnowledge:
@@ -145,6 +163,10 @@ class Plan:
         """Return why there is no mechanism to use."""
         asked = f"epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at trust {self.trust!r}"
         nearest = self.nearest
+        if nearest is None and (long := [each for each in self.skipped if each.long]):
+            return NotCertified(
+                f"nothing was found yet that meets {asked}, as {long[0].name} was not tried: {long[0].reason}"
+            )
         if nearest is None or not nearest.too_large:
             return NotCertified(
                 f"no mechanism meets {asked} on this model: print the plan to see why, and ask for a larger epsilon or "
@@ -173,12 +195,64 @@ class Plan:
             "scenarios": list(self.model.distributions),
             "protected_pairs": [list(pair) for pair in self.model.protected_pairs],
             "model": {"method": provenance.method, "records": provenance.records, "draws": provenance.draws},
+            **({} if provenance.drawing.robust is None else {"robust": self._ball()}),
             "undefended_attack_accuracy": self.undefended_attack_accuracy,
             "chosen": None if self.chosen is None else self.chosen.name,
             "options": [found.to_dict() for found in self.options],
             "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
             "skipped": [{"mechanism": skipped.name, "reason": skipped.reason} for skipped in self.skipped],
         }
+
+    def _ball(self) -> dict[str, float]:
+        left = self.made_for
+        return {
+            "radius": self.model.provenance.drawing.robust or 0.0,
+            "epsilon": left.epsilon,
+            "delta": left.delta,
+            "wider": gaussian_price(self.target, left),
+        }
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return for each option its errors, whether it keeps the target at the trust asked for, and its attacker."""
+        return plan_rows(self)
+
+    def to_frame(self) -> Any:
+        """Return the rows of `to_rows` as a pandas frame, by the name of the mechanism.
+
+        Raises:
+            InvalidInput: pandas is not installed.
+        """
+        return frame_of(self.to_rows(), "mechanism", COLUMNS, "plan.to_rows()")
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the errors of all options on a logarithmic axis, with the choice and the public mean marked.
+
+        Args:
+            axes: where to draw; new Matplotlib axes when not given.
+
+        Returns:
+            The axes, to be changed or saved with ``axes.figure.savefig(…)``.
+        """
+        return plan_axes(self, axes)
+
+    def report(self, path: str | Path) -> Path:
+        """Write one self-contained page for those who have to decide whether to release so.
+
+        Args:
+            path: the file, such as ``"plan.html"``; one that is there is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            InvalidInput: it cannot be written.
+        """
+        from distpriv.report.plan_page import write_plan_page
+
+        return write_plan_page(self, path)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
 
     def __str__(self) -> str:
         return plan_table(self)
@@ -199,6 +273,7 @@ def plan(
     seed: int | None = None,
     processes: int | None = None,
     progress: Progress = silent,
+    watch: Watch = unwatched,
 ) -> Plan:
     r"""Choose the mechanism of least error among those whose certificate holds at the trust asked for.
 
@@ -224,14 +299,18 @@ def plan(
             ``{"coupled_gaussian": {"draws": 20_000}}``; all of them when not given. Those given are all tried.
         all: whether to try, and show, those as well that would not be chosen.
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
-        processes: how many to use where all are tried; as many as pay off when not given.
+        processes: how many to use, by mechanisms that draw as well; as many as pay off when not given, and with 1 no
+            other is started.
         progress: is told how far the work is.
+        watch: is called with every option, refusal or mechanism that is skipped as soon as that is known, what costs
+            nothing first; earlier releases are counted at the end.
 
     Returns:
         A plan, which prints as a table. Where no mechanism holds, it says so and why; only `Plan.mechanism` raises.
 
     Raises:
         InvalidInput: the model, the target, or what mechanisms are chosen by, cannot be used.
+        NotCertified: the model has a ball around its reference that leaves nothing of the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
@@ -249,16 +328,20 @@ def plan(
     require_target(target)
     one_of("trust", trust, tuple(TRUST), InvalidInput)
     merit = Merit.of(model, weights=weights, objective=objective, prior=prior, max_error=max_error)
+    made_for(model, target)
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
+        model = _using(model, processes)
     candidates = chosen_from(CANDIDATES, mechanisms)
     settlement = Settlement(earlier=after, model=model, trust=trust, merit=merit)
     skipped: list[Skipped] = []
     if all or mechanisms is not None:
-        results = run_all(candidates, model, target, merit, seed=seed, processes=processes, progress=progress)
+        results = run_all(
+            candidates, model, target, merit, seed=seed, processes=processes, progress=progress, watch=watch
+        )
     else:
         prospects = Prospects(model=model, target=target, trust=trust, merit=merit, seed=seed)
-        results, skipped = try_what_can_win(candidates, prospects, settlement, progress)
+        results, skipped = try_what_can_win(candidates, prospects, settlement, progress, watch)
     results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
@@ -271,3 +354,11 @@ def plan(
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
         skipped=tuple(skipped),
     )
+
+
+def _using(model: QueryModel, processes: int) -> QueryModel:
+    """Return the model with rows that are drawn in so many processes at most."""
+    simulator = model.simulator
+    if simulator is None or simulator.processes == processes:
+        return model
+    return evolve(model, simulator=evolve(simulator, processes=processes))

@@ -1,7 +1,9 @@
 """Running mechanisms side by side: those that draw rows here, the others in processes of their own where it pays."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from attrs import evolve
 from joblib.externals.loky import ProcessPoolExecutor, as_completed
@@ -13,11 +15,11 @@ from distpriv.guarantees.law_check import has_rows
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 from distpriv.planning.merit import Merit
-from distpriv.planning.option import Option, Refusal, option
-from distpriv.processes import end_with_caller
+from distpriv.planning.option import Option, Refusal, Watch, option, unwatched
+from distpriv.processes import end_with_caller, usable_processes
 from distpriv.progress import Progress
 
-__all__ = ["attempt", "run_all"]
+__all__ = ["Made", "attempt", "remembered_attempts", "run_all"]
 
 NUMERICAL = (ArithmeticError, ValueError, MemoryError)
 """What arithmetic raises where numbers overflow, do not converge or need more memory than there is."""
@@ -28,6 +30,25 @@ MANY_STATISTICS = 8
 FEW_CANDIDATES = 2
 """So few are done before a process has started."""
 
+Made = list[tuple[tuple[Candidate, PrivacyTarget, Merit, int | None], Option | Refusal]]
+"""What came of mechanisms on one model, by all that this depends on."""
+
+_MADE: ContextVar[Made | None] = ContextVar("mechanisms made", default=None)
+
+
+@contextmanager
+def remembered_attempts(made: Made) -> Iterator[None]:
+    """Run no mechanism inside that was run for the same: whatever is released before it, and at any trust.
+
+    Args:
+        made: what was run before on this model; what is run inside is added.
+    """
+    token = _MADE.set(made)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+
 
 def attempt(
     candidate: Candidate, model: QueryModel, target: PrivacyTarget, merit: Merit, seed: int | None
@@ -36,6 +57,19 @@ def attempt(
 
     Noise is made for a target that is a millionth smaller, and the certificate is that of noise drawn on its lattice.
     """
+    known, asked = _MADE.get(), (candidate, target, merit, seed)
+    if known is None or (seed is None and "seed" in candidate.takes):  # draws of its own are drawn anew
+        return _attempted(candidate, model, target, merit, seed)
+    for before, result in known:
+        if before == asked:
+            return result
+    known.append((asked, _attempted(candidate, model, target, merit, seed)))
+    return known[-1][1]
+
+
+def _attempted(
+    candidate: Candidate, model: QueryModel, target: PrivacyTarget, merit: Merit, seed: int | None
+) -> Option | Refusal:
     try:
         made = candidate.make(
             model,
@@ -62,6 +96,7 @@ def run_all(
     seed: int | None,
     processes: int | None,
     progress: Progress,
+    watch: Watch = unwatched,
 ) -> list[Option | Refusal]:
     """Run all of them, in any order, and return what came of each in the order given."""
     workers = _workers(model) if processes is None and len(candidates) > FEW_CANDIDATES else (processes or 1) - 1
@@ -70,6 +105,7 @@ def run_all(
 
     def note(name: str, result: Option | Refusal) -> None:
         found[name] = result
+        watch(result)
         progress("planning", len(found), len(candidates))
 
     here = [each for each in candidates if workers < 1 or _looks_at_rows(each, model)]
@@ -104,4 +140,4 @@ def _workers(model: QueryModel) -> int:
     slow = len(model.protected_pairs) > MANY_PAIRS or model.dimension > MANY_STATISTICS
     if model.simulator is None and not slow:
         return 0
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4) - 1
+    return min(usable_processes(), 4) - 1

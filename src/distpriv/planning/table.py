@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from distpriv.guarantees.withheld import published, withheld
+from distpriv.distances.gaussian import analytic_radius
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.withheld_combinations import published, withheld
 from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.planning.option import Option
 
 if TYPE_CHECKING:
     from distpriv.planning.plan import Plan
 
-__all__ = ["HARDLY", "hardly_worth", "plan_table"]
+__all__ = ["HARDLY", "gaussian_price", "hardly_worth", "plan_table", "summary"]
 
 WIDTH = 100
 
@@ -26,7 +28,9 @@ HARDLY = 0.1
 def plan_table(plan: Plan) -> str:
     """Return the plan in words, its mechanisms line by line, and the chosen one's error for each statistic."""
     refusals = _listed("does not apply:", [(refusal.name, refusal.reason) for refusal in plan.refusals])
-    return "\n\n".join([_summary(plan), _options(plan), *_statistics(plan), *refusals, *_skipped(plan)])
+    warning = hardly_worth(plan)
+    told = "\n".join([*summary(plan), *([] if warning is None else [fill(warning, WIDTH)])])
+    return "\n\n".join([told, _options(plan), *_statistics(plan), *refusals, *_skipped(plan)])
 
 
 def hardly_worth(plan: Plan) -> str | None:
@@ -41,7 +45,8 @@ def hardly_worth(plan: Plan) -> str | None:
     )
 
 
-def _summary(plan: Plan) -> str:
+def summary(plan: Plan) -> list[str]:
+    """Return what was asked for and chosen, and what an attacker gets, a line each."""
     wanted = f"ε = {plan.target.epsilon:g}, δ = {plan.target.delta:g}, trust {plan.trust!r}"
     before = f"{plan.undefended_attack_accuracy:.1%}"
     chosen = plan.chosen
@@ -49,21 +54,49 @@ def _summary(plan: Plan) -> str:
         held = plan.nearest
         why = "no mechanism holds." if held is None else "no mechanism that holds has errors as small as asked for."
         limits = [] if held is None else [fill(_limits(plan, held), WIDTH)]
-        return "\n".join(
-            [f"{wanted}: {why}", *limits, f"Without noise the best attacker is right {before} of the time."]
-        )
+        bare = f"Without noise the best attacker is right {before} of the time."
+        return [f"{wanted}: {why}", *limits, *_price_of_ball(plan), bare]
     after = f"{chosen.attack_accuracy:.1%}"
-    lines = [
-        f"{wanted}: {chosen.name}",
-        f"The best attacker is right {before} of the time without noise, and at most {after} with it.",
-    ]
+    told = f"The best attacker is right {before} of the time without noise, and at most {after} with it."
+    if chosen.attack_accuracy > plan.undefended_attack_accuracy:
+        told = (
+            f"The best attacker is right {before} of the time if the statistics vary as modelled, noise or none; "
+            f"whatever they are, no more than {after} is certified."
+        )
+    lines = [f"{wanted}: {chosen.name}", told, *_price_of_ball(plan)]
     if withheld(plan.model, chosen.mechanism.noise.covariance):
         told = published(plan.model, chosen.mechanism.noise.covariance)
         lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
     if chosen.mechanism.certificate.law is not None:
         lines.append(chosen.mechanism.certificate.law.sentence)
-    warning = hardly_worth(plan)
-    return "\n".join(lines if warning is None else [*lines, fill(warning, WIDTH)])
+    return lines
+
+
+def gaussian_price(target: PrivacyTarget, left: PrivacyTarget) -> float:
+    """Return how many times as wide Gaussian noise, and what varies anyway, have to be for a smaller target.
+
+    >>> from distpriv.framework.target import PrivacyTarget
+    >>> one, other = PrivacyTarget(epsilon=1, delta=0.01), PrivacyTarget(epsilon=0.9, delta=0.006)
+    >>> round(gaussian_price(one, other), 3), gaussian_price(one, one)
+    (1.179, 1.0)
+    """
+    return analytic_radius(target.epsilon, target.delta) / analytic_radius(left.epsilon, left.delta)
+
+
+def _price_of_ball(plan: Plan) -> list[str]:
+    """Say what it costs that records may be within a relative entropy of the reference; nothing where they may not."""
+    radius = plan.model.provenance.drawing.robust
+    if radius is None:
+        return []
+    left = plan.made_for
+    return [
+        fill(
+            f"Records may be within a relative entropy of {radius:g} of the reference (robust). For the reference "
+            f"itself noise is made to have ε = {left.epsilon:.4g}, δ = {left.delta:.3g}: a deviation about "
+            f"{gaussian_price(plan.target, left) - 1:.1%} larger, what varies anyway included.",
+            WIDTH,
+        )
+    ]
 
 
 def _limits(plan: Plan, held: Option) -> str:
@@ -128,9 +161,11 @@ def _skipped(plan: Plan) -> list[str]:
     """Return what was not tried, mechanisms with one reason together."""
     by_reason: dict[str, list[str]] = {}
     for skipped in plan.skipped:
-        by_reason.setdefault(skipped.reason, []).append(skipped.name)
+        if not skipped.long:
+            by_reason.setdefault(skipped.reason, []).append(skipped.name)
     title = "not tried, since it would not have been chosen (all=True tries every mechanism):"
-    return _listed(title, [(", ".join(names), reason) for reason, names in by_reason.items()])
+    long = _listed("not tried, since it takes long:", [(each.name, each.reason) for each in plan.skipped if each.long])
+    return long + _listed(title, [(", ".join(names), reason) for reason, names in by_reason.items()])
 
 
 def _listed(title: str, reasons: list[tuple[str, str]]) -> list[str]:

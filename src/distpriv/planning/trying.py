@@ -1,22 +1,29 @@
 """Trying first what can win, and what cannot win not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import numpy as np
 from attrs import frozen
 
 from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Trust
-from distpriv.mechanisms.certified_laplace import covariance_by_search
+from distpriv.guarantees.certify import LARGEST_SMOOTHING
+from distpriv.guarantees.lattice_floor import never_smooth
+from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_grid import MOST_STATISTICS
+from distpriv.modelling.sensitivity import shift_basis
+from distpriv.noise.laws import GaussianNoise, SumNoise
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
 from distpriv.planning.earlier import Settlement
 from distpriv.planning.merit import Merit
-from distpriv.planning.option import Option, Refusal, Skipped
+from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
+from distpriv.planning.patience import too_long
 from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
 from distpriv.planning.running import NUMERICAL, attempt
 from distpriv.progress import Progress
@@ -26,8 +33,9 @@ __all__ = ["Prospects", "try_what_can_win"]
 MOST_TELLING = "informative_gaussian"
 """Of Gaussian noise, what leaves estimates the least error."""
 
-SEARCHED = {"certified_laplace": 1.04, "exact_law": 1.2}
-"""Whose noise is estimated in a tenth of the time that the mechanism takes, and how many times narrower it may be."""
+SEARCHED = {"certified_laplace": (1.04, 0.0), "exact_law": (1.2, 0.0), "certified_unimodal": (1.05, 0.2)}
+"""Whose noise is estimated in a tenth of the time that the mechanism takes, how many times narrower it may be, and how
+much more for every unit of ε."""
 
 APART = 1.1
 """A mechanism is ruled out if noise so many times narrower than a pilot's would still have a larger error."""
@@ -49,16 +57,26 @@ class Prospects:
     merit: Merit
     seed: int | None
 
-    def in_order(self, candidates: Sequence[Candidate], settlement: Settlement) -> list[Candidate]:
-        """Return them in the order in which to try them; of those that draw, the one first that a pilot prefers.
+    def in_order(self, candidates: Sequence[Candidate], settlement: Settlement) -> Iterator[Candidate]:
+        """Yield them in the order in which to try them; of those that draw, the one first that a pilot prefers.
 
-        What costs nothing comes first, but not after earlier releases, which it has to be calibrated with.
+        What costs nothing comes first, but not after earlier releases, which it has to be calibrated with. There is no
+        pilot before its turn has come.
         """
         last = (FREE,) if settlement.earlier is not None else ()
-        return sorted(candidates, key=lambda c: (c.turn in last, c.turn, self._about(c) if c.turn == DRAWN else 0.0))
+        by_turn = sorted(candidates, key=lambda c: c.turn)
+        yield from (c for c in by_turn if c.turn != DRAWN and c.turn not in last)
+        yield from sorted((c for c in by_turn if c.turn == DRAWN), key=self._about)
+        yield from (c for c in by_turn if c.turn in last)
 
     def too_little_trust(self, candidate: Candidate) -> str | None:
         """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
+        if self.too_still and candidate.rests_on == "moments" and self.trust != "assumed":
+            others = f" and {len(self.too_still) - 1} others" if len(self.too_still) > 1 else ""
+            return (
+                f"{self.too_still[0]}{others} vary so little that no noise makes a bell curve of them: it is at trust "
+                "'assumed' at best: leave such statistics out, or gather the cells of a table in an 'other' level."
+            )
         best = best_trust(candidate, self.model)
         return None if TRUST[best] >= TRUST[self.trust] else f"it is at trust {best!r} at best on this model."
 
@@ -87,11 +105,26 @@ class Prospects:
         return f"all Gaussian noise of that error or less has a δ of {delta:.2g} or more." if over else None
 
     def _about_its_noise(self, candidate: Candidate, best: Option) -> str | None:
-        if candidate.name not in SEARCHED or (candidate.name == "exact_law" and self.model.dimension == 1):
+        quick = candidate.name == "exact_law" and not 1 < self.model.dimension <= MOST_STATISTICS
+        if candidate.name not in SEARCHED or quick:
             return self._drawn(candidate, best)
-        about = covariance_by_search(self.model, self.target, self.merit.weights)
-        over = self.merit.cost(about / SEARCHED[candidate.name] ** 2) > best.cost
-        return f"a search without proof puts this one's at about {self.merit.cost(about):.3g}." if over else None
+        narrower, with_epsilon = SEARCHED[candidate.name]
+        factor = narrower + with_epsilon * self.target.epsilon
+        over = self.merit.cost(self._narrowed(candidate, factor)) > best.cost
+        about = self.merit.cost(self.searched.covariance)
+        return f"a search without proof puts noise along a line at about {about:.3g}." if over else None
+
+    def _narrowed(self, candidate: Candidate, factor: float) -> Floats:
+        """Return the covariance of the noise that was found, so many times narrower where a mechanism's may be.
+
+        Noise of another law on the same line has the same Gaussian noise beside it, for which no factor is needed.
+        """
+        line, *beside = (part.covariance for part in self.searched.parts)
+        several = shift_basis(self.model).shape[1] > 1
+        same = candidate.name == "certified_unimodal" or (candidate.name == "certified_laplace" and not several)
+        if not same or not beside or isinstance(self.searched.parts[0], GaussianNoise):
+            return np.asarray(self.searched.covariance / factor**2)
+        return np.asarray(line / factor**2 + sum(beside))
 
     def _drawn(self, candidate: Candidate, best: Option) -> str | None:
         about = self.pilot.get(candidate.name)
@@ -113,10 +146,20 @@ class Prospects:
         about = self.pilot.get(candidate.name)
         return 0.0 if about is None else self.merit.cost(about)
 
+    @cached_property
+    def too_still(self) -> tuple[str, ...]:
+        """The statistics on whose lattice no noise can be coarse."""
+        return never_smooth(self.model, LARGEST_SMOOTHING) if self.model.floor.any() else ()
+
     @property
     def _public(self) -> Floats | None:
         """What is publicly unknown, where noise is made for estimates."""
         return self.merit.public.covariance if self.merit.objective == "estimate" else None
+
+    @cached_property
+    def searched(self) -> SumNoise:
+        """About Laplace noise along a line, with Gaussian noise beside it."""
+        return noise_by_search(self.model, self.target, self.merit.weights)
 
     @cached_property
     def pilot(self) -> dict[str, Floats]:
@@ -128,7 +171,11 @@ class Prospects:
 
 
 def try_what_can_win(
-    candidates: Sequence[Candidate], prospects: Prospects, settlement: Settlement, progress: Progress
+    candidates: Sequence[Candidate],
+    prospects: Prospects,
+    settlement: Settlement,
+    progress: Progress,
+    watch: Watch = unwatched,
 ) -> tuple[list[Option | Refusal], list[Skipped]]:
     """Run what may have the least error that holds, the likely first, and say of the others why they have not.
 
@@ -139,11 +186,16 @@ def try_what_can_win(
     progress("planning", 0, len(candidates))
 
     def run(candidate: Candidate, reason: str | None) -> None:
-        if reason is None:
+        needs = None
+        if reason is None and candidate.turn == DRAWN:
+            needs = too_long(candidate.name, prospects.model, prospects.target)
+        if reason is None and needs is None:
             p = prospects
             found[candidate.name] = attempt(candidate, p.model, p.target, p.merit, p.seed)
+            watch(found[candidate.name])
         else:
-            skipped[candidate.name] = Skipped(name=candidate.name, reason=reason)
+            skipped[candidate.name] = Skipped(name=candidate.name, reason=reason or needs or "", long=needs is not None)
+            watch(skipped[candidate.name])
         progress("planning", len(found) + len(skipped), len(candidates))
 
     able = []

@@ -13,6 +13,7 @@ import numpy as np
 from distpriv.engines.content import content_digest
 from distpriv.errors import LawsChanged
 from distpriv.framework.arrays import Floats
+from distpriv.modelling.drawing import IF_GIVEN
 from distpriv.modelling.model import QueryModel
 
 __all__ = ["laws_to_dict", "reference_digests", "require_same_laws", "require_same_moments", "same_moments"]
@@ -57,12 +58,6 @@ def laws_to_dict(model: QueryModel) -> dict[str, Any]:
 def require_same_laws(written: Mapping[str, Any], model: QueryModel, digests: Mapping[str, str], which: str) -> None:
     """Refuse a model whose scenarios are not those that an earlier release was certified on.
 
-    Args:
-        written: what `laws_to_dict` wrote of the earlier release.
-        model: the model that is to be certified together with it.
-        digests: `reference_digests` of that model.
-        which: the earlier release, in words.
-
     Raises:
         LawsChanged: another table or other strata stand behind a scenario's name, or datasets are drawn otherwise.
     """
@@ -79,22 +74,17 @@ def require_same_laws(written: Mapping[str, Any], model: QueryModel, digests: Ma
                 "another name, since all releases of a dataset are certified on the same laws."
             )
     drawing = _drawing(model)
-    changed = [key for key, value in written["drawing"].items() if drawing.get(key) != value]
+    before = {**dict.fromkeys(IF_GIVEN), **written["drawing"]}
+    changed = [key for key, value in before.items() if drawing.get(key) != value]
     if changed:
         raise LawsChanged(
-            f"{which} was certified for datasets drawn with {changed[0]} = {written['drawing'][changed[0]]!r}, not "
+            f"{which} was certified for datasets drawn with {changed[0]} = {before[changed[0]]!r}, not "
             f"{drawing.get(changed[0])!r}: draw them the same way for all releases of a dataset."
         )
 
 
 def require_same_moments(written: Mapping[str, Any], stack: QueryModel, start: int, which: str) -> None:
     """Refuse a stack in which the statistics of an earlier release have other moments than it was certified on.
-
-    Args:
-        written: what `laws_to_dict` wrote of the earlier release.
-        stack: the model of all statistics, with exact moments.
-        start: where those of the earlier release begin in it.
-        which: the earlier release, in words.
 
     Raises:
         LawsChanged: some moment is another one.

@@ -1,6 +1,7 @@
 """How a column of the private table is read, before an expression or a function sees it."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import pyarrow.compute as pc
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.engines.total import TotalTable
-from distpriv.modelling.columns_seen import is_number
+from distpriv.engines.total import TotalTable, is_text, text_of, texts_meaning
+from distpriv.modelling.columns_seen import ColumnSeen, is_number
 from distpriv.modelling.reference import ReferenceTable
 
 __all__ = ["ColumnReading", "column_reading", "type_of"]
+
+EXPECTED = 0.05
+"""How many rows with unknown values a dataset is expected to have, above which they are read as they are."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -26,7 +30,13 @@ class ColumnReading:
     known: pa.ChunkedArray | None
     """All values, in order where they have one; none of a column of too many numbers, dates or times."""
     otherwise: pa.Scalar
-    """The median of what is in order, or the most frequent of other values."""
+    """What a missing value counts as: the median of what is in order, or the most frequent of other values."""
+    rare: pa.Array | pa.ChunkedArray
+    """What unknown values count as where values have no order: those that the fewest rows have, one by its hash."""
+    near: pa.ChunkedArray | None = None
+    """What unknown values count as the nearest of, where values have an order; all known ones when not given."""
+    as_they_are: bool = False
+    """Whether unknown values stay: so many that only one row has them that a dataset is expected to have others."""
     nulls: bool
     """Whether the reference has nulls, so that a null stays one."""
 
@@ -36,36 +46,85 @@ class ColumnReading:
         >>> def column(*values):
         ...     return pa.chunked_array([pa.array(values)])
         >>> ages = column(17.0, 37.0, 90.0)
-        >>> ages = ColumnReading(low=ages[0], high=ages[2], known=ages, otherwise=ages[1], nulls=False)
+        >>> ages = ColumnReading(low=ages[0], high=ages[2], known=ages, otherwise=ages[1], rare=[], nulls=False)
         >>> ages.read(column(None, 1e9, 40.5)).to_pylist()
         [37.0, 90.0, 37.0]
         >>> from attrs import evolve
         >>> evolve(ages, known=None).read(column(None, 1e9, 40.5)).to_pylist()
         [37.0, 90.0, 40.5]
         >>> sexes = column("F", "M")
-        >>> sexes = ColumnReading(low=None, high=None, known=sexes, otherwise=sexes[0], nulls=True)
-        >>> sexes.read(column(None, "M", "unheard-of")).to_pylist()
-        [None, 'M', 'F']
+        >>> sexes = ColumnReading(low=None, high=None, known=sexes, otherwise=sexes[0], rare=sexes[1:], nulls=True)
+        >>> sexes.read(column(None, "F", "unheard-of")).to_pylist()
+        [None, 'F', 'M']
         """
         values = _plain(values)
         if self.low is not None and self.high is not None:
             values = self._between_ends(values)
         if self.known is not None:
             found = pc.or_(_among(values, self.known), pc.is_null(values))
-            instead = self.otherwise if self.low is None else _nearest(values, self.known)
-            values = pc.if_else(found, values, instead)
+            near = self.known if self.near is None else self.near
+            instead = self._one_of_the_rare(values, found) if self.low is None else _nearest(values, near)
+            values = values if self.as_they_are else pc.if_else(found, values, instead)
         return values if self.nulls else pc.fill_null(values, self.otherwise)
+
+    def written(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a private column as texts where it has those in the reference, whatever type it came as.
+
+        A program that reads a file makes truth values of True and False, and numbers of codes, where one other text
+        among them leaves all of them texts. Each becomes the most frequent text of the reference that means it.
+
+        >>> texts = pa.chunked_array([pa.array(["False", "True", "unknown", "01"])])
+        >>> members = ColumnReading(low=None, high=None, known=texts, otherwise=texts[0], rare=texts[2:], nulls=True)
+        >>> members.written(pa.chunked_array([[True, False, None]])).to_pylist()
+        ['True', 'False', None]
+        >>> members.written(pa.chunked_array([[1.0, 7.0, 2.5]])).to_pylist()
+        ['01', '7', '2.5']
+        """
+        values = _plain(values)
+        if self.known is None or not is_text(self.known.type) or is_text(values.type):
+            return values
+        if not (is_number(values.type) or pa.types.is_boolean(values.type)):
+            return values  # dates and times are written in one way
+        meant = texts_meaning(self.known, values.type)
+        different = values.unique()
+        nothing = different.is_null(nan_is_null=True).to_pylist()
+        texts = [
+            None if gone else meant.get(each, text_of(each))
+            for each, gone in zip(different.to_pylist(), nothing, strict=True)
+        ]
+        places = pc.index_in(values, value_set=different)
+        return pa.chunked_array([pa.array(texts, pa.string()).take(places.combine_chunks())])
+
+    def _one_of_the_rare(self, values: pa.ChunkedArray, found: pa.ChunkedArray) -> pa.Scalar | pa.Array:
+        """Return what unknown values count as: what a reference lacks is like what it has but once.
+
+        The most frequent value would gather them all, and where they are many, as in a column of a thousand countries,
+        say what is told by being none of the usual ones.
+        """
+        if not len(self.rare):
+            return self.otherwise
+        chosen = np.zeros(len(values), dtype=np.int64)
+        for row in np.flatnonzero(~found.to_numpy()):
+            chosen[row] = _hashed(values[int(row)].as_py()) % len(self.rare)
+        return self.rare.take(pa.array(chosen))
 
     def _between_ends(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         values = pc.if_else(pc.less(values, self.low), self.low, values)
         return pc.if_else(pc.greater(values, self.high), self.high, values)
 
 
-def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable]) -> ColumnReading:
-    """Return how a column is read, from what it is in all tables; in the types that private values are read as."""
+def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable], records: int) -> ColumnReading:
+    """Return how a column is read, from what it is in all tables; in the types that private values are read as.
+
+    By Good and Turing, the share of rows with a value that the reference lacks is about that of its rows whose value is
+    theirs alone, in the stratum that has most of them. Where a dataset of so many records has such rows now and then,
+    they are part of the model's law, and reading them as others would change it, more in one scenario than in another.
+    Rows that scenarios weigh may be any of those.
+    """
     seen = [column for table in tables for known, column in table.columns_seen.items() if known.lower() == name.lower()]
     values = _together([column.values for column in seen], kind)
     usual = _together([column.usual for column in seen], kind)
+    rare = _together([column.rare for column in seen], kind)
     ordered = all(column.ordered for column in seen)
     ends = pc.min_max(values) if ordered else None
     if ordered:
@@ -75,8 +134,16 @@ def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable
         high=None if ends is None else ends["max"],
         known=values if all(column.complete for column in seen) and len(values) else None,
         otherwise=usual[0] if len(usual) else pa.scalar(None, usual.type),
+        rare=rare,
+        as_they_are=_unknown_ones(seen, tables, records) > EXPECTED,
         nulls=any(column.nulls for column in seen),
     )
+
+
+def _unknown_ones(seen: Sequence[ColumnSeen], tables: Sequence[ReferenceTable], records: int) -> float:
+    """Return how many rows with unknown values a dataset is expected to have at most."""
+    weighed = any(table.properties for table in tables)
+    return max((float(column.unseen > 0) if weighed else column.unseen) * records for column in seen)
 
 
 def _together(several: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.ChunkedArray:
@@ -87,6 +154,11 @@ def _together(several: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.Chunk
 
 def _as_read(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return _plain(TotalTable.of({"c": values}, pa.schema({"c": kind}), len(values)).columns["c"])
+
+
+def _hashed(value: object) -> int:
+    """Return a number that is the same for the same value in every run."""
+    return int.from_bytes(sha256(repr(value).encode("utf-8", "surrogatepass")).digest()[:8])
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -153,6 +153,7 @@ def _require_alike(plans: Mapping[str, Plan]) -> None:
         for what, one, other in (
             ("protected pairs", set(first.model.protected_pairs), set(plan.model.protected_pairs)),
             ("records", first.model.provenance.records, plan.model.provenance.records),
+            ("ways of drawing", first.model.provenance.drawing.law, plan.model.provenance.drawing.law),
             ("target", first.target, plan.target),
             ("trust", first.trust, plan.trust),
         ):

@@ -13,13 +13,13 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.linear_estimate import HALF_WIDTH
+from distpriv.modelling.linear_estimate import HALF_WIDTH, Estimate
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Fit, Prior, PublicKnowledge, noise_side_by_side
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.joint import EarlierReleases
 
-__all__ = ["SHOWN", "Answers", "Estimates", "estimates_of"]
+__all__ = ["SHOWN", "Answers", "Estimates", "estimates_of", "with_covariance"]
 
 SHOWN = ("estimates", "estimate_intervals", "fit", "public_means", "public_errors")
 """What a release.json calls them."""
@@ -47,6 +47,23 @@ class Answers:
         """Return where the statistics of questions are."""
         ends = np.cumsum([0, *(noise.dimension for noise in self.noises)]).tolist()
         return [position for place in questions for position in range(ends[place], ends[place + 1])]
+
+    @property
+    def own(self) -> slice:
+        """Where the statistics of the question that estimates are made for are among those that have an answer."""
+        before = self.positions([place for place in self.answered if place < self.place])
+        return slice(len(before), len(before) + self.noises[self.place].dimension)
+
+    def known(self, prior: Prior) -> PublicKnowledge:
+        """Return what is public of the statistics that have an answer."""
+        return _part(PublicKnowledge.of(self.model, prior), self.positions(self.answered))
+
+    def with_covariance(self, names: Sequence[str], prior: Prior) -> tuple[PublicKnowledge, Estimate]:
+        """Return what is public of the question's own statistics, and their estimates with the covariance of errors."""
+        known, own = self.known(prior), self.own
+        found = known.estimate(self.numbers(), noise_side_by_side([self.noises[place] for place in self.answered]))
+        public = evolve(_part(known, range(own.start, own.stop)), names=tuple(names))
+        return public, Estimate(names=public.names, values=found.values[own], covariance=found.covariance[own, own])
 
     def numbers(self) -> Floats:
         """Return all answers, one after the other."""
@@ -97,12 +114,9 @@ class Estimates:
             names: what to call the statistics of the question.
             prior: the probability of each scenario; the same for all when not given.
         """
-        public = PublicKnowledge.of(answers.model, prior)
-        known = _part(public, answers.positions(answers.answered))
+        known = answers.known(prior)
         noises = [answers.noises[place] for place in answers.answered]
-        found = known.estimate(answers.numbers(), noise_side_by_side(noises))
-        before = answers.positions([place for place in answers.answered if place < answers.place])
-        own = slice(len(before), len(before) + answers.noises[answers.place].dimension)
+        found, own = known.estimate(answers.numbers(), noise_side_by_side(noises)), answers.own
 
         def named(numbers: Mapping[str, Any]) -> dict[str, Any]:
             return dict(zip(names, list(numbers.values())[own], strict=True))
@@ -194,16 +208,40 @@ def estimates_of(
         earlier: the other questions, and their answers.
         prior: the probability of each scenario.
     """
+    found = Estimates.of(_answers(values, mechanism, model, earlier), mechanism.statistics, prior)
+    return found.renamed({name: name for name in values})
+
+
+def with_covariance(
+    values: Mapping[str, float],
+    mechanism: AdditiveMechanism,
+    model: QueryModel,
+    earlier: EarlierReleases,
+    prior: Prior = None,
+) -> tuple[PublicKnowledge, Estimate]:
+    """Return what is public of a release's statistics, and its estimates with the covariance of their errors.
+
+    Args:
+        values: its answer.
+        mechanism: its noise.
+        model: the model of its statistics, in the mechanism's order.
+        earlier: the other questions, and their answers.
+        prior: the probability of each scenario.
+    """
+    return _answers(values, mechanism, model, earlier).with_covariance(mechanism.statistics, prior)
+
+
+def _answers(
+    values: Mapping[str, float], mechanism: AdditiveMechanism, model: QueryModel, earlier: EarlierReleases
+) -> Answers:
     others = earlier.releases
     own: tuple[float, ...] | None = tuple(values[name] for name in mechanism.statistics)
-    answers = Answers(
+    return Answers(
         model=earlier.stack(model),
         noises=earlier.in_place([past.noise for past in others], mechanism.noise),
         values=earlier.in_place([past.values for past in others], own),
         place=len(others) if earlier.place is None else earlier.place,
     )
-    found = Estimates.of(answers, mechanism.statistics, prior)
-    return found.renamed({name: name for name in values})
 
 
 def _part(known: PublicKnowledge, positions: Sequence[int]) -> PublicKnowledge:

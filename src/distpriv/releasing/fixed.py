@@ -139,13 +139,7 @@ def earlier_of(
 ) -> EarlierReleases:
     """Return what a model has to be certified together with: all fixed questions of the dataset but its own.
 
-    Args:
-        history: what the ledger holds of the dataset.
-        model: the model of the question.
-        total: what all questions may cost together.
-        query_key: the key of the question, if its own noise may be fixed already.
-        adaptive: what to do about a question that was not declared.
-        seed: of coupled draws, where they are needed.
+    The key of the question is given if its own noise may be fixed already.
 
     Raises:
         BudgetSpent: the total or the protected pairs are not those of earlier releases.

@@ -1,10 +1,8 @@
-r"""Releases whose cost adds up even where questions depend on earlier answers.
+"""Releases whose cost adds up even where questions depend on earlier answers.
 
-Datasets of a protected pair can be coupled to differ in k records. Laplace noise of scales b along axes a hides *every*
-such pair of datasets, not only most of them: a move Δ of the statistics changes the density of what is released by a
-factor of at most :math:`e^ε`, :math:`ε = \sum_l |a_l^\top Δ| / b_l`. Given the answers so far the next question is
-fixed, and so is its ε; the factors multiply, whatever was asked: for each pair of datasets the ε of all releases add
-up, with δ = 0, and the mean over the coupling keeps that (docs/proofs/joint_releases.md).
+Laplace noise hides *every* pair of datasets that differ in k records, not only most of them. Given the answers so far
+the next question is fixed, and so is its ε: for each pair of datasets the ε of all releases add up, with δ = 0
+(`docs/proofs/joint_releases.md`, "Noise that adds up whatever is asked").
 """
 
 from collections.abc import Sequence
@@ -59,13 +57,7 @@ def every_dataset_epsilon(noise: NoiseLaw, sensitivities: Floats, group: int | N
 
 
 def immune_certificate(stack: QueryModel, noises: Sequence[NoiseLaw], total: PrivacyTarget) -> Certificate:
-    """Return what holds for several releases together, whatever made anyone ask for them.
-
-    Args:
-        stack: the model of all their statistics, release by release.
-        noises: the noise of each.
-        total: what they may cost together.
-    """
+    """Return what holds for several releases together, whatever made anyone ask for them."""
     group = sufficient_group(stack)
     ends = np.cumsum([noise.dimension for noise in noises])
     parts = np.split(stack.record_sensitivities, ends[:-1])

@@ -22,18 +22,19 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
 from distpriv.guarantees.certify import gaussian_certificate, moments_delta
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
+from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import MOST_STATISTICS, RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import NoiseLaw, UnimodalNoise
+from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import require_same_moments
 from distpriv.releasing.immunity import immune_certificate, may_be_immune
 from distpriv.releasing.joint_draws import JointDraws
 from distpriv.releasing.joint_exact import cells_of, joint_exact_certificate
-from distpriv.releasing.stack import stacked
+from distpriv.releasing.stack import stackable, stacked
 
 __all__ = [
     "THEOREM",
@@ -110,7 +111,7 @@ class EarlierReleases:
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import GaussianNoise
     >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    >>> model = dp.model(dp.datasets.adult(), query, secret, records=100)
+    >>> model = dp.model(dp.datasets.adult().slice(0, 1000), query, secret, records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
     >>> asked = EarlierRelease(query=dp.Query(hours=dp.mean("hours_per_week")), noise=GaussianNoise.isotropic(1, 2.0))
     >>> earlier = EarlierReleases(releases=(asked,), total=target)
@@ -135,6 +136,14 @@ class EarlierReleases:
     place: int | None = None
     """Where among the others the question of a model stands; after all of them when not given."""
     _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)
+    _calibrated: list[tuple[QueryModel, Trust, AdditiveMechanism, Certificate]] = field(
+        factory=list, init=False, repr=False, eq=False
+    )
+    """What was found to hold together with them: mechanisms as they are, and the certificate of the stack."""
+    _widenings: list[tuple[QueryModel, Trust, AdditiveMechanism, float]] = field(
+        factory=list, init=False, repr=False, eq=False
+    )
+    """How many times wider the noise of mechanisms has to be at least."""
 
     def calibrated(
         self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
@@ -152,8 +161,21 @@ class EarlierReleases:
             )
         if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, trust):
             return mechanism, evolve(mechanism.certificate, target=self.total)
+        if not mechanism.noise.is_safer_wider:
+            return mechanism, self._as_it_is(model, mechanism, trust)
+        for known, at, held, certificate in self._calibrated:
+            if known is model and at == trust and held is mechanism:
+                return held, certificate
+        found = self._found(model, mechanism, trust)
+        self._calibrated.append((model, trust, *found))
+        return found
+
+    def _found(
+        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+    ) -> tuple[AdditiveMechanism, Certificate]:
+        """Look for the least widening that holds, by every way to certify it in turn."""
         widest = None
-        least = self._least_by_moments(model, mechanism, trust)
+        least = self.least_widening(model, mechanism, trust)
         for certify in self._certifiers(model, mechanism, trust):
             factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(trust), least)  # type: ignore[misc]
             if factor is not None:
@@ -163,12 +185,46 @@ class EarlierReleases:
                 break  # it is the total that is too small, not the way to certify
         raise BudgetSpent(self._no_room(model, widest))
 
+    def _as_it_is(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Certificate:
+        """Return the stack's certificate with noise that must not be widened: its own certificate would not hold."""
+        found = self.certified(model, mechanism, trust)
+        if not found.holds_at(trust):
+            raise BudgetSpent(
+                f"{mechanism.name} makes noise that is less private when it is wider, and as it is all releases "
+                f"together have delta = {found.delta:.3g} at epsilon = {self.total.epsilon:g} and trust "
+                f"{found.trust!r}, where the total allows {self.total.delta:g} at trust {trust!r}: use another "
+                "mechanism."
+            )
+        return found
+
+    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+        """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute.
+
+        >>> from distpriv.releasing.joint import EarlierReleases
+        >>> import distpriv as dp
+        >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
+        >>> model = dp.model(dp.datasets.adult().slice(0, 1000), query, secret, records=100)
+        >>> alone = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
+        >>> stricter = EarlierReleases(releases=(), total=dp.PrivacyTarget(epsilon=0.5, delta=0.01))
+        >>> 1 < stricter.least_widening(model, alone, "gaussian") <= (
+        ...     stricter.calibrated(model, alone, "gaussian")[0].noise.expected_rms / alone.noise.expected_rms + 1e-9
+        ... )
+        True
+        """
+        if not mechanism.noise.is_safer_wider:
+            return 1.0
+        for known, at, held, factor in self._widenings:
+            if known is model and at == trust and held is mechanism:
+                return factor
+        factor = self._least_by_moments(model, mechanism, trust)
+        self._widenings.append((model, trust, mechanism, factor))
+        return factor
+
     def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
-        """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute."""
         self._require_together()
         whole, laws = self.stack(model), [release.noise for release in self.releases]
-        within = calibration_target(self.total)
-        if not self._by_moments(whole, trust) or not all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise)):
+        within = made_for(model, calibration_target(self.total))
+        if not self._by_moments(whole, trust) or not stackable([*laws, mechanism.noise]):
             return 1.0
 
         def holds(factor: float) -> bool:
@@ -179,7 +235,7 @@ class EarlierReleases:
     def _require_together(self) -> None:
         """Refuse to go on after a release whose noise nothing can be certified together with."""
         for release in self.releases:
-            if not release.noise.is_sum_of_parts and not isinstance(release.noise, UnimodalNoise):
+            if not release.noise.is_sum_of_parts and release.noise.line is None:
                 raise BudgetSpent(
                     f"{release.words} has {release.noise.kind} noise, with which no other release can be certified "
                     "together: release nothing more of this dataset."
@@ -221,16 +277,20 @@ class EarlierReleases:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
         self._require_together()
         laws = [release.noise for release in self.releases]
-        within = calibration_target(self.total)
+        on_lattices = calibration_target(self.total)
+        within = made_for(model, on_lattices)
         whole = self.stack(model)
         if self.questions == "immune":
-            yield lambda factor: immune_certificate(whole, [*laws, mechanism.noise.widened(factor)], self.total)
+            left = made_for(model, self.total)
+            yield lambda factor: allowing_for_ball(
+                immune_certificate(whole, [*laws, mechanism.noise.widened(factor)], left), model, self.total
+            )
             return
 
         def drawn(certificate: Certificate, factor: float) -> Certificate:
             noises = [*laws, mechanism.noise.widened(factor)]
             cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
-            return discretised_certificate(certificate, cost, self.total)
+            return discretised_certificate(allowing_for_ball(certificate, model, on_lattices), cost, self.total)
 
         def exactly(rows: RowGrid, factor: float) -> Certificate:
             noises = self.in_place(laws, mechanism.noise.widened(factor))
@@ -242,13 +302,13 @@ class EarlierReleases:
             return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
         parts = all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise))
-        if self._by_moments(whole, trust) and parts:
+        if self._by_moments(whole, trust) and stackable([*laws, mechanism.noise]):
             yield gaussian
         rows = cells_of(whole)
         if rows is not None and TRUST[trust] >= TRUST["gaussian"]:
             yield cache(lambda factor: drawn(exactly(rows, factor), factor))
         if not parts:
-            if rows is None:
+            if rows is None and not stackable([*laws, mechanism.noise]):
                 raise BudgetSpent(self._on_steps(whole))
             return
         if all(whole.scenarios[one].couples_with(whole.scenarios[other]) for one, other in whole.protected_pairs):
@@ -308,9 +368,9 @@ class EarlierReleases:
 
     def _on_steps(self, whole: QueryModel) -> str:
         return (
-            "noise on whole steps is certified together with others by the exact law, of up to "
-            f"{MOST_STATISTICS} numbers in all, and this would be {whole.dimension}: use another mechanism than "
-            "exact_law, from the first release on."
+            "unimodal noise is certified together with Gaussian noise, or by the exact law of up to "
+            f"{MOST_STATISTICS} numbers in all, and this would be {whole.dimension}: use a mechanism with Gaussian "
+            "noise here, and neither exact_law nor certified_unimodal for more than one release."
         )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:

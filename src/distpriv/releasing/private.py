@@ -1,7 +1,8 @@
 """The one look at the private table: the statistics of exactly so many records, and nothing else said about it.
 
-Nothing in its rows makes the look fail. What can still be wrong with the table is refused in one sentence that names
-only what the query needs, so that a refusal answers no question.
+No value in its rows makes the look fail, whatever an expression does with it. A file that cannot be read as a table
+does, such as one with bytes that are no text. That, and what else can be wrong with the table, is refused in one
+sentence that names only what the query needs, so that a refusal answers no question about a value.
 """
 
 import os
@@ -23,7 +24,9 @@ from distpriv.engines.duckdb import SUFFIXES
 from distpriv.engines.engine import SOURCE, Engine, is_table
 from distpriv.engines.source_names import source_name
 from distpriv.engines.total import TotalTable, fits, lenient_engine, raw_columns
+from distpriv.engines.workbook import SUFFIX as EXCEL
 from distpriv.errors import InvalidSource, PrivateTableRefused
+from distpriv.extras import extra_needed, installed
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.queries import Statistic
 from distpriv.modelling.model import QueryModel
@@ -135,7 +138,8 @@ def _look(source: Any, how: Readings, key: bytes | None, known: Mapping[str, str
     made = None if key is None else fingerprint(engine, how.records, key)
     if known is not None and (made is None or not agree(made, known)):
         raise _NotAsExpectedError
-    table = TotalTable.of({name: raw[column] for name, column in expected.items()}, how.types, how.records, how.formats)
+    written = {name: how.columns[name].written(raw[column]) for name, column in expected.items()}
+    table = TotalTable.of(written, how.types, how.records, how.formats, engine.commas)
     return PrivateAnswer(values=_statistics(how, table), fingerprint=made)
 
 
@@ -156,9 +160,14 @@ def _statistics(how: Readings, table: TotalTable) -> Floats:
     """Evaluate every statistic on the rows as they are read; functions see them in random order."""
     order = np.argsort(np.frombuffer(secrets.token_bytes(8 * how.records), dtype=np.uint64))
     table = table.holding({name: column.read(table.columns[name]) for name, column in how.columns.items()})
+    if how.combined is not None:
+        table = table.holding(how.combined.read({name: table.columns[name] for name in how.combined.columns}))
     released: list[Floats] = []
-    for key, statistic, rows in how.query.by_rows(how.rows):
-        values = [held.read(table.values(expression)) for expression, held in rows]
+    every = [held.read(table.values(expression)) for expression, held in how.rows]
+    every = [*how.ties.read(np.array(every))] if every else []
+    for (key, statistic, rows), (_, _, values) in zip(
+        how.query.by_rows(how.rows), how.query.by_rows(every), strict=True
+    ):
         if statistic.columns:
             columns = [table.columns[name].take(order).to_numpy().copy() for name in statistic.columns]
             each = [how.functions[name] for name in statistic.names(key)]
@@ -190,4 +199,9 @@ def _require_files(path: str) -> None:
     if not os.path.exists(path) and not (has_magic(path) and matching_files(path, recursive=True)):
         raise InvalidSource("there is no file at the path of the private table: check the path.")
     if not path.lower().endswith(SUFFIXES):
-        raise InvalidSource("the private table is neither CSV nor Parquet by its name: let it end in .csv or .parquet.")
+        raise InvalidSource(
+            "the private table is neither CSV nor Parquet nor Excel by its name: let it end in .csv, .parquet or .xlsx."
+        )
+    if path.lower().endswith(EXCEL) and not installed("excel"):
+        with extra_needed("excel", "the workbook of the private table", InvalidSource):
+            raise ImportError

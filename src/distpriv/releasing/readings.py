@@ -14,11 +14,20 @@ from distpriv.engines.expressions import RowExpression
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
+from distpriv.framework.tables import Table
 from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.row_ends import row_ends
 from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
+from distpriv.releasing.combined_readings import (
+    CombinedReading,
+    combined_reading,
+    combined_words,
+    outside_of_cells,
+)
+from distpriv.releasing.ties import Ties
 
 __all__ = [
     "Held",
@@ -56,6 +65,8 @@ class Readings:
     records: int
     rows: tuple[tuple[RowExpression, Held], ...]
     """Of what SQL evaluates in every row, in order."""
+    ties: Ties
+    """What all of these are alike in, for every row of the reference."""
     columns: Mapping[str, ColumnReading]
     """Of the columns that the query needs."""
     functions: Mapping[str, Held]
@@ -66,6 +77,8 @@ class Readings:
     """How dates and times are written in the reference table, where they are text there."""
     secrets: tuple[str, ...]
     """The columns that the secrets read, in which a row must have a value."""
+    combined: CombinedReading | None = None
+    """Of the columns that tables are by, together."""
 
 
 def readings_of(model: QueryModel) -> Readings:
@@ -79,11 +92,17 @@ def readings_of(model: QueryModel) -> Readings:
         raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
     tables = list({id(table): table for table in simulator.tables.values()}.values())
     types = pa.schema([(name, type_of(name, tables)) for name in tables[0].select.read_columns])
+    columns = {name: column_reading(name, types.field(name).type, tables, records) for name in types.names}
+    combined = combined_reading(query, tables, types.names)
+    if combined is not None:
+        columns = {name: outside_of_cells(combined, name, column) for name, column in columns.items()}
     return Readings(
         query=query,
         records=records,
         rows=_held_rows(query, tables),
-        columns={name: column_reading(name, types.field(name).type, tables) for name in types.names},
+        ties=Ties.of(tables),
+        columns=columns,
+        combined=combined,
         functions=_held_functions(model, query),
         types=types,
         formats=_formats(tables),
@@ -123,8 +142,11 @@ def reading_assumption(model: QueryModel) -> Assumption:
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     >>> reading_assumption(dp.model(dp.datasets.adult(), query, secret, records=100)).evidence
-    "columns are held to values that the reference has, or between its ends where it has over 10,000; age is held
-    between 17 and 90, and counts as 37 where a row has none; sex = 'Female' counts as not so where a row does not tell"
+    "columns are held to values that the reference has; where it has over 10,000, or many that are one row's alone,
+    numbers are held between its ends, and texts stay as they are; a row that would change a sum which is the same for
+    all rows of the reference is read as one of these; age is held between 17 and 90, and counts as 37 where a row has
+    none;
+    sex = 'Female' counts as not so where a row does not tell"
     """
     how = readings_of(model)
     words = reading_words(how.query, _listed(how))
@@ -141,7 +163,11 @@ READ = "every row of the private table is read as a value that the reference tab
 """What a certificate says of how rows are read."""
 
 
-HELD = f"columns are held to values that the reference has, or between its ends where it has over {MOST_VALUES:,}"
+HELD = (
+    f"columns are held to values that the reference has; where it has over {MOST_VALUES:,}, or many that are one row's "
+    "alone, numbers are held between its ends, and texts stay as they are; a row that would change a sum which is the "
+    "same for all rows of the reference is read as one of these"
+)
 """What is said of the columns that statistics read."""
 
 
@@ -149,8 +175,35 @@ def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
     """Say what `readings` returned for the statistics of a query, and that columns are held too."""
     if len(listed) != query.dimension:
         raise InvalidModel(f"rows must be read for all {query.dimension} numbers of a query: {len(listed)} are listed.")
-    said = [_words(number, entry) for number, entry in zip(query.numbers, listed, strict=True)]
-    return "; ".join(dict.fromkeys([HELD, *said]))
+    by_name = {entry["statistic"]: entry for entry in listed}
+    cells = {name for key, table in query.tables for name in table.names(key)} & set(by_name)
+    said = [
+        _words(number, entry) for number, entry in zip(query.numbers, listed, strict=True) if number.name not in cells
+    ]
+    for key, table in query.tables:
+        said += _table_words(key, table, by_name)
+    return "; ".join(dict.fromkeys([HELD, *combined_words(query), *said]))
+
+
+def _table_words(key: str, table: Table, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Say of all cells of a table at once how they are read."""
+    said = [f"it is in the cell of {key!r} that these name, or in none"]
+    parts = table.parts(key)
+    if not table.adds_up:
+        of_rows = [entries[name] for name in parts[table.what] if name in entries]
+        return [*said, *(_held_in_groups(table, entry) for entry in of_rows[:1])]
+    totals = [entries[name] for name in parts.get("total", ()) if name in entries]
+    if totals:
+        low, high = min(entry["low"] for entry in totals), max(entry["high"] for entry in totals)
+        said.append(f"what {table.expression} adds to a total of {key!r} is held between {low:.10g} and {high:.10g}")
+    return said
+
+
+def _held_in_groups(table: Table, entry: Mapping[str, Any]) -> str:
+    """Say how what a quantile or a variance is of is read, which is the same in all cells."""
+    low, high, otherwise = entry["low"], entry["high"], entry["otherwise"]
+    ends = f"held between {low:.10g} and {high:.10g}"
+    return f"{table.expression} is {ends}, and counts as {otherwise:.10g} where a row has none"
 
 
 def _words(number: Number, entry: Mapping[str, Any]) -> str:
@@ -179,12 +232,13 @@ def _formats(tables: Sequence[ReferenceTable]) -> tuple[str, ...]:
 
 def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[RowExpression, Held], ...]:
     """Return between what every row value is held: what it is in the reference, and the median where there is none."""
-    ends = [table.extremes() for table in tables]
-    low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+    low, high = row_ends(query, tables)
+    in_cells = {name for key, table in query.tables for name in table.parts(key).get("total", ())}
     found = []
-    for k, (_, row) in enumerate(query.row_values):
+    for k, (name, row) in enumerate(query.row_values):
         values = np.concatenate([table.probe.numbers[k] for table in tables])
         otherwise = low[k] if row.predicate else np.quantile(values, 0.5, method="lower")
+        otherwise = 0.0 if name in in_cells else otherwise
         held = Held(low=float(low[k]), high=float(high[k]), otherwise=float(otherwise))
         found.append((tables[0].numbers[k], held))
     return tuple(found)

@@ -4,31 +4,46 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 from attrs import field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput
+from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
+from distpriv.framework.workbooks import require_workbooks, workbook
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import ASSUMES, Fit
 from distpriv.modelling.synthetic import synthetic_rows
 from distpriv.noise.laws import NoiseLaw
-from distpriv.releasing.estimating import SHOWN, Estimates
+from distpriv.releasing.estimating import SHOWN, Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
+from distpriv.releasing.released_sheets import release_sheets
+from distpriv.releasing.released_tables import ReleasedTable, released_tables, table_files
+from distpriv.releasing.shown_releases import release_axes, release_html
 
-__all__ = ["TABLE", "Release", "noise_deviations"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["IN_TABLES", "TABLE", "Release", "noise_deviations"]
 
 TABLE = ("statistic", "estimate", "low", "high", "noisy_value", "noise")
 """The columns of a release.csv: the ends of the estimate's interval, and the standard deviation of the noise."""
+
+
+IN_TABLES = (
+    "Tables show estimates with half of their 95 % intervals: no count is negative, and totals are the sums of the "
+    "cells."
+)
+"""What is said below tables."""
 
 
 @frozen(kw_only=True)
@@ -59,9 +74,15 @@ class Release:
     >>> shown.to_frame().loc["hours", "noisy_value"] == shown.values["hours"] == shown.answer[0]
     True
     >>> sorted(file.name for file in shown.save("clinic").iterdir())
-    ['release.csv', 'release.json']
+    ['release.csv', 'release.json', 'report.html']
+    >>> shown.to_excel("clinic/release.xlsx").name
+    'release.xlsx'
+    >>> [label.get_text() for label in shown.plot().get_yticklabels()]
+    ['hours']
     >>> shown.questions, sorted(shown.ledger)
     ('first', ['head', 'id', 'number'])
+    >>> shown.tables  # none was asked for
+    {}
     >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
     {'release': None, 'joint': None}
 
@@ -194,8 +215,82 @@ class Release:
                 "a frame needs pandas, which is not installed here: install it, or use release.to_rows()."
             ) from failure
 
+    @property
+    def tables(self) -> Mapping[str, ReleasedTable]:
+        """The tables of the release, with estimates that could be true: no count is negative, and all sums are kept.
+
+        Raises:
+            InvalidInput: the release was only read from a ledger.
+        """
+        if self.model is None or self.model.query is None:
+            raise InvalidInput(
+                "this release was read from a ledger, which does not hold the reference: ask the same question again "
+                "with distpriv.release(…) to see its tables."
+            )
+        if not self.model.query.tables:
+            return {}
+        prior = dict(self._estimated().prior) or None
+        earlier = self.earlier or EarlierReleases(releases=(), total=self.certificate.target, questions="alone")
+        known, found = with_covariance(self.values, self.mechanism, self.model, earlier, prior)
+        return released_tables(self.model.query, self.model, known, found, self.values, self.noise_deviations)
+
+    def table(self, name: str, *, wide: bool = False) -> Any:
+        """Return one of the tables as a pandas frame, with a row for every cell.
+
+        Args:
+            name: what the query calls it.
+            wide: whether the levels of the last column stand side by side, with the sums of rows and columns.
+
+        Raises:
+            InvalidInput: there is no such table, the release was only read from a ledger, or pandas is not installed.
+
+        >>> import distpriv as dp
+        >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.2, 0.4))
+        >>> query = dp.Query(people=dp.table("count", by=["sex", "race"], levels={"race": ["White"]}, other=True))
+        >>> model = dp.model(rows, query, secret, records=100)
+        >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), mechanisms=["group_privacy_gaussian"])
+        >>> shown = dp.release(plan, rows.slice(1000, 100), ledger=None)
+        >>> list(shown.tables), shown.tables["people"].table.text
+        (['people'], 'count by sex, race')
+        >>> list(shown.table("people").columns)
+        ['estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'information']
+        >>> round(float(shown.table("people", wide=True).loc["total", "total"]), 6)
+        100.0
+        """
+        tables = self.tables
+        if name not in tables:
+            raise InvalidInput(
+                f"there is no table {name!r} in this release: {did_you_mean(str(name), tables)}"
+                if tables
+                else "there is no table in this release: ask for one with distpriv.table(…)."
+            )
+        names, rows = tables[name].wide() if wide else tables[name].long()
+        labels = list(tables[name].table.by)[: -1 if wide else None]
+        try:
+            import pandas as pd
+        except ImportError as failure:
+            raise InvalidInput(
+                "a frame needs pandas, which is not installed here: install it, or use release.tables."
+            ) from failure
+        frame = pd.DataFrame(rows, columns=names)
+        return frame.set_index(labels) if labels else frame
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw estimates and noisy values with their intervals, around what was public before.
+
+        Args:
+            axes: where to draw; new Matplotlib axes when not given.
+
+        Returns:
+            The axes, to be changed or saved with ``axes.figure.savefig(…)``.
+        """
+        return release_axes(self, axes)
+
+    def _repr_html_(self) -> str:
+        return release_html(self)
+
     def save(self, folder: str | Path) -> Path:
-        """Write release.json, which has everything, and release.csv, a table of the numbers, into a new folder.
+        """Write release.json, which has everything, release.csv, a table, and report.html, a page, into a new folder.
 
         A bundle that `distpriv verify` checks has the policy too: `distpriv release` writes that.
 
@@ -208,9 +303,13 @@ class Release:
         Raises:
             InvalidInput: it cannot be written, or has files in it.
         """
+        from distpriv.report.release_page import release_page_text
+
         place = Path(folder)
         numbers = ((str(row["statistic"]), [row[name] for name in TABLE[1:]]) for row in self.to_rows())
         files = {"release.csv": table_text(TABLE, numbers), "release.json": f"{json.dumps(self.to_dict(), indent=1)}\n"}
+        files["report.html"] = release_page_text(self)
+        files |= table_files(self.tables.values()) if self.model is not None else {}
         try:
             place.mkdir(parents=True, exist_ok=True)
             if any(place.iterdir()):
@@ -222,6 +321,30 @@ class Release:
                 f"the folder {str(folder)!r} cannot be written ({failure.strerror}): give another one."
             ) from failure
         return place
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write a workbook: the numbers with their intervals, every table, and the certificates.
+
+        Text stays text, whatever it begins with, so that no name of a statistic or a level becomes a formula.
+
+        Args:
+            path: the file to write; what has its name is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            InvalidInput: openpyxl is not installed, or the file cannot be written.
+        """
+        require_workbooks("an Excel file")
+        tables = list(self.tables.values()) if self.model is not None else []
+        document = {**self.to_dict(), "statistics": list(self.mechanism.statistics)}
+        target = Path(path)
+        try:
+            write_whole(target, workbook(release_sheets(document, tables), self.time))
+        except OSError as failure:
+            raise InvalidInput(f"{str(path)!r} cannot be written ({failure.strerror}): give another file.") from failure
+        return target
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.
@@ -318,12 +441,18 @@ class Release:
 
     def _table(self) -> list[str]:
         """Return the numbers for people: estimates first, or noisy values where the reference does not fit."""
-        noisy = {name: (value, self.intervals[name]) for name, value in self.values.items()}
+        tables = self.tables if self.model is not None and self.estimated is not None else {}
+        cells = {name for key, each in tables.items() for name in each.table.names(key)}
+        noisy = {name: (value, self.intervals[name]) for name, value in self.values.items() if name not in cells}
         if self.estimated is None:
             return _columns({"noisy value": noisy})
-        shown = {"estimate": {name: (value, self.estimate_intervals[name]) for name, value in self.estimates.items()}}
+        estimates = {name: (self.estimates[name], self.estimate_intervals[name]) for name in noisy}
+        shown = {"estimate": estimates}
         shown = {**shown, "noisy value": noisy} if self.fit.fits else {"noisy value": noisy, **shown}
-        return [*_columns(shown, self.public_means), ASSUMES, self.fit.sentence]
+        alone = _columns(shown, self.public_means) if noisy else []
+        drawn = [line for each in tables.values() for line in each.text()]
+        words = [IN_TABLES] if tables else []
+        return [*alone, *drawn, *words, ASSUMES, self.fit.sentence]
 
 
 def noise_deviations(noise: NoiseLaw, names: Sequence[str]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from attrs import field, frozen
@@ -15,9 +15,7 @@ from distpriv.framework.domains import items, whole
 from distpriv.report.fields import of_type, several_field, text_field
 from distpriv.report.palette import MUTED, PAPER, Look, look
 from distpriv.report.pictures import CLAIMS, SHADE, Axis, Key, Paper, numbers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from distpriv.report.shapes import Area, Curve, Dots, Shape
 
 __all__ = ["Histogram", "Lines", "Reference", "Sample", "Series"]
 
@@ -87,6 +85,7 @@ class Lines:
     references: tuple[Reference, ...] = several_field("references", of_type("references", Reference), default=())
     hollow: str = text_field("hollow", default=CLAIMS)
     in_rows: ClassVar = False
+    stands_on: ClassVar[Literal["", "x", "y"]] = ""
 
     def __attrs_post_init__(self) -> None:
         look(len(self.series) - 1)
@@ -109,24 +108,26 @@ class Lines:
         """Return half the width of a wide paper, and nearly all that of a narrow one."""
         return max(0.5 * paper.width, 250.0)
 
-    def paint(self, axes: Axes, paper: Paper) -> None:  # noqa: ARG002 (other drawings need it)
-        """Draw the lines and over them the points."""
-        for reference in self.references:
-            ends = zip(reference.start, reference.end, strict=True)
-            axes.plot(*ends, color=REFERENCE.colour, linestyle=(0, REFERENCE.dash), linewidth=1.0)
-        for position, series in enumerate(self.series):
-            _paint_series(axes, series, look(position), clipped=bool(self.x.limits or self.y.limits))
+    def shapes(self, paper: Paper) -> list[Shape]:  # noqa: ARG002 (other drawings need it)
+        """Return the lines and over them the points."""
+        thin = [_straight(reference) for reference in self.references]
+        looks = [look(position) for position in range(len(self.series))]
+        curves = [Curve(series.x, series.y, style) for series, style in zip(self.series, looks, strict=True)]
+        dots = [each for series, style in zip(self.series, looks, strict=True) for each in _dots(series, style)]
+        return [*thin, *curves, *dots]
 
 
-def _paint_series(axes: Axes, series: Series, style: Look, *, clipped: bool) -> None:
-    axes.plot(series.x, series.y, color=style.colour, linestyle=(0, style.dash or None), zorder=2)
+def _straight(reference: Reference) -> Curve:
+    x, y = np.array([reference.start, reference.end]).T
+    return Curve(x, y, REFERENCE, width=1.0)
+
+
+def _dots(series: Series, style: Look) -> list[Dots]:
     if not series.markers:
-        return
+        return []
     holds = np.array(series.holds if series.holds is not None else [True] * len(series.x))
-    for chosen, face in ((holds, style.colour), (~holds, PAPER)):
-        if chosen.any():
-            points = axes.plot(series.x[chosen], series.y[chosen], linestyle="none", zorder=3, clip_on=clipped)
-            points[0].set(color=style.colour, marker=style.marker, markerfacecolor=face, markeredgewidth=1.4)
+    faces = ((holds, style.colour), (~holds, PAPER))
+    return [Dots(series.x[chosen], series.y[chosen], style, face) for chosen, face in faces if chosen.any()]
 
 
 @frozen(init=False)
@@ -150,6 +151,7 @@ class Histogram:
     curves: tuple[Series, ...] = several_field("curves", of_type("curves", Series), default=())
     bins: int = field(default=40, converter=_bins)
     in_rows: ClassVar = False
+    stands_on: ClassVar[Literal["", "x", "y"]] = "y"
 
     def __attrs_post_init__(self) -> None:
         look(len(self.samples) + len(self.curves) - 1)
@@ -171,17 +173,16 @@ class Histogram:
         """Return the height of a picture of lines."""
         return max(0.5 * paper.width, 250.0)
 
-    def paint(self, axes: Axes, paper: Paper) -> None:  # noqa: ARG002 (other drawings need it)
-        """Draw the bins, the same for all samples, and the curves over them."""
+    def shapes(self, paper: Paper) -> list[Shape]:  # noqa: ARG002 (other drawings need it)
+        """Return the bins, the same for all samples, and the curves over them."""
         every = np.concatenate([sample.values for sample in self.samples])
         low, high = (every.min(), every.max()) if np.ptp(every) > 0 else (every[0] - 0.5, every[0] + 0.5)
         edges = np.linspace(low, high, self.bins + 1)
-        for position, sample in enumerate(self.samples):
-            colour = look(position).colour
-            axes.hist(
-                sample.values, bins=edges.tolist(), density=True, histtype="stepfilled", color=colour, alpha=SHADE
-            )
-        for position, curve in enumerate(self.curves):
-            style = self._curve_look(position)
-            axes.plot(curve.x, curve.y, color=style.colour, linestyle=(0, style.dash or None))
-        axes.set_ylim(bottom=0)
+        bars = [_steps(sample.values, edges, look(k).colour) for k, sample in enumerate(self.samples)]
+        return [*bars, *(Curve(curve.x, curve.y, self._curve_look(k)) for k, curve in enumerate(self.curves))]
+
+
+def _steps(values: Floats, edges: Floats, colour: str) -> Area:
+    """Return a density in bins as one outline, from the first edge up and down to the last."""
+    heights = np.histogram(values, edges, density=True)[0]
+    return Area(np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]]), colour, SHADE)

@@ -7,11 +7,11 @@ from distpriv.framework.domains import items
 from distpriv.report.curves import Histogram, Lines, Reference, Sample, Series
 from distpriv.report.page import Figure
 from distpriv.report.pictures import CLAIMS, Axis
-from distpriv.report.rows import Bar, Bars
+from distpriv.report.rows import Bar, Bars, Dots
 
-__all__ = ["Axis", "Bar", "Drawing", "Reference", "Series", "bars", "histogram", "lines"]
+__all__ = ["Axis", "Bar", "Drawing", "Reference", "Series", "bars", "dots", "histogram", "lines"]
 
-Drawing = Lines | Histogram | Bars
+Drawing = Lines | Histogram | Bars | Dots
 """Data that know how to put themselves on paper."""
 
 
@@ -65,4 +65,20 @@ def bars(
 ) -> Figure:
     """Return one bar a row; `rows` says what a row is, such as 'mechanism'."""
     drawing = Bars(bars=items(values), x=x, y=Axis(rows, unit=None), legend=legend, hollow=hollow)
+    return Figure(name=name, drawing=drawing, caption=caption, alt=alt)
+
+
+def dots(
+    name: str, values: Iterable[Bar], *, x: Axis, rows: str, legend: str, caption: str, alt: str, hollow: str = CLAIMS
+) -> Figure:
+    """Return one dot a row, for numbers of very different size: `x` is logarithmic, and none of them may be 0.
+
+    >>> figure = dots(
+    ...     "errors", [Bar("Laplace", 0.3, chosen=True), Bar("Gaussian", 40, holds=False)], legend="error",
+    ...     x=Axis("error", unit="years", log=True), rows="noise", caption="Errors.", alt="0.3 and 40 years.",
+    ... )
+    >>> [key.text for key in figure.drawing.keys]
+    ['error', 'the choice', 'hollow: does not hold what it claims']
+    """
+    drawing = Dots(bars=items(values), x=x, y=Axis(rows, unit=None), legend=legend, hollow=hollow)
     return Figure(name=name, drawing=drawing, caption=caption, alt=alt)

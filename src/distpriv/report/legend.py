@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
 from distpriv.report.palette import PAPER
 from distpriv.report.pictures import SHADE, Key, Paper
+from distpriv.report.shapes import OUTLINE, Ink, Mark, Stroke, Words
 from distpriv.report.text import ems, wrapped
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Entry", "Sheet", "draw_legend", "legend"]
+__all__ = ["Entry", "legend", "legend_ink"]
 
 HANDLE, GAP = 30.0, 8.0
-
-
-@frozen
-class Sheet:
-    """A figure whose places are counted in pixels from its upper left corner."""
-
-    figure: Figure
-    width: float
-    height: float
-
-    def text(self, x: float, y: float, text: str, **options: Any) -> None:
-        """Write one line, which stays anchored at its place whatever the font."""
-        self.figure.text(x / self.width, 1 - y / self.height, text, rotation_mode="anchor", **options)
-
-    def line(self, x: Sequence[float], y: Sequence[float], **options: Any) -> None:
-        """Draw a line through points, or a marker at one."""
-        from matplotlib.lines import Line2D
-
-        places = [value / self.width for value in x], [1 - value / self.height for value in y]
-        self.figure.add_artist(Line2D(*places, **options))
 
 
 @frozen
@@ -65,28 +42,25 @@ def legend(keys: Sequence[Key], paper: Paper) -> list[Entry]:
     return placed
 
 
-def draw_legend(sheet: Sheet, entries: Sequence[Entry], paper: Paper) -> None:
-    """Draw all entries, each with its sign and its text."""
-    for k, entry in enumerate(entries):
-        _draw_sign(sheet, entry, paper)
+def legend_ink(entries: Sequence[Entry], paper: Paper) -> Iterator[Ink]:
+    """Yield all entries, each with its sign and its text."""
+    for entry in entries:
+        yield from _sign(entry, paper)
         for j, line in enumerate(entry.lines):
             where = entry.y + paper.font + j * paper.line
-            sheet.text(entry.x + HANDLE + GAP, where, line, gid=f"legend-{k}-{j}")
+            yield Words(entry.x + HANDLE + GAP, where, line, name="legend")
 
 
-def _draw_sign(sheet: Sheet, entry: Entry, paper: Paper) -> None:
+def _sign(entry: Entry, paper: Paper) -> Iterator[Ink]:
     look, parts = entry.key.look, entry.key.parts
     start, end = entry.x + 2, entry.x + HANDLE
     middle = entry.y + 0.62 * paper.font
-    dash = (0, look.dash or None)
+    around = ((start, middle - 5), (end, middle - 5), (end, middle + 5), (start, middle + 5))
     if "fill" in parts or "shade" in parts:
-        wide = {"linewidth": 10, "solid_capstyle": "butt", "alpha": SHADE if "shade" in parts else 1.0}
-        sheet.line([start, end], [middle] * 2, color=look.colour, **wide)
+        yield Stroke(around, None, face=look.colour, opacity=SHADE if "shade" in parts else 1.0)
     if "box" in parts:
-        around = [start, end, end, start, start], [middle + side for side in (-5, -5, 5, 5, -5)]
-        sheet.line(*around, color=look.colour, linestyle=dash, linewidth=1.4)
+        yield Stroke((*around, around[0]), look.colour, OUTLINE, look.dash)
     if "line" in parts:
-        sheet.line([start, end], [middle] * 2, color=look.colour, linestyle=dash)
+        yield Stroke(((start, middle), (end, middle)), look.colour, dash=look.dash)
     if "marker" in parts or "hollow" in parts:
-        face = {"marker": look.marker, "markerfacecolor": PAPER if "hollow" in parts else look.colour}
-        sheet.line([(start + end) / 2], [middle], color=look.colour, markeredgewidth=1.4, **face)
+        yield Mark((start + end) / 2, middle, look, PAPER if "hollow" in parts else look.colour)

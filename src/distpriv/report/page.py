@@ -10,12 +10,14 @@ from attrs import field, frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import items, one_of
 from distpriv.report.fields import of_type, optional_text_field, several_field, text_field
+from distpriv.report.heat_map import HeatMap
 from distpriv.report.text import shown, shown_or_empty
 
 if TYPE_CHECKING:
     from distpriv.report.figures import Drawing
 
 __all__ = [
+    "Beside",
     "Block",
     "Bullets",
     "Cell",
@@ -48,7 +50,7 @@ def _emphasis(word: Emphasis) -> Any:
 
 
 def _block(value: object) -> Any:
-    return of_type("a page", Section, Prose, Bullets, Code, KeyFacts, Notice, Table, Figure)(value)
+    return of_type("a page", Section, Prose, Bullets, Code, KeyFacts, Notice, Table, HeatMap, Figure, Beside)(value)
 
 
 @frozen(init=False)
@@ -175,6 +177,16 @@ class Figure:
 
 
 @frozen(init=False)
+class Beside:
+    """Two figures to be compared: side by side where there is room, and one below the other where there is not."""
+
+    figures: tuple[Figure, ...] = several_field("figures side by side", of_type("figures side by side", Figure))
+
+    def __init__(self, *figures: Figure) -> None:
+        self.__attrs_init__(figures)
+
+
+@frozen(init=False)
 class Section:
     """A heading with what belongs under it; a section may hold sections."""
 
@@ -185,7 +197,7 @@ class Section:
         self.__attrs_init__(title, blocks)
 
 
-Block = Section | Prose | Bullets | Code | KeyFacts | Notice | Table | Figure
+Block = Section | Prose | Bullets | Code | KeyFacts | Notice | Table | HeatMap | Figure | Beside
 """Whatever a page can hold."""
 
 

@@ -105,6 +105,8 @@ class Protection:
     @property
     def all_of_them(self) -> str:
         """What `together` is about."""
+        if self.questions != "declared" and self.releases == 2:
+            return "both releases of this dataset"
         return f"all {'declared' if self.questions == 'declared' else self.releases} releases of this dataset"
 
     @property
@@ -122,17 +124,28 @@ class Protection:
         if not self.several:
             return [
                 f"Without noise, someone who knows all that is public but no private rows, and wonders which of two "
-                f"protected cases is true, would be right {100 * self.undefended:.1f} % of the time.",
+                f"protected cases is true, would be right {percent_at_most(self.undefended)} of the time, if the "
+                "statistics vary as modelled.",
                 f"With the noise that was added, nobody who does not know private rows is right more than "
-                f"{self.headline} {rest}",
+                f"{self.headline} {rest}{self._ceiling()}",
             ]
         opening = "If no question depended on an earlier answer, then from" if self.questions == "assumed" else "From"
         return [
             f"{opening} {self.all_of_them} together nobody who does not know private rows is right more "
             f"than {self.headline} {rest}",
-            f"From this release alone it would be {100 * self.undefended:.1f} % without noise, and is at most "
-            f"{percent_at_most(self.alone)} with the noise that was added.",
+            f"From this release alone it would be {percent_at_most(self.undefended)} without noise, if the statistics "
+            f"vary as modelled, and is at most {percent_at_most(self.alone)} with the noise that was added."
+            f"{self._ceiling()}",
         ]
+
+    def _ceiling(self) -> str:
+        """Return what to say where a promise allows more than the model gives without noise."""
+        if self.alone <= self.undefended:
+            return ""
+        return (
+            f" That is a ceiling, which holds whatever law the statistics have: if they vary as modelled, nobody is "
+            f"right more than {percent_at_most(self.undefended)} of the time, noise or none."
+        )
 
     def _to_come(self) -> list[str]:
         if self.total is None:

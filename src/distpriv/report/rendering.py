@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from distpriv.report.canvas import printed
+from distpriv.extras import installed
+from distpriv.report.canvas import laid_out
 from distpriv.report.page import Block, Figure, Page, Section
 from distpriv.report.pictures import NARROW, WIDE
+from distpriv.report.png import png_bytes
 from distpriv.report.svg import inline_svg, standalone_svg
 
 if TYPE_CHECKING:
@@ -30,14 +33,16 @@ def render(page: Page) -> str:
     return _template().render(page=page, sections=sections)
 
 
-def save(figure: Figure, folder: str | Path) -> tuple[Path, Path]:
-    """Write a figure to `folder` as name.svg and name.png, and return where they are."""
+def save(figure: Figure, folder: str | Path) -> tuple[Path, ...]:
+    """Write a figure to `folder` as name.svg, and as name.png where Matplotlib is installed; return where they are."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    sheet = laid_out(figure.drawing, WIDE)
     vector, raster = place / f"{figure.name}.svg", place / f"{figure.name}.png"
-    drawn = printed(figure.drawing, WIDE, "svg")
-    vector.write_text(standalone_svg(drawn, alt=figure.alt) + "\n", encoding="utf-8", newline="\n")
-    raster.write_bytes(printed(figure.drawing, WIDE, "png"))
+    vector.write_text(standalone_svg(sheet, alt=figure.alt) + "\n", encoding="utf-8", newline="\n")
+    if not installed("report"):
+        return (vector,)
+    raster.write_bytes(png_bytes(sheet))
     return vector, raster
 
 
@@ -55,11 +60,17 @@ def _template() -> Template:
     )
     environment.filters["kind"] = _kind
     environment.filters["pictures"] = _pictures
+    environment.filters["unbroken"] = _unbroken
     return environment.get_template("page.html")
 
 
 def _kind(block: Block) -> str:
     return type(block).__name__
+
+
+def _unbroken(text: str) -> str:
+    """Return text in which no line ends between a number and its percent sign."""
+    return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
 
 
 def _pictures(figure: Figure, prefix: str) -> Markup:
@@ -69,6 +80,6 @@ def _pictures(figure: Figure, prefix: str) -> Markup:
     papers = {"wide": WIDE, "narrow": NARROW}
     # The only markup that is not the template's: serialised from a tree, whose text is escaped there.
     return Markup("").join(
-        Markup(inline_svg(printed(figure.drawing, paper, "svg"), prefix=f"{prefix}-{css}", alt=figure.alt, css=css))
+        Markup(inline_svg(laid_out(figure.drawing, paper), prefix=f"{prefix}-{css}", alt=figure.alt, css=css))
         for css, paper in papers.items()
     )

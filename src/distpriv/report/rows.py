@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
 
+import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.report.fields import number_field, of_type, optional_text_field, several_field, text_field
-from distpriv.report.palette import PAPER, look
-from distpriv.report.pictures import CLAIMS, Axis, Key, Paper
+from distpriv.report.palette import GRID, PAPER, Look, look
+from distpriv.report.pictures import CLAIMS, Axis, Key, Paper, numbers
+from distpriv.report.shapes import HAIRLINE, Area, Curve, Label, Shape
+from distpriv.report.shapes import Dots as Marks
 from distpriv.report.text import ems, wrapped
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Bar", "Bars"]
+__all__ = ["Bar", "Bars", "Dots"]
 
 BAND, SPACE = 16.0, 10.0
 
@@ -29,6 +29,8 @@ class Bar:
     value: float = number_field("a bar")
     shown: str = optional_text_field("the number beside a bar")
     holds: bool = True
+    chosen: bool = False
+    """Whether it is the one that was taken of all."""
 
 
 @frozen
@@ -56,16 +58,13 @@ def _rows(entries: Sequence[Bar], paper: Paper) -> list[_Row]:
     return rows
 
 
-def _write(axes: Axes, rows: Sequence[_Row], paper: Paper) -> None:
-    """Write the names on the left, and the numbers as they are to be read on the right."""
-    axes.set_ylim(rows[-1].bottom, 0)
-    where = axes.get_yaxis_transform()
-    for k, row in enumerate(rows):
+def _labels(rows: Sequence[_Row], paper: Paper) -> Iterator[Label]:
+    """Yield the names on the left, and the numbers as they are to be read on the right."""
+    for row in rows:
         for j, line in enumerate(row.lines):
-            base = row.top + j * paper.line + paper.font
-            axes.text(0.0, base, line, transform=where, rotation_mode="anchor", gid=f"row-{k}-{j}")
+            yield Label(row.top + j * paper.line + paper.font, line)
         if row.shown:
-            axes.text(1.0, row.top + paper.font, row.shown, transform=where, ha="right", rotation_mode="anchor")
+            yield Label(row.top + paper.font, row.shown, "end")
 
 
 @frozen(kw_only=True)
@@ -79,6 +78,8 @@ class Bars:
     hollow: str = text_field("hollow", default=CLAIMS)
     in_rows: ClassVar = True
     """Whether rows, one below the other, take the place of numbers up the paper."""
+    stands_on: ClassVar[Literal["", "x", "y"]] = "x"
+    """The axis at whose zero areas begin, so that nothing is shown below it."""
 
     def __attrs_post_init__(self) -> None:
         if self.x.log:
@@ -94,19 +95,59 @@ class Bars:
         """Return the height of all rows."""
         return _rows(self.bars, paper)[-1].bottom
 
-    def paint(self, axes: Axes, paper: Paper) -> None:
-        """Draw the bars and write their names above them."""
+    def shapes(self, paper: Paper) -> list[Shape]:
+        """Return the bars and their names above them."""
         rows = _rows(self.bars, paper)
+        bars = [_band(bar, row) for bar, row in zip(self.bars, rows, strict=True)]
+        return [*bars, *_labels(rows, paper)]
+
+
+def _band(bar: Bar, row: _Row) -> Area:
+    edge, half = look(0 if bar.holds else 1), BAND / 2 - 2
+    up, down = row.middle - half, row.middle + half
+    x, y = np.array([(0.0, up), (bar.value, up), (bar.value, down), (0.0, down)]).T
+    return Area(x, y, edge.colour if bar.holds else PAPER, look=edge)
+
+
+CHOSEN = Look(look(2).colour, (), "D")
+
+
+@frozen(kw_only=True)
+class Dots:
+    """One dot a row on a logarithmic axis: a diamond for what was chosen, hollow where the guarantee does not hold."""
+
+    bars: tuple[Bar, ...] = several_field("dots", of_type("dots", Bar))
+    x: Axis
+    y: Axis
+    legend: str = text_field("the legend")
+    hollow: str = text_field("hollow", default=CLAIMS)
+    choice: str = text_field("the choice", default="the choice")
+    in_rows: ClassVar = True
+    stands_on: ClassVar[Literal["", "x", "y"]] = ""
+
+    def __attrs_post_init__(self) -> None:
+        for bar in self.bars:
+            self.x.check(f"the dot {bar.name!r}", numbers("a dot", [bar.value]))
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """What a dot is, what a diamond and what a hollow dot is, where there are any."""
+        chosen = [Key(self.choice, CHOSEN, ("marker",))] if any(bar.chosen for bar in self.bars) else []
+        hollow = [] if all(bar.holds for bar in self.bars) else [Key(self.hollow, look(1), ("hollow",))]
+        return [Key(self.legend, look(0), ("marker",)), *chosen, *hollow]
+
+    def height(self, paper: Paper) -> float:
+        """Return the height of all rows."""
+        return _rows(self.bars, paper)[-1].bottom
+
+    def shapes(self, paper: Paper) -> list[Shape]:
+        """Return a thin line across each row with the dot on it, and the names above."""
+        rows = _rows(self.bars, paper)
+        every = [bar.value for bar in self.bars]
+        ends = np.array([0.8 * min(every), 1.25 * max(every)])
+        found: list[Shape] = [Curve(ends, np.full(2, row.middle), Look(GRID, (), ""), HAIRLINE) for row in rows]
         for bar, row in zip(self.bars, rows, strict=True):
-            edge = look(0 if bar.holds else 1)
-            face = edge.colour if bar.holds else PAPER
-            axes.barh(
-                row.middle,
-                bar.value,
-                BAND - 4,
-                color=face,
-                edgecolor=edge.colour,
-                linestyle=(0, edge.dash or None),
-                linewidth=1.4,
-            )
-        _write(axes, rows, paper)
+            style = CHOSEN if bar.chosen else look(0 if bar.holds else 1)
+            place = np.array([bar.value]), np.array([row.middle])
+            found.append(Marks(*place, style, style.colour if bar.holds else PAPER))
+        return [*found, *_labels(rows, paper)]

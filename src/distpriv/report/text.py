@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["ems", "shown", "shown_or_empty", "tick_labels", "wrapped"]
+__all__ = ["counted", "ems", "shown", "shown_or_empty", "tick_labels", "wrapped"]
 
 # Neither HTML nor XML can hold control characters, halves of surrogate pairs and non-characters. Controls of writing
 # direction could make a column's name rewrite the numbers beside it.
@@ -38,6 +38,15 @@ def shown_or_empty(name: str, text: object) -> str:
     return "".join(
         "\ufffd" if ord(letter) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(letter) <= 0xFDEF else letter for letter in clean
     )
+
+
+def counted(number: int, one: str) -> str:
+    """Return how many there are, in the singular where there is one.
+
+    >>> counted(1, "number"), counted(1200, "record")
+    ('1 number', '1,200 records')
+    """
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def ems(text: str) -> float:

@@ -32,12 +32,7 @@ def figures(
 ) -> dict[str, float]:
     """Return the same from models, noise and certificates.
 
-    Args:
-        model: the model of this release.
-        mechanism: its noise and certificate.
-        whole: the model of all releases so far; none for a first one.
-        noises: their noise.
-        joint: their certificate.
+    Those of all releases so far are given where there was an earlier one.
     """
     alone = attack_accuracy_upper_bound(model, mechanism)
     together = alone if whole is None or joint is None else _together(whole, noises, joint)

@@ -4,11 +4,16 @@
 |---|---|
 | release.json | programs, and `distpriv verify` |
 | release.csv | spreadsheets |
+| table_NAME.csv, table_NAME_wide.csv | the same of tables: a row for every cell, and as a table is printed |
 | report.html | people who have to decide |
 | policy.toml | whoever wants to know what was asked for, without anything private |
 | audit.json | what attacks have shown, where it was attacked |
+| release.xlsx | the same numbers for spreadsheets, where it was asked for |
+| ro-crate-metadata.json | archives, which read there what every file is |
+| results.json, checksums/ | output checkers, whose viewer opens the folder |
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -24,7 +29,7 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
-from distpriv.framework.folders import partial_folder, write_file, write_whole
+from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.description import model_to_dict
@@ -34,6 +39,7 @@ from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, noise_deviations
+from distpriv.releasing.released_tables import ReleasedTable
 from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.display import display_values
 from distpriv.workflow.policy import Policy
@@ -43,8 +49,10 @@ from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 __all__ = [
     "FORMAT",
     "RELEASE_FILE",
+    "WORKBOOK",
     "Bundle",
     "BundleFolder",
+    "bundled_tables",
     "csv_text",
     "digest",
     "json_text",
@@ -56,6 +64,7 @@ __all__ = [
 ]
 
 RELEASE_FILE = "release.json"
+WORKBOOK = "release.xlsx"
 
 EARLIER = ("distpriv release 1", "distpriv release 2")
 """Formats of earlier versions, which promised less."""
@@ -107,15 +116,17 @@ class BundleFolder:
             ) from failure
         return cls(target=target, partial=partial, mode=mode)
 
-    def write(self, files: Mapping[str, str]) -> None:
+    def write(self, files: Mapping[str, File]) -> None:
         """Write all files, and only then let them be seen.
 
         Raises:
             BundleNotWritten: some could not be written; the answer is in the ledger.
         """
         try:
-            for name, text in files.items():
-                write_file(self._partial / name, text)
+            for folder in {(self._partial / name).parent for name in files} - {self._partial}:
+                folder.mkdir()
+            for name, content in files.items():
+                write_file(self._partial / name, content)
             self._partial.chmod(self._mode)
             if self.target.is_dir():
                 self.target.rmdir()
@@ -171,13 +182,7 @@ def _asked(query: Query) -> dict[str, str] | None:
 
 
 def release_json(policy: Policy, release: Release, model: QueryModel) -> dict[str, Any]:
-    """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds.
-
-    Args:
-        policy: what was asked for.
-        release: what was released, and what it was certified together with.
-        model: the model of its statistics.
-    """
+    """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds."""
     return {
         "format": FORMAT,
         **release.to_dict(),
@@ -188,23 +193,36 @@ def release_json(policy: Policy, release: Release, model: QueryModel) -> dict[st
         "policy": policy.to_dict(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "manifest": {},
+        **_tables(release),
         "evidence": _evidence(release, model),
     }
 
 
-def with_manifest(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def _tables(release: Release) -> dict[str, Any]:
+    """Return the tables of a release, where it has any."""
+    shown = {name: each.to_dict() for name, each in release.tables.items()}
+    return {"tables": shown} if shown else {}
+
+
+def bundled_tables(document: Mapping[str, Any], query: Query) -> list[ReleasedTable]:
+    """Return the tables that a release.json holds, of the query that it answers."""
+    written = document.get("tables", {})
+    return [ReleasedTable.from_dict(name, each, written[name]) for name, each in query.tables if name in written]
+
+
+def with_manifest(document: Mapping[str, Any], files: Mapping[str, File]) -> dict[str, Any]:
     """Return what release.json holds, with the digests of all other files of its bundle.
 
     >>> with_manifest({"format": FORMAT}, {"release.csv": ""})["manifest"]["release.csv"][:8]
     'e3b0c442'
     """
-    others = {name: text.encode() for name, text in files.items() if name != RELEASE_FILE}
-    return {**document, "manifest": {name: digest(content) for name, content in sorted(others.items())}}
+    others = {name: digest(content) for name, content in sorted(files.items()) if name != RELEASE_FILE}
+    return {**document, "manifest": others}
 
 
-def digest(content: bytes) -> str:
+def digest(content: File) -> str:
     """Return the SHA-256 of a file's content."""
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -241,17 +259,26 @@ def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def replace_files(folder: str | os.PathLike[str], files: Mapping[str, str]) -> None:
+def replace_files(folder: str | os.PathLike[str], files: Mapping[str, File]) -> None:
     """Put files into a bundle that is there, each of them whole or not at all; no link in it is followed."""
-    for name, text in files.items():
+    for name, content in files.items():
         target = Path(folder) / name
         try:
-            write_whole(target, text)
+            if target.parent != Path(folder):
+                _require_own_folder(target.parent)
+            write_whole(target, content)
         except OSError as failure:
             raise BundleNotWritten(
                 f"{str(target)!r} could not be written ({failure.strerror}): see that the bundle is there, may be "
                 "written to and has room, and run the same command again."
             ) from failure
+
+
+def _require_own_folder(folder: Path) -> None:
+    """Make a folder inside of a bundle, or refuse one that is a link to somewhere else."""
+    if folder.is_symlink():
+        raise OSError(errno.EEXIST, f"{folder.name} is a link")
+    folder.mkdir(exist_ok=True)
 
 
 def json_text(document: Mapping[str, Any]) -> str:

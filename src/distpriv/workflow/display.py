@@ -3,11 +3,12 @@
 Rounding and clipping look at the released number alone, so that they take nothing from its privacy (post-processing).
 """
 
+import math
 from collections.abc import Mapping
 
-from distpriv.framework.queries import Query
+from distpriv.framework.queries import Query, Statistic
 
-__all__ = ["display_text", "display_values"]
+__all__ = ["display_interval", "display_text", "display_values"]
 
 
 def display_values(values: Mapping[str, float], query: Query, records: int) -> dict[str, float]:
@@ -20,6 +21,20 @@ def display_values(values: Mapping[str, float], query: Query, records: int) -> d
     """
     kinds = {number.name: number.statistic for number in query.numbers}
     return {name: kinds[name].displayed(value, records) for name, value in values.items()}
+
+
+def display_interval(ends: tuple[float, float], statistic: Statistic, records: int) -> tuple[float, float]:
+    """Return an interval in the terms of its number: whole numbers for counts, rounded outwards, and possible ends.
+
+    >>> import distpriv as dp
+    >>> women, share = dp.count("sex = 'F'"), dp.proportion("sex = 'F'")
+    >>> display_interval((-3.2, 8.1), women, 100), display_interval((0.4, 1.1), share, 100)
+    ((0, 9), (0.4, 1.0))
+    """
+    low, high = (statistic.displayed(end, records) for end in ends)
+    if not isinstance(low, int):
+        return low, high
+    return math.floor(max(0.0, min(ends[0], records))), math.ceil(min(records, max(ends[1], 0.0)))
 
 
 def display_text(value: float, half_width: float) -> str:

@@ -1,13 +1,16 @@
 """From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from distpriv.errors import BudgetSpent, NotCertified
+from distpriv.errors import BudgetSpent, InvalidInput, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import RoundedNoise
 from distpriv.planning.candidates import Choice
+from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
 from distpriv.progress import Progress, silent
 from distpriv.releasing.declaring import Declaration, declare
@@ -17,10 +20,12 @@ from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
+from distpriv.workflow.kept_plans import KeptPlan, keep_plan, kept_plan, plan_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
+from distpriv.workflow.remembered_plans import plan_once, remembered
 
-__all__ = ["PlannedPolicy", "declare_policy", "plan_policy", "planned"]
+__all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "plan_policy", "planned"]
 
 IMMUNE = ("group_privacy_laplace",)
 """Mechanisms whose cost adds up whatever is asked next."""
@@ -66,14 +71,36 @@ class PlannedPolicy:
 
 
 def plan_policy(
-    path: str, progress: Progress = silent, *, only: str | None = None, every: bool = False
+    path: str,
+    progress: Progress = silent,
+    *,
+    only: str | None = None,
+    every: bool = False,
+    fresh: bool = False,
+    watch: Watch = unwatched,
 ) -> PlannedPolicy:
-    """Plan what a policy asks for, or one of several releases that it declares; with every mechanism, if so asked."""
-    return planned(read_policy(path).only(only), progress, every=every)
+    """Plan what a policy asks for, or one of several releases that it declares.
+
+    Args:
+        path: the policy.
+        progress: is told how far the work is.
+        only: which of several releases.
+        every: whether to try mechanisms as well that would not be chosen.
+        fresh: whether to plan anew, whatever is kept beside the policy.
+        watch: is called with every line of the plan as soon as it is known.
+    """
+    return planned(read_policy(path).only(only), progress, every=every, fresh=fresh, watch=watch)
 
 
-def planned(policy: Policy, progress: Progress = silent, *, every: bool = False) -> PlannedPolicy:
-    """Plan a policy that was read."""
+def planned(
+    policy: Policy,
+    progress: Progress = silent,
+    *,
+    every: bool = False,
+    fresh: bool = False,
+    watch: Watch = unwatched,
+) -> PlannedPolicy:
+    """Plan a policy that was read, or take the choice of a plan that is kept beside it, certified anew."""
     history = history_of(policy)
     if _still_to_declare(policy, history):
         plans = _declaring(policy, progress, every=every)
@@ -82,8 +109,81 @@ def planned(policy: Policy, progress: Progress = silent, *, every: bool = False)
     key = query_key(policy.query(), policy.records)
     rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
     fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
-    made = _plan(policy, model, rest if fixed is None else None, progress, every=every)
+    if fixed is not None:
+        _require_as_asked(policy, fixed)
+    asked = _Asked(policy=policy, model=model, rest=rest if fixed is None else None, progress=progress, watch=watch)
+    name = plan_key(policy, model, history, fixed=fixed is not None)
+    kept = None if every or fresh else kept_plan(policy, name)
+    made = asked.remembered(every=every) or (None if kept is None else asked.again(kept))
+    if made is None:
+        made = asked.plan(every=every)
+        keep_plan(policy, name, made)
     return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
+
+
+@frozen(kw_only=True)
+class _Asked:
+    """One question on its model, to be planned."""
+
+    policy: Policy
+    model: QueryModel
+    rest: EarlierReleases | None
+    progress: Progress
+    watch: Watch = unwatched
+
+    def plan(self, *, every: bool, choice: Choice = None) -> Plan:
+        """Plan with the mechanisms that the policy leaves, or with some of them."""
+        after, settings = self._after, self._settings(every=every, choice=choice)
+        with self.policy.file.at(("privacy", "weights")):
+            return plan_once(
+                self.model,
+                after,
+                settings,
+                lambda: plan(self.model, after=after, progress=self.progress, watch=self.watch, **settings),
+            )
+
+    def remembered(self, *, every: bool) -> Plan | None:
+        """Return what an earlier step of the same task has planned, if one has."""
+        return remembered(self.model, self._after, self._settings(every=every))
+
+    @property
+    def _after(self) -> EarlierReleases | None:
+        return self.rest if self.rest is not None and self.rest.releases else None
+
+    def _settings(self, *, every: bool, choice: Choice = None) -> dict[str, Any]:
+        policy = self.policy
+        return {
+            "target": policy.target,
+            "trust": policy.trust,
+            "weights": policy.weights,
+            "prior": policy.prior,
+            "objective": policy.objective,
+            "max_error": policy.max_error,
+            "mechanisms": allowed_mechanisms(policy) if choice is None else choice,
+            "all": every,
+        }
+
+    def again(self, kept: KeptPlan) -> Plan | None:
+        """Run the mechanism that a kept plan chose, and no other; None where it does not come out as it was kept."""
+        allowed = allowed_mechanisms(self.policy)
+        if isinstance(allowed, Mapping) or (allowed is not None and kept.chosen not in allowed):
+            return None
+        try:
+            made = self.plan(every=False, choice=[kept.chosen])
+        except InvalidInput:  # whatever is wrong is wrong, and said, without a kept plan too
+            return None
+        return evolve(made, skipped=tuple(kept.passed_over())) if kept.agrees(made) else None
+
+
+def _require_as_asked(policy: Policy, fixed: Fixed) -> None:
+    """Refuse a policy whose question was answered in whole steps that it does not ask for, or the other way round."""
+    whole = fixed.noise.kind == RoundedNoise.kind
+    if whole != policy.lattice:
+        had, cure = ("in", "write lattice = true") if whole else ("not in", "leave lattice out")
+        raise policy.file.refusal(
+            ("privacy", "lattice"),
+            f"the question was answered before, {had} whole steps, and that answer is all there is: {cure}.",
+        )
 
 
 def declare_policy(
@@ -119,35 +219,19 @@ def _still_to_declare(policy: Policy, history: History) -> bool:
 def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:
     """Plan the questions of a policy one after the other, each after those before it."""
     past: tuple[EarlierRelease, ...] = ()
-    for question in policy.questions:
+    for left, question in zip(range(len(policy.questions) - 1, -1, -1), policy.questions, strict=True):
         one = policy.only(question.name)
         model = one.model(progress)
         rest = EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
-        made = _plan(one, model, rest, progress, every=every)
+        made = _Asked(policy=one, model=model, rest=rest, progress=progress).plan(every=every)
         yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
-        noise = rest.calibrated(model, made.mechanism, made.trust)[0].noise
-        past = (*past, EarlierRelease(query=question.query, noise=noise))
+        if left:
+            noise = rest.calibrated(made.model, made.mechanism, made.trust)[0].noise
+            past = (*past, EarlierRelease(query=question.query, noise=noise))
 
 
-def _plan(policy: Policy, model: QueryModel, rest: EarlierReleases | None, progress: Progress, *, every: bool) -> Plan:
-    with policy.file.at(("privacy", "weights")):
-        return plan(
-            model,
-            policy.target,
-            policy.trust,
-            policy.weights,
-            prior=policy.prior,
-            objective=policy.objective,
-            max_error=policy.max_error,
-            after=rest if rest is not None and rest.releases else None,
-            mechanisms=_mechanisms(policy),
-            all=every,
-            progress=progress,
-        )
-
-
-def _mechanisms(policy: Policy) -> Choice:
+def allowed_mechanisms(policy: Policy) -> Choice:
     """Return what a policy leaves to choose from: everything, unless its questions or its answers ask for more."""
     if policy.ledger.adaptive == "immune":
         return IMMUNE
-    return {"certified_gaussian": {"lattice": True}} if policy.lattice else None
+    return {"certified_gaussian": {"lattice": True}} if policy.lattice else policy.mechanisms

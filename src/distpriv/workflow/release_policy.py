@@ -2,14 +2,19 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field
 
+from distpriv.auditing.arsenal import arsenal
 from distpriv.auditing.audit import audit as attack
 from distpriv.auditing.audit import claim_of, require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.folders import File
+from distpriv.framework.workbooks import require_workbooks, workbook
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -17,35 +22,42 @@ from distpriv.progress import Progress, silent
 from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
+from distpriv.releasing.released_sheets import release_sheets
+from distpriv.releasing.released_tables import table_files
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.board_facts import board_facts
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
+    WORKBOOK,
     Bundle,
     BundleFolder,
+    bundled_tables,
     csv_text,
+    digest,
     json_text,
     read_release,
     release_json,
     replace_files,
-    with_manifest,
 )
+from distpriv.workflow.companions import MADE_ANEW, completed
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, plan_policy, planned
-from distpriv.workflow.policy import read_policy
+from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.policy.withheld import policy_without_private
+from distpriv.workflow.remembered_plans import remembered_plans
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
 
 
 def release_policy(
-    path: str,
+    path: str | Policy,
     out: str | os.PathLike[str],
     *,
     only: str | None = None,
     audit: bool = False,
     releases: int = 20_000,
+    excel: bool = False,
     progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
@@ -53,11 +65,12 @@ def release_policy(
     Where it is audited, the attacks come first: what they refute is not released, and the private table not looked at.
 
     Args:
-        path: the policy.
+        path: the policy; one that was read already is taken as it is, whatever has become of its file.
         out: the folder to write; it must be new or empty.
         only: which of several releases; all of them are declared in the ledger before the first is answered.
         audit: whether to attack simulated releases first, where the policy does not require that anyway.
         releases: how many of them.
+        excel: whether the bundle has a workbook too.
         progress: is told how far the work is.
 
     Raises:
@@ -66,15 +79,21 @@ def release_policy(
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
     """
     require_releases(releases)
-    policy = read_policy(path).only(only)
+    if excel:
+        require_workbooks("a workbook in a bundle")
+    policy = (path if isinstance(path, Policy) else read_policy(path)).only(only)
     require_releases(releases, required=policy.audit == "required")
     source = policy.private_source()
     require_ledger(policy)
     public = policy_without_private(policy.file.document)
     attacks = _Attacks(releases=releases, progress=progress)
     approve = attacks.approve if audit or policy.audit == "required" else None
+    if approve is not None:
+        arsenal()  # said before anything is planned or declared, if what attacks need is not installed
     folder = BundleFolder.prepared(out)
-    try:
+    with ExitStack() as ending:
+        ending.callback(folder.discard)
+        ending.enter_context(remembered_plans())
         declare_policy(policy, progress, approve=approve)
         found = planned(policy, progress)
         if found.fixed is None and found.plan.chosen is None:
@@ -89,7 +108,7 @@ def release_policy(
             approve=approve,
         )
         try:
-            return _written(found, released, public, folder, attacks.last)
+            return _written(found, released, public, folder, attacks.last, excel=excel)
         except BundleNotWritten:
             raise
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
@@ -97,14 +116,14 @@ def release_policy(
                 f"the release is in the ledger, but its bundle could not be made ({failure}): run the same command "
                 "again, which shows the same answer and completes the bundle."
             ) from failure
-    finally:
-        folder.discard()
 
 
 def audit_policy(
     path: str, *, only: str | None = None, releases: int = 100_000, seed: int = 0, progress: Progress = silent
 ) -> AuditReport:
     """Attack what a policy releases, or one of several releases; the private table is not looked at."""
+    arsenal()
+    require_releases(releases)
     mechanism, model = plan_policy(path, progress, only=only).mechanism()
     return attack(mechanism, model=model, releases=releases, seed=seed, progress=progress)
 
@@ -122,6 +141,8 @@ def audit_bundle(
     Raises:
         InvalidInput: the folder is no bundle of this policy's release.
     """
+    arsenal()
+    require_releases(releases)
     document = read_release(folder)
     found = plan_policy(path, progress, only=document["question"])
     released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
@@ -133,11 +154,29 @@ def audit_bundle(
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = policy_without_private(found.policy.file.document)
     page = _page(found, released, model, document, public, attacked)
-    files = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
-    manifest = {**document["manifest"], **with_manifest(document, files)["manifest"]}
-    document = {**document, "manifest": dict(sorted(manifest.items()))}
-    replace_files(folder, {**files, RELEASE_FILE: json_text(document)})
+    new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
+    _, files = completed(document, {**_kept_files(folder, document, new), **new})
+    last = files.pop(RELEASE_FILE)
+    replace_files(folder, {**files, RELEASE_FILE: last})
     return attacked
+
+
+def _kept_files(
+    folder: str | os.PathLike[str], document: Mapping[str, Any], new: Mapping[str, File]
+) -> dict[str, bytes]:
+    """Return what a bundle keeps of the files that its manifest names, or refuse one that is not as it was written."""
+    found = {}
+    for name, written in document["manifest"].items():
+        if name in new or name in MADE_ANEW:
+            continue
+        with suppress(OSError):
+            found[name] = (Path(folder) / name).read_bytes()
+        if digest(found.get(name, b"")) != written:
+            raise InvalidInput(
+                f"{name!r} in {str(folder)!r} is not the file that was written with this release: release the policy "
+                "again, which shows the same answer in a new bundle."
+            )
+    return found
 
 
 @define(kw_only=True)
@@ -171,16 +210,26 @@ def _claims_the_same(one: AdditiveMechanism, other: AdditiveMechanism) -> bool:
 
 
 def _written(
-    found: PlannedPolicy, released: Release, public: str, folder: BundleFolder, attacked: AuditReport | None
+    found: PlannedPolicy,
+    released: Release,
+    public: str,
+    folder: BundleFolder,
+    attacked: AuditReport | None,
+    *,
+    excel: bool,
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
     document = release_json(found.policy, released, model)
     page = _page(found, released, model, document, public, attacked)
-    files = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
+    tables = bundled_tables(document, found.policy.query())
+    files: dict[str, File] = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
+    files |= table_files(tables)
+    if excel:
+        files[WORKBOOK] = workbook(release_sheets(document, tables), document["time"])
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
-    document = with_manifest(document, files)
-    folder.write({RELEASE_FILE: json_text(document), **files})
+    document, every = completed(document, files)
+    folder.write(every)
     return Bundle(folder=folder.target, release=released, document=document)
 
 

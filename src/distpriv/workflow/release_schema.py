@@ -3,6 +3,7 @@
 from typing import Any, get_args
 
 from distpriv.auditing.report import AuditRule
+from distpriv.framework.tilts import TiltKind
 from distpriv.guarantees.certificate import Status, Trust
 from distpriv.guarantees.drawn import Measure
 from distpriv.modelling.drawing import Reference
@@ -91,6 +92,13 @@ PUBLIC_MEANS = said("What is known of each number without any release.", by_name
 PUBLIC_ERRORS = said("The root mean square error of each public mean.", by_name(AT_LEAST_0))
 STATISTICS = said("Names, in order.", some(TEXT))
 
+PROPERTY = table(
+    kind={"enum": [kind for kind in get_args(TiltKind) if kind != "joint"]},
+    expressions=some(TEXT),
+    value=NUMBER,
+    level=maybe(SHARE),
+)
+
 SHARED: dict[str, Schema] = {
     "certificate": said(
         "What is promised, held against a target.",
@@ -136,11 +144,15 @@ SHARED: dict[str, Schema] = {
     "model": said(
         "The moments of the statistics in every scenario.",
         table(
+            "weight",
+            "robust",
             method=TEXT,
             records=maybe(COUNT),
             replacement=TRUTH,
             missing=TEXT,
             reference={"enum": list(get_args(Reference))},
+            weight=said("How many people each row of the reference stands for, where rows count differently.", TEXT),
+            robust=said("How far the law of a record may be from the modelled one: a relative entropy.", AT_LEAST_0),
             draws=maybe(COUNT),
             pools=said("Which samples stand for strata, where not all rows are held.", some(TEXT)),
             statistics=STATISTICS,
@@ -148,8 +160,21 @@ SHARED: dict[str, Schema] = {
             record_sensitivities=some(maybe(AT_LEAST_0)),
             scenarios=by_name(
                 table(
+                    "tilt",
+                    "reference",
+                    reference=said("Which of several references rows are of, from 2 on; missing for the first.", COUNT),
                     share=maybe(TEXT),
                     positives=maybe(COUNT),
+                    tilt=said(
+                        "Which property of the rows has which value, where records are drawn with weights; missing "
+                        "elsewhere.",
+                        {
+                            "anyOf": [
+                                PROPERTY,
+                                table(kind={"const": "joint"}, parts=some(PROPERTY)),
+                            ]
+                        },
+                    ),
                     mean=some(NUMBER),
                     covariance=MATRIX,
                     lattice=maybe(MATRIX),
@@ -158,8 +183,21 @@ SHARED: dict[str, Schema] = {
             protected_pairs=some(ends(TEXT)),
             strata=said(
                 "The strata of a reference that is a sample: how many rows each has, the covariance and the kurtoses "
-                "of what one row adds to the statistics, and how many rows of it the datasets of each scenario have.",
-                some(table(kind=TEXT, rows=COUNT, covariance=MATRIX, kurtoses=some(AT_LEAST_0), drawn=by_name(COUNT))),
+                "of what one row adds to the statistics, and how many rows of it the datasets of each scenario have. "
+                "Of rows with weights the number is an effective one, and loads tell the errors of means of a family.",
+                some(
+                    table(
+                        "family",
+                        "loads",
+                        kind=TEXT,
+                        rows=COUNT,
+                        covariance=MATRIX,
+                        kurtoses=some(AT_LEAST_0),
+                        drawn=by_name(COUNT),
+                        family=TEXT,
+                        loads=MATRIX,
+                    )
+                ),
             ),
         ),
     ),
@@ -174,8 +212,13 @@ SHARED: dict[str, Schema] = {
                 replacement={"type": "boolean"},
                 off=AT_LEAST_0,
                 strata=said(
-                    "How many reference rows of each stratum add which whole numbers of steps to the statistics.",
-                    some(table(places=some(some({"type": "integer"})), counts=some(COUNT))),
+                    "How many reference rows of each stratum add which whole numbers of steps to the statistics, and "
+                    "with what chance a record does, where rows have weights.",
+                    some(
+                        table(
+                            "weights", places=some(some({"type": "integer"})), counts=some(COUNT), weights=some(SHARE)
+                        )
+                    ),
                 ),
                 drawn=said("How many rows of which strata a dataset has, by scenario.", by_name(by_name(COUNT))),
             ),
@@ -201,17 +244,55 @@ SHARED: dict[str, Schema] = {
     ),
 }
 
-ASKED = {"records": COUNT, "statistics": by_name(TEXT)}
+LABEL = {"anyOf": [TEXT, {"type": "integer"}, TRUTH]}
+
+ASKED_TABLE = table(
+    "count",
+    "mean",
+    "total",
+    "quantile",
+    "level",
+    "variance",
+    "levels",
+    "other",
+    "empty",
+    "otherwise",
+    count={"const": True},
+    mean=TEXT,
+    total=TEXT,
+    quantile=TEXT,
+    level=SHARE,
+    variance=TEXT,
+    by=some(TEXT),
+    levels=by_name(some(LABEL)),
+    other=some(TEXT),
+    empty=some(some(LABEL)),
+    otherwise=some(NUMBER),
+)
+
+ASKED = {"title": TEXT, "license": TEXT, "records": COUNT, "statistics": by_name(TEXT), "tables": by_name(ASKED_TABLE)}
 
 WRITTEN_POLICY = table(
-    data=table(reference=maybe(TEXT), id=TEXT),
-    release={"anyOf": [table(**ASKED), table(name=TEXT, **ASKED), some(table(name=TEXT, **ASKED))]},
+    data=table(
+        "robust",
+        reference=maybe(TEXT),
+        id=TEXT,
+        robust=said("Other tables that records may be like instead of the reference.", some(TEXT)),
+    ),
+    release={
+        "anyOf": [
+            table("tables", "title", "license", **ASKED),
+            table("tables", "title", "license", name=TEXT, **ASKED),
+            some(table("tables", "title", "license", name=TEXT, **ASKED)),
+        ]
+    },
     protect=some({"type": "object"}),
     privacy=table(
         "prior",
         "objective",
         "max_error",
         "lattice",
+        "mechanisms",
         epsilon=AT_LEAST_0,
         delta=SHARE,
         trust={"enum": list(get_args(Trust))},
@@ -220,10 +301,13 @@ WRITTEN_POLICY = table(
         objective={"enum": list(OBJECTIVES)},
         max_error=by_name(AT_LEAST_0),
         lattice={"const": True},
+        mechanisms=some(TEXT),
         audit={"enum": list(get_args(AuditRule))},
     ),
     ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
     model=table(
+        "weight",
+        "robust",
         method=TEXT,
         replacement=TRUTH,
         missing=TEXT,
@@ -232,6 +316,8 @@ WRITTEN_POLICY = table(
         seed=COUNT,
         pool=maybe(COUNT),
         key=maybe(TEXT),
+        weight=TEXT,
+        robust=AT_LEAST_0,
     ),
 )
 
@@ -271,7 +357,30 @@ PRINTED_RELEASE: dict[str, Schema] = {
     ),
     "policy": said("With every default filled in, and nothing private.", WRITTEN_POLICY),
     "versions": said("Of Python and the libraries.", table(python=VERSION, **dict.fromkeys(LIBRARIES, VERSION))),
-    "manifest": said("The SHA-256 of every other file of the bundle.", by_name(DIGEST)),
+    "manifest": said("The SHA-256 of every other file of the bundle but checksums.", by_name(DIGEST)),
+    "tables": said(
+        "The cells of every table: estimates that could be true, with their intervals; none where a mean is not told.",
+        by_name(
+            some(
+                table(
+                    "noisy_value",
+                    "noise",
+                    "count",
+                    "total",
+                    cell=some(LABEL),
+                    estimate=maybe(NUMBER),
+                    low=maybe(NUMBER),
+                    high=maybe(NUMBER),
+                    noisy_value=maybe(NUMBER),
+                    noise=maybe(AT_LEAST_0),
+                    count=NUMBER,
+                    total=NUMBER,
+                    public_mean=maybe(NUMBER),
+                    information=SHARE,
+                )
+            )
+        ),
+    ),
 }
 
 EVIDENCE = said(
@@ -301,7 +410,7 @@ EVIDENCE = said(
     ),
 )
 
-RELEASE = table(**PRINTED_RELEASE, evidence=EVIDENCE)
+RELEASE = table("tables", **PRINTED_RELEASE, evidence=EVIDENCE)
 
 AUDIT = table(
     mechanism=TEXT,

@@ -61,3 +61,11 @@ def test_units_do_not_matter_to_the_closed_form(seed: int, size: int) -> None:
     plain = least_majorant_of_one(np.ones(size), shift, covariance)
     scaled = least_majorant_of_one(units**-2, units * shift, covariance * np.outer(units, units))
     np.testing.assert_allclose(scaled / units, plain, rtol=1e-6, atol=1e-9 * np.abs(plain).max())
+
+
+def test_of_many_large_ones_it_is_above_all_and_no_larger_than_their_sum() -> None:
+    rng = np.random.default_rng(1)
+    matrices = np.array([random_covariance(rng, 64) for _ in range(3)])
+    found = least_majorant(np.ones(64), matrices)
+    assert np.linalg.eigvalsh(found - matrices).min() >= -1e-12 * np.abs(matrices).max()
+    assert np.trace(found) < np.trace(matrices.sum(axis=0))

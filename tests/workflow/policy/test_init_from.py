@@ -12,7 +12,8 @@ import pytest
 from distpriv.errors import InvalidInput
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.policy import read_policy
-from distpriv.workflow.policy.initial import write_policy
+from distpriv.workflow.policy.initial import initial_policy, write_policy
+from distpriv.workflow.policy.survey import Survey
 
 ROWS = pa.table({"age": [20 + k % 50 for k in range(400)], "income": ["low", "high", "low"] * 133 + ["low"]})
 
@@ -122,7 +123,8 @@ def test_what_spark_reads_is_called_as_it_is_called_from_the_policy(
 ) -> None:
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path / "data")
-    monkeypatch.setattr("distpriv.workflow.policy.initial.initial_policy", lambda _, reference: reference)
+    monkeypatch.setattr("distpriv.workflow.policy.initial.survey", lambda _: Survey(rows=0, columns=()))
+    monkeypatch.setattr("distpriv.workflow.policy.initial._of_survey", lambda _, reference: reference)
     assert write_policy(tmp_path / "policy.toml", source).read_text(encoding="utf-8") == written.replace("../", "")
     (tmp_path / "other").mkdir()
     assert write_policy(tmp_path / "other" / "policy.toml", source).read_text(encoding="utf-8") == written
@@ -139,3 +141,9 @@ def test_a_name_that_no_text_can_hold_is_refused_and_nothing_is_written(here: Pa
     with pytest.raises(InvalidInput, match="is no name in UTF-8: rename it"):
         write_policy("policy.toml", source)
     assert not os.path.lexists("policy.toml")
+
+
+@pytest.mark.parametrize(("name", "offered"), [("fnlwgt", True), ("pweight", True), ("wealth", False)])
+def test_a_column_that_is_called_like_a_weight_is_offered_as_one(name: str, offered: bool) -> None:
+    rows = pa.table({"age": list(range(200)), name: [1.5 + k % 7 for k in range(200)], "sex": ["f", "m"] * 100})
+    assert (f'# weight = "{name}"' in initial_policy(rows)) is offered

@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from tests.workflow.shared import policy_from
 
 import distpriv as dp
+from distpriv.cli.commands import show_written
 from distpriv.errors import InvalidPolicy, InvalidSource
-from distpriv.workflow.policy.initial import MOST_STATISTICS, initial_policy
+from distpriv.workflow.policy.initial import MOST_STATISTICS, draft_policy, initial_policy
 
 OFFERED = re.compile(r"^# (?=\S+ = \"(?:mean|count|proportion|quantile)\()", re.MULTILINE)
 
@@ -39,7 +41,7 @@ def test_the_example_is_a_policy_on_adult(adult_file: Path) -> None:
 def test_a_draft_has_the_columns_of_its_table_and_guesses_at_the_secret(adult_file: Path, adult: pa.Table) -> None:
     text = initial_policy(adult_file, reference="adult.parquet")
     assert model_of(text, adult).names[:2] == ("age", "fnlwgt")
-    assert "share = \"income = '>50K'\"  # only a guess: it is 25% of the reference" in text
+    assert re.search(r"^share = \"income = '>50K'\" +# only a guess: it is 25% of the reference", text, re.MULTILINE)
     assert "# sex_female = \"count(sex = 'Female')\"" in text
     assert re.search(r'age = "mean\(age, resolution = 1\)" +# from 17 to 90', text)
 
@@ -57,6 +59,25 @@ def test_both_ways_to_write_a_share_are_explained_in_the_example() -> None:
     )
     secret = policy_from(text).secrets()[0]
     assert secret == dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
+
+
+@pytest.mark.parametrize("drafted", [False, True])
+def test_a_mean_can_be_hidden_by_taking_up_what_is_offered(adult_file: Path, adult: pa.Table, drafted: bool) -> None:
+    text = initial_policy(adult_file) if drafted else initial_policy()
+    for line in ("[[protect]]", 'mean = "hours_per_week"', "values = [39" if drafted else "values = [38"):
+        assert f"# {line}" in text
+        text = text.replace(f"# {line}", line)
+    share, mean = policy_from(text).secrets()
+    assert isinstance(share, dp.Share)
+    assert isinstance(mean, dp.Mean)
+    low, high = mean.apart.points
+    assert low < np.mean(adult["hours_per_week"].to_numpy()) < high
+    assert f"mean(hours_per_week) @ {low:.15g}" in model_of(text, adult).distributions
+
+
+def test_a_table_without_numbers_that_vary_offers_no_mean() -> None:
+    table = pa.table({"same": [1.0] * 400, "kind": ["a", "b"] * 200, "rare": [1.0] + [0.0] * 399})
+    assert "# mean = " not in initial_policy(table)
 
 
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
@@ -119,10 +140,73 @@ def test_a_table_of_texts_alone_has_one_count_released() -> None:
 def test_where_nothing_offers_itself_the_person_must_decide(table: pa.Table) -> None:
     text = initial_policy(table)
     assert "no column offers itself" in text
-    with pytest.raises(InvalidPolicy, match=r"this has neither a share nor scenarios|there is nothing to release"):
+    with pytest.raises(
+        InvalidPolicy,
+        match=r"this has neither a share, .*, a shift nor scenarios|there is nothing to release",
+    ):
         model_of(text, table)
 
 
 def test_a_source_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidSource, match="there is no file"):
         initial_policy(tmp_path / "absent.csv")
+
+
+def register(rows: int) -> pa.Table:
+    """A table as registers have it: keys, flags, dates and names besides what can be asked about."""
+    return pa.table(
+        {
+            "patient_id": [9_000_000 + 17 * k % 1009 for k in range(rows)],
+            "running": list(range(rows, 0, -1)),
+            "age": [20 + 7 * k % 60 for k in range(rows)],
+            "smoker": [int(k % 4 == 0) for k in range(rows)],
+            "dose": [2.5 if k % 3 else 5.0 for k in range(rows)],
+            "surname": [f"N{k}" for k in range(rows)],
+            "admitted": pa.array([18_000 + k % 300 for k in range(rows)], pa.date32()),
+            "country": ["DE"] * rows,
+        }
+    )
+
+
+def test_keys_and_whatever_else_cannot_be_asked_about_are_left_out_with_the_reason() -> None:
+    text = initial_policy(register(400))
+    for line in (
+        "# patient_id is left out .*# by its name it is a key",
+        "# running is left out .*# it tells every row from all others",
+        "# surname is left out .*# it has more than 50 different texts",
+        "# admitted is left out .*# it is of type date32",
+        "# country is left out .*# it is the same in every row",
+    ):
+        assert re.search(line, text), line
+    assert "mean(patient_id" not in text
+    assert model_of(text, register(400)).names == ("age", "smoker", "dose")
+
+
+def test_numbers_of_which_few_rows_happen_to_differ_are_no_key() -> None:
+    assert model_of(initial_policy(register(400).slice(0, 60)), register(60)).names == (
+        "running",
+        "age",
+        "smoker",
+        "dose",
+    )
+
+
+def test_columns_of_two_values_are_offered_as_secrets_and_of_0_and_1_the_yes() -> None:
+    text = initial_policy(register(400))
+    assert 'share = "dose = 5.0"' in text
+    assert re.search(r'# share = "smoker = 1" +# or this: 25% of the reference, and values = \[0.2, 0.3\] fit', text)
+    assert "smoker = 0" not in text
+    other = text.replace('share = "dose = 5.0"', "").replace('# share = "smoker = 1"', 'share = "smoker = 1"')
+    assert [scenario.split(" @")[0] for scenario in model_of(other, register(400)).distributions] == ["smoker = 1"] * 2
+
+
+def test_what_is_left_out_is_said_where_the_policy_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(register(400), tmp_path / "register.parquet")
+    monkeypatch.chdir(tmp_path)
+    show_written(draft_policy("policy.toml", "register.parquet"), json=False)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "wrote policy.toml: change what says DECIDE, then run distpriv plan policy.toml"
+    assert said[1] == "left out: patient_id (by its name it is a key, and nobody asks for the mean of one)"
+    assert len(said) == 6

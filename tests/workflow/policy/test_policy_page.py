@@ -14,7 +14,7 @@ from distpriv.workflow.policy import read_policy
 from distpriv.workflow.policy.shape import PolicyShape
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
-EXAMPLE, BLOCKS, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+EXAMPLE, BLOCKS, PROPERTIES, SCENARIOS = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_the_example_of_the_page_is_read_and_modelled(tmp_path: Path, adult: pa.Table) -> None:
@@ -40,6 +40,16 @@ def test_the_scenarios_of_the_page_are_read() -> None:
     assert secret.pairs == (("boom", "bust"), ("bust", "boom"))
 
 
+def test_the_other_secrets_of_the_page_are_read() -> None:
+    text = with_protect(PROPERTIES.partition("[[protect]]\n")[2])
+    assert [secret.in_words for secret in policy_from(text).secrets()] == [
+        "What mean(hours_per_week) is among the records: whether it is 38 or 42.",
+        "What quantile(hours_per_week, 0.5) is among the records: between 38 and 42 in steps of 1, which of two values "
+        "that are at most 2 apart.",
+        "What correlation(age, education_num) is among the records: whether it is 0 or 0.1.",
+    ]
+
+
 def test_every_key_is_on_the_page_in_its_table() -> None:
     for name, table in PolicyShape.model_fields.items():
         inner: Any = next(iter(get_args(table.annotation)), table.annotation)
@@ -60,6 +70,6 @@ def test_every_default_on_the_page_is_the_default() -> None:
     del example["model"], example["ledger"], example["privacy"]["trust"]
     policy = policy_from(EXAMPLE)
     shape = PolicyShape.model_validate({**example, "release": [example["release"]]})
-    assert (shape.model.draws, shape.model.seed, shape.model.replacement) == (5000, 0, False)
+    assert (shape.model.draws, shape.model.seed, policy.options.replacement) == (5000, 0, False)
     assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")
     assert shape.ledger.url == "sqlite:///ledger.db"

@@ -106,12 +106,10 @@ def test_what_may_be_changed_is_named_among_what_is_not_checked() -> None:
     assert {name for name, _ in HARMLESS.values()} | {"attacks", "report.html"} <= names
 
 
-@pytest.mark.parametrize(
-    "kind", ["alone", "joint", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("coupled", "audited"))]
-)
-def test_some_mutants_of_a_bundle_are_refused(bundles: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    count, found = sweep(bundles[kind], tmp_path / "mutant", 61)
-    assert count >= 35
+@pytest.mark.parametrize(("kind", "step"), [("alone", 61), ("joint", 173)])
+def test_some_mutants_of_a_bundle_are_refused(bundles: dict[str, Path], kind: str, step: int, tmp_path: Path) -> None:
+    count, found = sweep(bundles[kind], tmp_path / "mutant", step)
+    assert count >= 15
     assert found == []
 
 
@@ -134,16 +132,13 @@ def audits(bundle: Path, folder: Path, step: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_some_mutants_of_an_audit_are_refused(bundles: dict[str, Path], tmp_path: Path) -> None:
-    assert audits(bundles["audited"], tmp_path / "mutant", 31) == []
-
-
-@pytest.mark.slow
 def test_all_mutants_of_an_audit_are_refused(bundles: dict[str, Path], tmp_path: Path) -> None:
     assert audits(bundles["audited"], tmp_path / "mutant", 1) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["alone", "audited", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("joint", "coupled"))]
+)
 @pytest.mark.parametrize("name", ["release.csv", "policy.toml", "report.html", "audit.json", "release.json"])
 def test_a_file_of_another_bundle_is_refused(bundles: dict[str, Path], kind: str, name: str, tmp_path: Path) -> None:
     """Also where its digest is made to fit, but for the page, whose words nothing can be held against."""

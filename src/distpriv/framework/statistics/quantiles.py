@@ -13,11 +13,24 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import as_written, real
 from distpriv.framework.statistics.statistic import Form, Statistic, resolution_of, text_of
 
-__all__ = ["QUANTILE", "Quantile", "quantile"]
+__all__ = ["QUANTILE", "Quantile", "level_of", "quantile", "rank"]
 
 
-def _level(value: object) -> float:
+def level_of(value: object) -> float:
+    """Return a level between 0 and 1."""
     return real("the level of a quantile", value, InvalidQuery, at_least=0, at_most=1, cure="the median is 0.5")
+
+
+def rank(level: float, records: int) -> tuple[int, Fraction]:
+    """Return the rank below a quantile of so many records, and the exact fraction of the way to the next one.
+
+    >>> rank(0.5, 4), rank(1, 3)
+    ((1, Fraction(1, 2)), (2, Fraction(0, 1)))
+    """
+    position = as_written(level) * (records - 1)
+    if abs(position - round(position)) <= Fraction(records, 10**12):  # a level that was computed, such as 1/3
+        position = Fraction(round(position))
+    return int(position), position - int(position)
 
 
 @frozen(kw_only=True)
@@ -32,7 +45,7 @@ class Quantile(Statistic):
 
     expression: str = field(converter=text_of)
     """SQL text over the columns of one row."""
-    level: float = field(converter=_level)
+    level: float = field(converter=level_of)
     """Between 0 and 1; 0.5 is the median."""
     resolution: float | None = field(default=None, converter=resolution_of)
     """The least amount by which two rows can differ; found on the reference table when None."""
@@ -41,16 +54,9 @@ class Quantile(Statistic):
     def form(self) -> Form:
         return QUANTILE
 
-    def _position(self, records: int) -> tuple[int, Fraction]:
-        """Return the rank below the quantile and the exact fraction of the way to the next one."""
-        position = as_written(self.level) * (records - 1)
-        if abs(position - round(position)) <= Fraction(records, 10**12):  # a level that was computed, such as 1/3
-            position = Fraction(round(position))
-        return int(position), position - int(position)
-
     def evaluate(self, *values: NDArray[Any]) -> Floats:
         (rows,) = values
-        below, fraction = self._position(rows.shape[-1])
+        below, fraction = rank(self.level, rows.shape[-1])
         above = min(below + 1, rows.shape[-1] - 1)
         ranked = np.partition(rows, (below, above), axis=-1)
         low, high = ranked[..., below], ranked[..., above]
@@ -62,7 +68,7 @@ class Quantile(Statistic):
         It moves every rank by one at most, so with x ≤ y ≤ z neighbouring in rank the quantile by at most
         (1 − p) (y − x) + p (z − y), which is the larger of p and 1 − p of the range.
         """
-        (low, high), fraction = bounds[0], self._position(records)[1]
+        (low, high), fraction = bounds[0], rank(self.level, records)[1]
         return [float(max(fraction, 1 - fraction)) * (high - low)]
 
     def steps(self, records: int, resolutions: Sequence[float]) -> list[float]:  # noqa: ARG002 - all share one signature

@@ -26,7 +26,7 @@ from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, 
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS, Pools, how_many, pools_of
+from distpriv.mechanisms.search.draw_counts import Pools, how_many, pools_of, shape_draws
 from distpriv.mechanisms.search.move_lengths import (
     ROUGH,
     Curve,
@@ -54,9 +54,6 @@ FAILURE = 0.01
 
 ROUNDING = 1e-4
 """Which share of δ may be lost by statistics being rounded to floating point."""
-
-MOST_SHAPE_DRAWS = 1_000_000
-"""How many draws at most choose the shape, of all laws together."""
 
 
 @frozen(kw_only=True)
@@ -195,7 +192,12 @@ class Calibration:
         """Draw and measure the differences of every law that choose the noise; no other draw may."""
         if self.pools is not None:
             return self._pooled(0, measure)
-        return self._measured(min(self.draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // self.laws)), 0, measure)
+        return self._measured(self.shape_draws, 0, measure)
+
+    @property
+    def shape_draws(self) -> int:
+        """How many draws of each law choose the noise, where all rows are held."""
+        return shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
 
     def tests(self, measure: Callable[[Floats], Floats]) -> list[list[Floats]]:
         """Draw and measure the differences that test what was chosen: of every law, round by round."""

@@ -19,6 +19,7 @@ from distpriv.mechanisms.coupled_gaussian import shape_for
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
 from distpriv.modelling.coupling import row_features
+from distpriv.modelling.differences import sums_of_swapped
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -34,13 +35,6 @@ def covariance_estimates(
     model: QueryModel, target: PrivacyTarget, weights: Floats, seed: int, public: Floats | None = None
 ) -> dict[str, Floats]:
     """Return about the least noise of every mechanism that draws; nothing where a pilot would not be quick.
-
-    Args:
-        model: the model of the statistics.
-        target: what is asked for.
-        weights: what an error of each statistic costs.
-        seed: of the pilot's draws.
-        public: what is publicly unknown, where noise is made for estimates.
 
     Raises:
         InvalidModel: the scenarios are not shares of one predicate.
@@ -88,6 +82,9 @@ def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, ep
 
 def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:
     """Draw differences of the statistics of coupled datasets that differ in as many rows as any of the pairs."""
+    if rows.has_weights(pairs[0][0]):
+        seed = int(rng.integers(2**32))
+        return rows.measured_differences(pairs, DRAWS, seed, rows.best_pairing(pairs[0]), as_they_are)[-1]
     swaps = [rows.swap(pair, "independent") for pair in pairs]
     swapped = max(swap.swapped for swap in swaps)
     features = row_features(rows.query, rows.pool(pairs[0][0]), rows.scenarios[pairs[0][0]].records)
@@ -100,4 +97,4 @@ def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Gener
         one, other = pairing.draw(rng, shape)
     else:
         one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
-    return np.asarray((first[one] - second[other]).sum(axis=1))
+    return sums_of_swapped(first, second, one, other, as_they_are, [swapped])[0]

@@ -13,16 +13,25 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of"]
+__all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of", "shape_draws"]
 
 SHAPE_DRAWS = 100_000
 """How many draws at most choose the shape, of one law."""
 
+MOST_SHAPE_DRAWS = 1_000_000
+"""How many draws at most choose the shape, of all laws together."""
+
 MOST_ROWS = 200_000_000
 """How many rows are read for a query that has to be evaluated on whole datasets, unless δ needs more."""
 
-MOST_CALLS = 200_000
-"""How often a function is called, unless δ needs more."""
+MOST_NUMBERS, MOST_SHAPE_NUMBERS = 50_000_000, 4_000_000
+"""How many numbers are drawn of many statistics to test noise, and to choose its shape: fewer datasets of more."""
+
+MOST_CALLS = 50_000
+"""How often a function is called to test noise, unless δ needs more."""
+
+SHAPE_DRAWS_OF_FUNCTIONS = 5000
+"""How many draws at most choose the shape of noise on what a function returns."""
 
 PILOT_SHARE = 5
 """Which part of the datasets that pools have rows for chooses the noise: one in so many."""
@@ -54,10 +63,24 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
     if model.query.has_exact_moments:
         if many < least:
             raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
-        return many, False
+        affordable = max(MOST_NUMBERS // model.dimension, math.ceil(200 / limit), 2 * least)
+        return min(many, affordable), affordable < many
     datasets = MOST_CALLS if model.query.has_functions else MOST_ROWS // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)
     return min(many, affordable), affordable < many
+
+
+def shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = False) -> int:
+    """Return how many of so many draws of each law choose the shape; fewer where functions are called for each.
+
+    >>> shape_draws(5, 1, 1_000_000), shape_draws(200, 1, 1_000_000), shape_draws(5, 100, 1_000_000)
+    (100000, 20000, 10000)
+    >>> shape_draws(5, 1, 1_000_000, functions=True)
+    5000
+    """
+    if functions:
+        return min(draws, SHAPE_DRAWS_OF_FUNCTIONS)
+    return min(draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // laws), max(10_000, MOST_SHAPE_NUMBERS // statistics))
 
 
 def pools_of(rows: RowSimulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:

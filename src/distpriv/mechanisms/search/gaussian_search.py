@@ -1,24 +1,22 @@
-r"""The search for the least Gaussian noise whose divergences are small enough, covariances as they are.
+"""The search for the least Gaussian noise whose divergences are small enough, covariances as they are.
 
-Minimise tr(QS) subject to S ⪰ F and :math:`H_ε(N(μ_i, Σ_i + S) ‖ N(μ_j, Σ_j + S)) ≤ δ` for every ordered pair. By data
-processing the divergence falls as S grows, so any S becomes feasible by scaling, if scaling can do it at all, and how
-far is found by a root search. No convexity is known: the search starts from several shapes and finds a local minimum.
-It uses estimates, and only the pairs that matter; what comes out is for the exact check to judge. The numbers below are
-those of `docs/proofs/certified_gaussian.md`, "The search".
+The divergence falls as noise grows, so any shape becomes feasible by scaling, if scaling can do it at all. No convexity
+is known: the search starts from several shapes and finds a local minimum, by estimates and only for the pairs that
+matter. The numbers below are those of `docs/proofs/certified_gaussian.md`, "The search"; the exact check judges.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
-from distpriv.distances.gaussian_estimates import hockey_stick_slopes
+from distpriv.distances.gaussian_estimates import hockey_stick_slopes, hockey_stick_values
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Indices", "Search"]
+__all__ = ["Indices", "Search", "quadratic"]
 
 Indices = NDArray[np.intp]
 
@@ -32,6 +30,8 @@ STEPS: Final = 12_000
 """How many steps a minimisation may take, times the number of unknowns: a step costs more the more there are."""
 LARGEST: Final = 25.0
 """The logarithm of the largest scaling that is tried, from where base and shape are alike."""
+FARTHEST: Final = 1e100
+"""Unknowns of a minimisation, in units of the noise it starts with, are never larger: their squares are numbers."""
 TINY: Final = 1e-290
 
 
@@ -52,6 +52,17 @@ class Search:
         """The numbers of all pairs."""
         return np.arange(len(self.deltas))
 
+    def only(self, pairs: Indices) -> Self:
+        """Return the problem of some of the pairs."""
+        return evolve(
+            self,
+            epsilons=self.epsilons[pairs],
+            deltas=self.deltas[pairs],
+            shifts=self.shifts[pairs],
+            firsts=self.firsts[pairs],
+            seconds=self.seconds[pairs],
+        )
+
     def cost(self, covariance: Floats) -> float:
         """The weighted trace."""
         return float(self.costs @ np.diag(covariance))
@@ -67,6 +78,15 @@ class Search:
         gradients = np.where(np.isfinite(found.gradients), found.gradients, 0.0) / values[:, np.newaxis, np.newaxis]
         return np.log(values) - np.log(self.deltas[pairs]), gradients
 
+    def above(self, covariance: Floats, pairs: Indices) -> Floats:
+        """Return log H − log δ of some pairs."""
+        firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
+        try:
+            found = hockey_stick_values(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+        except np.linalg.LinAlgError:
+            return np.asarray(-np.log(self.deltas[pairs]))
+        return np.asarray(np.log(np.maximum(found, TINY)) - np.log(self.deltas[pairs]))
+
     @property
     def satisfied(self) -> bool:
         """Whether noise at the floor is enough."""
@@ -74,7 +94,7 @@ class Search:
 
     def worst(self, covariance: Floats, beside: Indices | None = None) -> Indices:
         """Return the pairs that are violated most, a few of them, beside those known already."""
-        excess = self.excess(covariance, self.everything)[0]
+        excess = self.above(covariance, self.everything)
         violated = np.flatnonzero(excess > 1e-9)
         violated = np.setdiff1d(violated, [] if beside is None else beside)
         return violated[np.argsort(-excess[violated], kind="stable")][:ADDED]
@@ -96,7 +116,7 @@ class Search:
     def _scale(self, base: Floats, shape: Floats, pairs: Indices) -> float | None:
         # The root c of max_ij log H_ε(base + c · shape) = log δ, bracketed and found in its logarithm.
         def above(logarithm: float) -> float:
-            return float(self.excess(base + np.exp(logarithm) * shape, pairs)[0].max())
+            return float(self.above(base + np.exp(logarithm) * shape, pairs).max())
 
         alike = low = high = float(np.log(np.trace(base) / np.trace(shape)))
         while above(high) > 0:
@@ -114,7 +134,7 @@ class Search:
         """Return a local minimum near a start, found on a factor of S − F (4), and made feasible by scaling (5)."""
         count = min(len(self.costs), max(2, VARIABLES // len(self.costs)))
         factor = _factor(start - self.lowest, count)
-        excess = self.excess(start, self.everything)[0]
+        excess = self.above(start, self.everything)
         hot = np.argsort(-excess, kind="stable")[:ADDED]
         for _ in range(ADDITIONS):
             factor = self._minimum(_factor(factor @ factor.T, count), np.eye(count), hot)
@@ -137,14 +157,12 @@ class Search:
         def constraint(x: Floats) -> tuple[Floats, Floats]:
             if x.tobytes() not in known:
                 known.clear()
-                factor = frame @ x.reshape(start.shape)
-                excess, gradients = self.excess(self.lowest + factor @ factor.T, pairs)
-                known[x.tobytes()] = -excess, -2 * (frame.T @ gradients @ factor).reshape(len(pairs), -1)
+                known[x.tobytes()] = self._margins(frame, x.reshape(start.shape), pairs)
             return known[x.tobytes()]
 
         programming: Any = minimize  # its stubs know no constraints without arguments
         found = programming(
-            lambda x: float(x @ (pulled @ x.reshape(start.shape)).ravel()),
+            lambda x: quadratic(pulled, x.reshape(start.shape)),
             start.ravel(),
             jac=lambda x: 2 * (pulled @ x.reshape(start.shape)).ravel(),
             constraints={"type": "ineq", "fun": lambda x: constraint(x)[0], "jac": lambda x: constraint(x)[1]},
@@ -154,10 +172,30 @@ class Search:
         moved = found.x if np.isfinite(found.x).all() else start.ravel()
         return np.asarray(frame @ moved.reshape(start.shape))
 
+    def _margins(self, frame: Floats, x: Floats, pairs: Indices) -> tuple[Floats, Floats]:
+        """Return log δ − log H of some pairs for S = F + LLᵀ, L = BX, and its gradients in X, one row for each."""
+        if not np.abs(x).max() <= FARTHEST:
+            return np.log(self.deltas[pairs]), np.zeros((len(pairs), x.size))  # not to be taken
+        factor = frame @ x
+        excess, gradients = self.excess(self.lowest + factor @ factor.T, pairs)
+        return -excess, -2 * (frame.T @ gradients @ factor).reshape(len(pairs), -1)
+
     def cheapest(self, candidates: Iterable[Floats | None]) -> list[Floats]:
         """Return those candidates that could be made feasible, the cheapest first."""
         feasible = [c for c in candidates if c is not None and np.isfinite(c).all()]
         return sorted(feasible, key=self.cost)
+
+
+def quadratic(form: Floats, x: Floats) -> float:
+    """Return tr(XᵀPX), infinite for an X that no search should go to.
+
+    Where H is flat in the noise, as it is where it has underflowed, a quadratic program takes steps of any length: its
+    numbers would overflow. The line search after it takes back a step to where the cost is infinite.
+
+    >>> quadratic(np.eye(2), np.ones((2, 3))), quadratic(np.eye(2), np.full((2, 1), 1e200))
+    (6.0, inf)
+    """
+    return float(x.ravel() @ (form @ x).ravel()) if np.abs(x).max() <= FARTHEST else np.inf
 
 
 def _factor(covariance: Floats, count: int) -> Floats:

@@ -12,6 +12,7 @@ estimates, and the exact check judges what comes out.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Final, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ from distpriv.mechanisms.search.gaussian_search import Indices, Search
 from distpriv.mechanisms.search.information_program import InformationProgram
 from distpriv.progress import Progress, silent
 
-__all__ = ["InformativeSearch"]
+__all__ = ["FEW", "InformativeSearch"]
 
 TOLD_AT_LEAST: Final = 0.02
 """What a release tells at least of any combination, and the share of r² that this may cost: noise stays a number."""
@@ -41,9 +42,25 @@ KEPT: Final = 12
 """How many linearisations are kept."""
 IN_VIEW: Final = 2.0
 """Pairs are in view whose log H is no farther than this from log δ."""
+FEW: Final = 10
+"""Of more statistics than this, not all combinations are searched for what to withhold."""
+MOST_TURNED: Final = 7
+"""How many are then, those that may tell scenarios apart."""
+COARSER: Final = 10
+"""So many times larger are gains that are negligible with more statistics than that, and hairs by the square of it."""
+IN_TURN: Final = 8
+"""Of more statistics than `FEW`, so many pairs are looked at beside those that were looked at before."""
+ADDITIONS: Final = 3
+"""How often rounds begin, with more pairs each time."""
+ENOUGH: Final = 5e-3
+"""No pairs are added for a gain, as a share of the error, below this."""
+SHIFTED, VARIED = 2, 3
+"""From how many directions of shifts these are made, and of differences between covariances."""
+RESOLVED: Final = (0.5, 0.1, 0.01)
+"""With which shares of the largest worth what is told instead of a direction is looked for."""
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class InformativeSearch:
     """A problem in coordinates in which what is publicly unknown and the floor add up to the identity."""
 
@@ -55,16 +72,12 @@ class InformativeSearch:
     """The pairs with their ε and δ; its lowest noise is the floor."""
     axes: Floats
     """What turns these coordinates into those that the problem was given in."""
+    turned: Floats | None = None
+    """The combinations that are searched, where these were chosen before."""
 
     @classmethod
     def of(cls, search: Search, *, unknown: Floats, weights: Floats) -> Self:
-        """Return the problem for pairs in any coordinates.
-
-        Args:
-            search: the pairs and the floor.
-            unknown: C.
-            weights: Q.
-        """
+        """Return the problem for pairs in any coordinates."""
         variances, vectors = np.linalg.eigh(unknown + search.lowest)
         deviations = np.sqrt(np.maximum(variances, 1e-30 * variances.max()))
         whitening, axes = (vectors / deviations).T, vectors * deviations
@@ -87,16 +100,101 @@ class InformativeSearch:
 
     def best(self, progress: Progress = silent) -> Floats:
         """Return the noise whose release tells most, of those found, as it was asked for; 0 if none is private."""
-        one, least = np.eye(len(self.worth)), self._least()
+        least = self._least()
         if least is None:
-            return np.zeros_like(one)
-        enough = self._excess(one).max() <= 0
-        found = one if enough else self._climbed(self._pulled(self._hidden(least), least), least, progress)
-        return np.asarray(self.axes @ self.noise(found) @ self.axes.T)
+            return np.zeros_like(self.worth)
+        start = self._start(least)
+        if self._is_all(start):
+            return self._as_asked(start)
+        few = not self._coarse or len(self.search.deltas) <= IN_TURN
+        climbed = self._climbed if few else self._climbed_in_turn
+        return self._as_asked(climbed(start, least, progress))
+
+    def first(self) -> Floats:
+        """Return the noise that the search begins with: private by estimates too, and found at once; 0 if none is."""
+        least = self._least()
+        return np.zeros_like(self.worth) if least is None else self._as_asked(self._start(least))
+
+    def _start(self, least: float) -> Floats:
+        one = np.eye(len(self.worth))
+        return one if self._excess(one).max() <= 0 else self._pulled(self._hidden(least), least)
+
+    def _is_all(self, information: Floats) -> bool:
+        """Tell whether there is nothing left to tell."""
+        return np.array_equal(information, np.eye(len(self.worth)))
+
+    def _as_asked(self, information: Floats) -> Floats:
+        return np.asarray(self.axes @ self.noise(information) @ self.axes.T)
+
+    @cached_property
+    def basis(self) -> Floats:
+        """The combinations, as columns, of which a search decides how much to tell; all others are told in full.
+
+        Where one shift d is all there is to hide, it is best to withhold a multiple of (W + νI)⁻¹d for some ν: the
+        program's maximiser is the projection on the positive part of W − λddᵀ. So these are among them, for several ν.
+        """
+        if self.turned is not None:
+            return self.turned
+        size = len(self.worth)
+        if size <= FEW:
+            return np.eye(size)
+        shifts = np.linalg.svd(self.search.shifts, full_matrices=False)
+        moved = [shifts[2][k] for k in range(min(SHIFTED, size)) if shifts[1][k] > 1e-6 * shifts[1][0]]
+        gaps = self.search.firsts - self.search.seconds
+        squares = np.einsum("kij,kjl->il", gaps, gaps)
+        varied = np.linalg.eigh(squares)[1][:, ::-1][:, :VARIED].T
+        values, vectors = np.linalg.eigh(self.worth)
+        shares = [share * values[-1] for share in RESOLVED]
+        turned = [vectors @ ((vectors.T @ along) / (values + share)) for share in shares for along in moved]
+        chosen: list[Floats] = []
+        for along in [*moved, *varied, *turned]:
+            left = along / np.linalg.norm(along)
+            for known in (*chosen, *chosen):
+                left = left - known * float(known @ left)
+            if (length := float(np.linalg.norm(left))) > 1e-6 and len(chosen) < MOST_TURNED:
+                chosen.append(left / length)
+        return np.array(chosen).T
+
+    def _outside(self, information: Floats) -> Floats:
+        """Return what is told of all combinations that are not searched."""
+        rest = np.eye(len(self.worth)) - self.basis @ self.basis.T
+        return np.asarray(rest @ information @ rest)
+
+    def _program(self, fixed: Floats, least: float, forms: Floats, bounds: Floats) -> InformationProgram:
+        """Return the program for what is told of the combinations that are searched, with all else as it is."""
+        basis = self.basis
+        return InformationProgram(
+            worth=basis.T @ self.worth @ basis,
+            least=least,
+            forms=basis.T @ forms @ basis,
+            bounds=bounds - np.einsum("kij,ij->k", forms, fixed),
+        )
+
+    def _climbed_in_turn(self, here: Floats, least: float, progress: Progress) -> Floats:
+        """Return the K that rounds with few pairs end with: those that bind first, and those that it then violates.
+
+        What is found with some of the pairs is pulled back until it is private for all of them.
+        """
+        chosen = self._nearest(here)
+        for _ in range(ADDITIONS):
+            some = evolve(self, search=self.search.only(chosen), turned=self.basis)
+            beyond = some._climbed(here, least, progress)
+            there = self._pulled(beyond, least)
+            hoped, gain = self._gain(here, beyond), self._gain(here, there)
+            here = there if gain > 0 else here
+            if hoped - gain < ENOUGH:
+                break
+            chosen = np.union1d(chosen, self._nearest(beyond))
+        return here
+
+    def _nearest(self, information: Floats) -> Indices:
+        """Return the pairs that are violated most, or least private."""
+        return np.argsort(-self._excess(information), kind="stable")[:IN_TURN]
 
     def _climbed(self, here: Floats, least: float, progress: Progress) -> Floats:
         """Return the K that the rounds end with, from one that is private."""
         fresh, reach, cuts = here, WIDEST, [self._cut(here)]
+        negligible = NEGLIGIBLE * (COARSER if self._coarse else 1)
         for k in range(ROUNDS):
             progress("climbing", k, ROUNDS)
             beyond = self._beyond(here, least, reach, cuts[-KEPT:])
@@ -104,8 +202,8 @@ class InformativeSearch:
                 break
             there = self._pulled(beyond, least)
             gain, hoped = self._gain(here, there), self._gain(here, beyond)
-            if hoped < NEGLIGIBLE:
-                if self._gain(fresh, here) < NEGLIGIBLE:
+            if hoped < negligible:
+                if self._gain(fresh, here) < negligible:
                     break
                 fresh, reach, cuts = here, WIDEST, [self._cut(here)]
             elif gain > 0:
@@ -117,15 +215,21 @@ class InformativeSearch:
         progress("climbing", ROUNDS, ROUNDS)
         return here
 
+    @property
+    def _coarse(self) -> bool:
+        """Whether there are so many statistics that a step takes long."""
+        return len(self.worth) > FEW
+
     def _gain(self, here: Floats, there: Floats) -> float:
         """Return how much more is told there, as a share of what is left to know here."""
         return (self.told(there) - self.told(here)) / max(self.unknown - self.told(here), 1e-300)
 
     def _beyond(self, here: Floats, least: float, reach: float, cuts: Sequence[tuple[Floats, Floats]]) -> Floats | None:
         forms, bounds = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
-        return InformationProgram(
-            worth=self.worth, least=least, forms=forms, bounds=bounds, centre=here, reach=reach
-        ).best()
+        fixed, basis = self._outside(here), self.basis
+        program = evolve(self._program(fixed, least, forms, bounds), centre=basis.T @ here @ basis, reach=reach)
+        found = program.best()
+        return None if found is None else np.asarray(fixed + basis @ found @ basis.T)
 
     def told(self, information: Floats) -> float:
         """Return the weighted uncertainty that the estimate removes."""
@@ -138,7 +242,7 @@ class InformativeSearch:
         return np.asarray(self.search.lowest + (vectors * above) @ vectors.T)
 
     def _excess(self, information: Floats) -> Floats:
-        return self.search.excess(self.noise(information), self.search.everything)[0]
+        return self.search.above(self.noise(information), self.search.everything)
 
     def _least(self) -> float | None:
         """Return κ: all combinations may be told so much at once, at next to no cost; None if not even a hair may."""
@@ -165,8 +269,11 @@ class InformativeSearch:
         shifts = self.search.shifts / np.sqrt(square / (1 + square / 4))[:, np.newaxis]
         shifts = np.unique(np.round(np.where(shifts[:, :1] < 0, -shifts, shifts), 9), axis=0)
         forms = shifts[:, :, np.newaxis] * shifts[:, np.newaxis, :]
-        found = InformationProgram(worth=self.worth, least=least, forms=forms, bounds=np.ones(len(forms))).best()
-        return least * np.eye(len(self.worth)) if found is None else found
+        fixed = self._outside(np.eye(len(self.worth)))
+        found = self._program(fixed, least, forms, np.ones(len(forms))).best()
+        if found is None:
+            return least * np.eye(len(self.worth))
+        return np.asarray(fixed + self.basis @ found @ self.basis.T)
 
     def _cut(self, here: Floats) -> tuple[Floats, Floats]:
         """Return ρ² made linear, ρ²(K₀) + ⟨∇ρ², K − K₀⟩ ≤ r², as ⟨A, K⟩ ≤ b of each pair in view."""
@@ -185,10 +292,15 @@ class InformativeSearch:
         return forms / sizes[:, np.newaxis, np.newaxis], bounds / sizes
 
     def _pulled(self, information: Floats, least: float) -> Floats:
-        """Return κI + c(K − κI), c ≤ 1 the largest with which it is private."""
+        """Return K₀ + c(K − K₀), c ≤ 1 the largest with which it is private.
+
+        K₀ tells κ of all combinations that are searched, or of all there are if the others alone tell too much.
+        """
         values, vectors = np.linalg.eigh(information)
         information = (vectors * np.clip(values, least, 1.0)) @ vectors.T
-        base = least * np.eye(len(information))
+        base = self._outside(information) + least * self.basis @ self.basis.T
+        if self._excess(base).max() > 0:
+            base = least * np.eye(len(information))
 
         def along(share: float) -> Floats:
             return np.asarray(base + share * (information - base))
@@ -198,18 +310,22 @@ class InformativeSearch:
             excess = self._excess(along(share))
             if excess.max() <= 0 or share <= 0:
                 return along(share)
-            hot = np.union1d(hot, np.flatnonzero(excess > max(0.0, excess.max() - IN_VIEW)))
+            more = np.flatnonzero(excess > max(0.0, excess.max() - IN_VIEW))
+            if self._coarse:
+                more = more[np.argsort(-excess[more], kind="stable")[:IN_TURN]]
+            hot = np.union1d(hot, more)
             share = self._largest(along, hot, share)
 
     def _largest(self, along: Callable[[float], Floats], pairs: Indices, most: float) -> float:
         """Return the largest share, but for a hair, with which some pairs are private."""
 
         def above(share: float) -> float:
-            return float(self.search.excess(self.noise(along(share)), pairs)[0].max())
+            return float(self.search.above(self.noise(along(share)), pairs).max())
 
         if above(0.0) >= 0:
             return 0.0
-        return max(0.0, float(brentq(above, 0.0, most, xtol=HAIR, rtol=HAIR)) - 2 * HAIR)
+        hair = HAIR * (COARSER**2 if self._coarse else 1)
+        return max(0.0, float(brentq(above, 0.0, most, xtol=hair, rtol=hair)) - 2 * hair)
 
 
 def _distances(epsilons: Floats, logarithms: Floats) -> Floats:

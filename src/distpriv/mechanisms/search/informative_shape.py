@@ -54,13 +54,6 @@ def informative_shape(
 ) -> tuple[GaussianNoise, float]:
     """Return the noise after which estimates err least, up to its scale, and about its own weighted error.
 
-    Args:
-        public: C, the covariance of what is publicly unknown.
-        differences: draws of Δ, of every law.
-        weights: what an error of each statistic costs.
-        epsilon: ε.
-        limit: the δ that draws must show.
-
     >>> rng = np.random.default_rng(0)
     >>> moves = rng.normal(size=(5000, 2)) * [1.0, 0.1]
     >>> noise, _ = informative_shape(np.eye(2), [moves], np.ones(2), 1.0, 0.001)

@@ -21,7 +21,7 @@ from distpriv.modelling.sensitivity import mean_shifts, shift_basis
 from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
-__all__ = ["LaplaceSearch"]
+__all__ = ["LaplaceSearch", "covariance_differences"]
 
 RATIOS = (0.5, 0.7, 0.82, 0.9, 0.97, 1.0, 1.3, 2.0, 3.0, 5.0)
 """The ε₁/ε that are tried first; above 1 the Laplace noise carries a part of the shift only."""
@@ -72,7 +72,7 @@ class LaplaceSearch:
         axes = laplace_axes(shifts, shift_basis(model), weights)
         scales = unit_scales(shifts, axes, weights) if axes.size else np.zeros(0)
         smooth = smoothed_target(model, GaussianNoise.of(floor), target) or (target.epsilon, target.delta)
-        directions, needs, given = _differences(model, axes, weights)
+        directions, needs, given = covariance_differences(model, axes, weights)
         search = cls(
             model=model,
             epsilon=max(smooth[0], 1e-12),
@@ -200,7 +200,7 @@ def _some(ways: Sequence[Way]) -> list[Way]:
     return [*ways[:-1:2], ways[-1]] if len(ways) > 1 else list(ways)
 
 
-def _differences(model: QueryModel, axes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def covariance_differences(model: QueryModel, axes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return eigenvectors of the covariances' differences away from the axes, |d_k|^{2/3} and a_k along them (3)."""
     unit = np.sqrt(weights)
     away = np.eye(model.dimension)

@@ -55,11 +55,18 @@ class WholeSearch(Search):
 
     def excess(self, covariance: Floats, pairs: Indices) -> tuple[Floats, Floats]:
         """Return log H − log δ of some pairs, and its gradients in the covariance of the noise."""
-        block = np.ix_(self.noisy, self.noisy)
-        added = np.zeros(self.firsts.shape[1:])
-        added[block] = covariance
-        values, gradients = super(WholeSearch, self).excess(added, pairs)  # noqa: UP008 - attrs makes a class anew
+        values, gradients = super(WholeSearch, self).excess(self._all(covariance), pairs)  # noqa: UP008 - made anew
         return values, gradients[:, self.noisy][:, :, self.noisy]
+
+    def above(self, covariance: Floats, pairs: Indices) -> Floats:
+        """Return log H − log δ of some pairs."""
+        return super(WholeSearch, self).above(self._all(covariance), pairs)  # noqa: UP008 - attrs makes a class anew
+
+    def _all(self, covariance: Floats) -> Floats:
+        """Return the noise of all statistics from that of those that have noise."""
+        added = np.zeros(self.firsts.shape[1:])
+        added[np.ix_(self.noisy, self.noisy)] = covariance
+        return added
 
     @classmethod
     def of(cls, model: QueryModel, target: PrivacyTarget, costs: Floats, noise: RoundedNoise, whole: Whole) -> Search:
@@ -93,15 +100,6 @@ def on_own_lattice(
     progress: Progress,
 ) -> AdditiveMechanism | None:
     """Return the cheapest mechanism with some statistics in whole steps; none where these cannot be hidden.
-
-    Args:
-        model: the model.
-        target: the (ε, δ) to reach.
-        costs: what a square error of each statistic costs.
-        shapes: covariances to begin with.
-        name: of the mechanism.
-        theorem: what its certificate follows from.
-        progress: told of every set of statistics.
 
     Raises:
         AssumptionViolated: no statistic can be in whole steps, or the law of those that can is not smooth.

@@ -1,10 +1,8 @@
 r"""The linear program behind `exact_law`: the least symmetric unimodal noise on whole steps.
 
-Noise is even on −k … k steps with probability :math:`a_k`, which is every symmetric unimodal law on whole steps. With
-:math:`P_k` and :math:`Q_k` the laws of the statistic with noise that is even on −k … k, δ of an ordered pair is the sum
-over bins B of the steps of the largest :math:`\sum_k a_k (P_k(A) - e^ε Q_k(A))` over sets A inside of B: linear in a
-for every A. So a program with a slack for every pair and bin, of at least what the sets of the noises tried so far say,
-is solved again and again until its noise keeps δ (`docs/proofs/exact_law.md`, "The program").
+Noise is even on −k … k steps with probability :math:`a_k`, and δ of an ordered pair is a sum over bins of the steps of
+the largest of many linear functions of a. So a program with a slack for every pair and bin, of at least what the sets
+of the noises tried so far say, is solved again until its noise keeps δ (`docs/proofs/exact_law.md`, "The program").
 """
 
 import math

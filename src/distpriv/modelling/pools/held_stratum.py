@@ -1,14 +1,8 @@
 """Independent datasets of a large stratum, although only a sample of its rows is held in memory.
 
-Datasets whose rows are drawn from the sample are not independent draws from the stratum: a rare row that happens to be
-in the sample is in too many of them, and one that is not is in none. Datasets that are independent are made like this:
-
-1. Think of all rows of the stratum as numbered at random. Draw every dataset as numbers, from all of these.
-2. Give the first number that comes up the first row of the sample, the next new number the next row, and so on. A
-   number that comes up again has the same row again.
-
-The sample is uniform and in random order, so rows and numbers go together as in a random numbering. This goes on until
-there is no row left for a new number. `docs/proofs/pools.md` has the proof.
+Datasets whose rows are drawn from the sample are not independent draws from the stratum. So every dataset is drawn as
+numbers, from those of all rows; the first number that comes up is given the first row of the sample, the next new one
+the next row, and so on, until no row is left (`docs/proofs/pools.md`).
 
 The sample can be used again. A *pilot* of some datasets chooses the noise, and *rounds* of other datasets test what was
 chosen. Datasets of a round are independent of each other and of the pilot; those of two rounds share rows.

@@ -72,13 +72,7 @@ class HeldSwap:
     ) -> list[Floats]:
         """Draw differences of a round, or of the pilot, and measure them for every number of swapped rows, ascending.
 
-        Args:
-            number: which round, from 1, or 0 for the pilot.
-            pilot: how many pairs of datasets the pilot has.
-            draws: how many the round has; the pilot has its own number.
-            seed: the same for pilot and rounds.
-            measure: what is kept of differences.
-            progress: told as drawing goes on.
+        Rounds are numbered from 1, the pilot is 0, and all have one seed.
         """
         out, into = (
             stratum.test_round(number, pilot, draws, seed=seed, name=side, replacement=self.rows.replacement)

@@ -24,6 +24,8 @@ class RowPool:
     """What functions read, by column."""
     strata: Mapping[str, NDArray[np.bool_]]
     """Which rows satisfy each predicate."""
+    properties: Mapping[str, Floats] = field(factory=dict)
+    """The numbers that rows are weighed by, by expression."""
     populations: Mapping[bool, int] | None = None
     """How many rows each stratum has in the table, where these are a sample of them in random order."""
     _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)

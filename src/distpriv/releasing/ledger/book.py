@@ -18,8 +18,9 @@ from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.ledger import version_1
 from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, History, Kind, canonical, content_of, dataset_id
+from distpriv.releasing.ledger.patience import Interrupted, Patience
+from distpriv.releasing.ledger.sql_tables import VERSION, NumberTaken, drop_version_1, extend, version_of
 from distpriv.releasing.ledger.store import Store
-from distpriv.releasing.ledger.tables import VERSION, NumberTaken, drop_version_1, extend, version_of
 
 __all__ = ["Ledger"]
 
@@ -318,11 +319,14 @@ class Ledger:
         if query_key is not None and not isinstance(query_key, str):
             raise InvalidInput(f"a query is known by a text, got {query_key!r}: give the key of the query.")
         name, now = dataset_id(history.dataset), _now()
-        tried = -1
+        tried, patience = -1, Patience()
+        entries: list[Entry] = []
         for _ in range(MOST_TRIES):
             try:
                 with self._store.transaction("be written", writes=True) as connection:
                     chain = self._store.checked(connection, self._store.seen()).chain
+                    if kind != "look" and chain.holds(entries):
+                        break  # a server had committed them when the connection was lost; a look may be there twice
                     if tried == len(chain.entries):
                         raise ChainBroken(f"it takes no entry {tried + 1}, perhaps because of a trigger")
                     tried = len(chain.entries)
@@ -332,13 +336,18 @@ class Ledger:
                     fact = {"dataset": name, "time": now, "kind": kind, "query_key": query_key, "content": plain}
                     entries = chain.following(_facts(found, total, fact))
                     extend(connection, chain, entries)
+                break
             except NumberTaken:
                 continue
-            return self._store.kept(entries)
-        raise LedgerUnavailable(
-            f"the ledger {self._store.shown} cannot be written, since its numbers keep being taken: nothing was "
-            "released; ask again when others are done, or see whether something else writes into it."
-        )
+            except Interrupted as failure:
+                tried = -1
+                patience.wait(failure)
+        else:
+            raise LedgerUnavailable(
+                f"the ledger {self._store.shown} cannot be written, since its numbers keep being taken: nothing was "
+                "released; ask again when others are done, or see whether something else writes into it."
+            )
+        return self._store.kept(entries)
 
 
 def _facts(history: History, total: PrivacyTarget, fact: dict[str, Any]) -> Iterator[dict[str, Any]]:

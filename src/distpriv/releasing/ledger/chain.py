@@ -5,7 +5,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from attrs import asdict, frozen
@@ -172,6 +172,10 @@ class Chain:
         for number, fact in enumerate(facts, len(self.entries) + 1):
             found.append(linked(found[-1].digest if found else self.head, number, **fact))
         return found
+
+    def holds(self, entries: Sequence[Entry]) -> bool:
+        """Tell whether these entries, if there are any, are in it at their places."""
+        return bool(entries) and all(self.digest_at(entry.number) == entry.digest for entry in entries)
 
     def history(self, dataset: str) -> History:
         """Return what there is about a dataset."""

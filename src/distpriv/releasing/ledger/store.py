@@ -15,12 +15,15 @@ from distpriv.errors import LedgerUnavailable
 from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry
 from distpriv.releasing.ledger.connecting import ledger_engine
 from distpriv.releasing.ledger.files import KEY_VARIABLE, Beside, Seen, key_of_server
-from distpriv.releasing.ledger.tables import VERSION, Present, begin, present, require_kept, version_of
+from distpriv.releasing.ledger.patience import Interrupted, is_passing, patiently
+from distpriv.releasing.ledger.sql_tables import VERSION, Present, begin, present, require_kept, version_of
 from distpriv.releasing.ledger.urls import checked_url, scrubbed, shown_url, sqlite_file
 
 __all__ = ["Store"]
 
 _HOW_TO_MAKE = "make it once, on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…)"
+_SEE_FILE = "see that its folder exists, may be written to and has room"
+_SEE_SERVER = "see that its server runs, that its role may do this, and that the password is where the driver looks"
 _RESTORE = "nothing was released, and nothing will be until the newest copy of it is put back with the files beside it"
 
 
@@ -46,6 +49,9 @@ class Store:
 
     def read(self) -> Present:
         """Return everything, and see to it that the newest entry is remembered before anything is shown."""
+        return patiently(self._read)
+
+    def _read(self) -> Present:
         seen = self.seen()  # first: an entry that comes later may be there and not be seen, never the other way round
         try:
             with self.transaction("be read", writes=False) as connection:
@@ -53,7 +59,7 @@ class Store:
         except LedgerUnavailable:
             if self.seen() == seen:
                 raise
-            return self.read()  # it was made or migrated in between
+            return self._read()  # it was made or migrated in between
         if self.beside and seen and seen.number < len(found.chain.entries):
             # Whoever wrote the newest entry has not come so far. Where nothing may be written, nothing can be lost.
             with suppress(LedgerUnavailable):
@@ -151,6 +157,9 @@ class Store:
 
         Nobody else writes meanwhile, so what is remembered never goes back.
         """
+        return patiently(lambda: self._kept(entries))
+
+    def _kept(self, entries: Sequence[Entry]) -> Entry:
         with self.transaction("be read back", writes=self.beside is not None) as connection:
             chain = self.checked(connection, self.seen()).chain
             require_kept(chain, entries)
@@ -179,7 +188,6 @@ class Store:
         except (SQLAlchemyError, OSError, UnicodeError) as failure:
             cause = getattr(failure, "strerror", None) or str(getattr(failure, "orig", None) or failure)
             cause = scrubbed(cause, self.engine.url)
-            raise LedgerUnavailable(
-                f"the ledger {self.shown} cannot {purpose} ({cause}): nothing was released; see that its folder "
-                "exists, may be written to and has room."
-            ) from None
+            see = _SEE_FILE if self.beside is not None else _SEE_SERVER
+            kind = Interrupted if self.beside is None and is_passing(failure) else LedgerUnavailable
+            raise kind(f"the ledger {self.shown} cannot {purpose} ({cause}): nothing was released; {see}.") from None

@@ -125,6 +125,7 @@ def scrubbed(message: str, url: sql.URL) -> str:
     """Return what a database said, in one line and without what the URL keeps to itself."""
     line = (message.splitlines() or [""])[0]
     secrets = [str(url.password or "")] if url.password else []
+    secrets += [url.host] if "@" in (url.host or "") and url.host else []  # of a password with a sign that ends it
     for value in url.query.values():
         secrets += [value] if isinstance(value, str) else list(value)
     if url.get_backend_name() != "sqlite":

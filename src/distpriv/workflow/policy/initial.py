@@ -12,13 +12,16 @@ from attrs import field, frozen
 from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput
 from distpriv.framework.notation import all_words
-from distpriv.workflow.policy.survey import Column, Survey, survey
+from distpriv.workflow.policy.survey import Column, LeftOut, Survey, survey
 from distpriv.workflow.policy.toml_writing import toml_key, toml_string
 
-__all__ = ["initial_policy", "write_policy"]
+__all__ = ["WrittenPolicy", "draft_policy", "initial_policy", "write_policy"]
 
 MOST_STATISTICS = 5
 """A draft releases so many means; the others are in it as comments."""
+
+MOST_SHARES = 6
+"""A draft protects the first of so many shares; the others are in it as comments."""
 
 Line = tuple[str, str]
 """What stands on a line, and what is said about it behind a #."""
@@ -39,15 +42,30 @@ _EXAMPLE_SHARE = [
     ("share = \"income = '>50K'\"", "whoever sees the release shall not learn this share"),
     ("values = [0.45, 0.55]", "the shares to keep apart from each other"),
 ]
+_EXAMPLE_MEAN = ("hours_per_week", 38.0, 42.0)
+
+
+@frozen(kw_only=True)
+class WrittenPolicy:
+    """A first policy, and what its table has that is not in it."""
+
+    path: Path
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Path:
     """Write a commented policy into a new file, with the columns of a reference table if one is given."""
+    return draft_policy(path, source).path
+
+
+def draft_policy(path: str | os.PathLike[str], source: str | None = None) -> WrittenPolicy:
+    """Write a commented policy into a new file, and tell which columns of the reference table it leaves out."""
     target = Path(path).expanduser()
     if os.path.lexists(target):
         raise InvalidInput(f"there is a file {str(path)!r} already, and it is left alone: give another name.")
     reference = None if source is None else source_name(source).told_from(target.parent).text
-    text = initial_policy(source, reference=reference)
+    found = None if source is None else survey(source)
+    text = _of_adult() if found is None else _of_survey(found, str(reference))
     try:
         with open(target, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -55,7 +73,7 @@ def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Pat
         raise InvalidInput(
             f"the policy file {str(path)!r} cannot be written ({failure.strerror or failure}): give another path."
         ) from failure
-    return target
+    return WrittenPolicy(path=target, left_out=() if found is None else found.left_out)
 
 
 def initial_policy(source: Any = None, *, reference: str | None = None) -> str:
@@ -67,17 +85,40 @@ def initial_policy(source: Any = None, *, reference: str | None = None) -> str:
         reference: what the policy is to call that table; its path when not given.
     """
     if source is None:
-        return _written("adult.parquet", "adult-example", 100, _EXAMPLE_STATISTICS, _EXAMPLE_SHARE)
-    found = survey(source)
+        return _of_adult()
     path = str(source) if isinstance(source, str | os.PathLike) else "reference.parquet"
+    return _of_survey(survey(source), reference or path)
+
+
+def _of_adult() -> str:
+    given = _EXAMPLE_STATISTICS, _EXAMPLE_SHARE, _EXAMPLE_MEAN, "fnlwgt"
+    return _written("adult.parquet", "adult-example", 100, *given)
+
+
+def _of_survey(found: Survey, reference: str) -> str:
+    offered = found.suggested_mean
     return _written(
-        reference or path, "my-dataset", found.suggested_records, list(_statistics(found)), list(_protect(found))
+        reference,
+        "my-dataset",
+        found.suggested_records,
+        [*_statistics(found), *(_left_out(column) for column in found.left_out)],
+        list(_protect(found)),
+        None if offered is None else (offered[0].sql, *offered[1:]),
+        None if found.suggested_weight is None else found.suggested_weight.sql,
     )
 
 
-def _written(reference: str, dataset: str, records: int, statistics: list[Line], protect: list[Line]) -> str:
+def _written(
+    reference: str,
+    dataset: str,
+    records: int,
+    statistics: list[Line],
+    protect: list[Line],
+    mean: tuple[str, float, float] | None,
+    weight: str | None,
+) -> str:
     blocks: list[list[Line]] = [
-        [("", "What to publish, what to hide, and how well; docs/reference/policy.md explains every key."),
+        [("", "What to publish, what to hide, and how well; distpriv docs policy explains every key."),
          ("", "Paths are seen from the folder of this file.")],
         [("[data]", ""),
          (f"reference = {toml_string(reference)}", "public rows: everything about the noise comes from here"),
@@ -87,8 +128,12 @@ def _written(reference: str, dataset: str, records: int, statistics: list[Line],
          (f"records = {records}", "DECIDE: the private table must have exactly so many rows")],
         [("[release.statistics]", f"DECIDE: {all_words()}"), *statistics],
         [("[[protect]]", "DECIDE: what to hide; can be there several times"), *protect,
-         ("# between = [0.3, 0.7]", "instead of values: all shares in a range …"),
-         ("# within = 0.1", "… that are at most so far apart")],
+         ("# nearest = true", "take the nearest share that so many records can have"),
+         ("# positives = [45, 55]", "instead of values: in how many records it is so"),
+         ("# between = [0.3, 0.7]", "or all shares in a range …"),
+         ("# within = 0.1", "… that are at most so far apart"),
+         ("# step = 0.05", "of a grid of shares, which takes less time")],
+        _means(mean),
         [("[privacy]", "DECIDE: of this release; instead of epsilon, max_attack_accuracy = 0.6 says it too"),
          ("epsilon = 1.0", "smaller is more private"),
          ("delta = 1e-3", "what is allowed beyond epsilon, a small probability"),
@@ -104,9 +149,22 @@ def _written(reference: str, dataset: str, records: int, statistics: list[Line],
         [("# [model]", "how datasets are drawn from the reference"),
          ('# reference = "population"', "the rows are all there are, not a sample: noise allows for no error in them"),
          ('# missing = "drop"', "leave reference rows with a null in any column out; private ones never are"),
-         ("# replacement = true", "a row may be in a dataset twice")],
+         ("# replacement = true", "a row may be in a dataset twice"),
+         *([] if weight is None else [(f"# weight = {toml_string(weight)}", "how many people a row stands for")])],
     ]  # fmt: skip
-    return "\n".join(map(_block, blocks))
+    return "\n".join(_block(block) for block in blocks if block)
+
+
+def _means(offered: tuple[str, float, float] | None) -> list[Line]:
+    """Return how to hide a mean, as comments."""
+    if offered is None:
+        return []
+    text, low, high = offered
+    return [
+        ("# [[protect]]", "or a mean of the records, or a quantile with its level, or a correlation of two"),
+        (f"# mean = {toml_string(text)}", "a number in SQL"),
+        (f"# values = [{low:.15g}, {high:.15g}]", "the means to keep apart from each other"),
+    ]
 
 
 def _block(lines: list[Line]) -> str:
@@ -127,11 +185,15 @@ def _statistics(found: Survey) -> Iterator[Line]:
             active += offered
             yield _offer(line, offered), f"from {_plain(column.low)} to {_plain(column.high)}{_incomplete(column)}"
     for column in found.columns:
-        for value in column.values:
+        for value in () if column.low is not None else column.values:
             line = f"{names.key(f'{column.name} {value.text}')} = {toml_string(f'count({value.condition})')}"
             offered = column.complete and active == 0
             active += offered
             yield _offer(line, offered), f"{value.share:.0%} of the reference{_incomplete(column)}"
+
+
+def _left_out(column: LeftOut) -> Line:
+    return f"# {' '.join(column.name.split())} is left out", column.why
 
 
 def _offer(line: str, offered: bool) -> str:
@@ -156,6 +218,10 @@ def _protect(found: Survey) -> Iterator[Line]:
     low, high = found.suggested_values(value)
     yield f"share = {toml_string(value.condition)}", f"only a guess: it is {value.share:.0%} of the reference"
     yield f"values = [{low:.15g}, {high:.15g}]", "the shares to keep apart from each other"
+    for other in found.possible_shares[1:MOST_SHARES]:
+        low, high = found.suggested_values(other)
+        fit = f"{other.share:.0%} of the reference, and values = [{low:.15g}, {high:.15g}] fit"
+        yield f"# share = {toml_string(other.condition)}", f"or this: {fit}"
 
 
 @frozen

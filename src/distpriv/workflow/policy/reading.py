@@ -1,7 +1,7 @@
 """A policy file: what to publish, what to hide, and how well; read once, and the library's own values ever after."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,16 +11,18 @@ from distpriv.auditing.report import AuditRule
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Secret, Share
+from distpriv.framework.secrets import AcrossReferences, Combinations, Secret, Share, TiltedSecret
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
+from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive
 from distpriv.workflow.policy import values
+from distpriv.workflow.policy.protecting import in_order, secrets
 from distpriv.workflow.policy.shape import checked_shape
 from distpriv.workflow.policy.targets import target, total
 from distpriv.workflow.policy.toml_places import KeyPath
@@ -72,6 +74,8 @@ class Policy:
     """The largest error of statistics of any question with which a release is of use."""
     lattice: bool
     """Whether answers are in whole steps, with noise on the statistics' own lattice."""
+    mechanisms: tuple[str, ...] | None
+    """What a plan may choose from; all mechanisms where nothing is said."""
     audit: AuditRule
     """Whether nothing may be released that was not attacked."""
     ledger: LedgerPolicy
@@ -160,7 +164,11 @@ class Policy:
         """Return the policy for JSON, with every default filled in and nothing of where private things are."""
         document = self.file.document
         return {
-            "data": {"reference": document["data"].get("reference"), "id": self.dataset},
+            "data": {
+                "reference": document["data"].get("reference"),
+                "id": self.dataset,
+                **({"robust": list(document["data"]["robust"])} if document["data"].get("robust") else {}),
+            },
             "release": self._releases(),
             "protect": [dict(secret) for secret in document["protect"]],
             "privacy": {
@@ -172,6 +180,7 @@ class Policy:
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
                 **({"max_error": dict(self.limits)} if self.limits else {}),
                 **({"lattice": True} if self.lattice else {}),
+                **({} if self.mechanisms is None else {"mechanisms": list(self.mechanisms)}),
                 "audit": self.audit,
             },
             "ledger": {
@@ -179,7 +188,7 @@ class Policy:
                 "delta": self.ledger.total.delta,
                 "adaptive": self.ledger.adaptive,
             },
-            "model": asdict(self.options),
+            "model": self.options.written,
         }
 
     def _releases(self) -> Any:
@@ -187,8 +196,11 @@ class Policy:
         tables = [
             {
                 **({} if question.name is None else {"name": question.name}),
+                **({} if question.title is None else {"title": question.title}),
+                **({} if question.license is None else {"license": question.license}),
                 "records": self.records,
-                "statistics": {name: statistic.text for name, statistic in question.query.statistics},
+                "statistics": _plain(question.query),
+                **({"tables": _tables(question.query)} if question.query.tables else {}),
             }
             for question in self.questions
         ]
@@ -196,28 +208,55 @@ class Policy:
 
     def _places(self) -> Mapping[About, KeyPath]:
         """Open every table that the model is made from, and return the key of all that the model may refuse."""
-        found: dict[About, KeyPath] = {("option", "key"): ("model", "key")}
+        found: dict[About, KeyPath] = {
+            ("option", key): ("model", key) for key in ("key", "weight", "replacement", "robust")
+        }
         tables: list[tuple[KeyPath, str]] = []
         if self.reference is not None:
             tables.append((("data", "reference"), self.reference))
-        for number, secret in enumerate(self.protected):
+        singles: list[tuple[int, Secret]] = []
+        for numbers, given in zip(in_order(self.file.document["protect"]), self.protected, strict=True):
+            whole = given.secret if isinstance(given, AcrossReferences) else given
+            if isinstance(given, AcrossReferences):
+                tables += [(("data", "robust", place), table) for place, table in enumerate(given.others)]
+            if isinstance(whole, Combinations):
+                found[("property", whole.named[0])] = ("protect", numbers[0])
+            singles += zip(numbers, whole.secrets if isinstance(whole, Combinations) else (whole,), strict=True)
+        for number, secret in singles:
             if isinstance(secret, Share):
                 found.setdefault(("share", secret.predicate), ("protect", number, "share"))
+                found |= {("property", named): ("protect", number, "share") for named in secret.named}
                 continue
+            key = "scenarios"
+            if isinstance(secret, TiltedSecret):
+                key = "shift" if secret.tables else secret.kind
+                found |= {("property", each): ("protect", number, key) for each in secret.named}
             for name, table in secret.tables.items():
-                found.setdefault(("scenario", name), ("protect", number, "scenarios", name))
-                tables.append((("protect", number, "scenarios", name), table))
+                found.setdefault(("scenario", name), ("protect", number, key, name))
+                tables.append((("protect", number, key, name), table))
         for path, table in tables:
             with self.file.at(path):
                 found.setdefault(("table", engine_for(table).description), path)
-        statistics = (*self.question.path, "statistics")
-        return found | {("statistic", name): (*statistics, name) for name, _ in self.query().statistics}
+        asked = self.question
+        for key, each in asked.query.tables:
+            found |= dict.fromkeys([("statistic", name) for name in each.names(key)], (*asked.path, "tables", key))
+        return found | {("statistic", name): (*asked.path, "statistics", name) for name in _plain(asked.query)}
+
+
+def _plain(query: Query) -> dict[str, str]:
+    """Return the statistics that are in no table, as they are written."""
+    cells = {name for key, each in query.tables for name in each.names(key)}
+    return {name: statistic.text for name, statistic in query.statistics if name not in cells}
+
+
+def _tables(query: Query) -> dict[str, dict[str, Any]]:
+    return {name: each.to_dict() for name, each in query.tables}
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
     """Read a policy file, or say in one sentence what is wrong with it and on which line.
 
-    Paths in it are seen from its own folder. No table is opened.
+    Paths in it are seen from its own folder. A public table is opened only where it tells the labels of a table.
     """
     file = PolicyText.read(path)
     return policy_of(file, Path(os.path.abspath(os.path.expanduser(path))).parent)
@@ -227,12 +266,23 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
     """Return what a policy's text means, its paths seen from a folder."""
     shape = checked_shape(file)
     count = values.records(file, shape.release)
-    asked = values.questions(file, shape.release, count)
-    hidden = values.secrets(file, shape.protect, count, folder)
+
+    def label(query: Query) -> Query:
+        hidden = secrets(file, shape.protect, count, folder, shape.data.robust)
+        reference, _ = values.sources(file, shape.data, hidden, folder)
+        public = [reference, *(table for secret in hidden for table in secret.tables.values())]
+        return labelled(
+            query,
+            [table for table in public if table is not None],
+            values.model_options(file, shape.model, hidden, count).missing,
+        )
+
+    asked = values.questions(file, shape.release, count, label)
+    hidden = secrets(file, shape.protect, count, folder, shape.data.robust)
     reference, private = values.sources(file, shape.data, hidden, folder)
     aim = target(file, "privacy", shape.privacy)
     return Policy(
-        file=file,
+        file=_with_labels(file, asked),
         dataset=values.dataset(file, shape.data.id),
         records=count,
         reference=reference,
@@ -247,6 +297,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         objective=values.objective(file, shape.privacy.objective),
         limits=values.max_errors(file, shape.privacy.max_error, asked),
         lattice=values.lattice(file, shape.privacy.lattice, asked, shape.ledger.adaptive),
+        mechanisms=values.mechanisms(file, shape.privacy, shape.ledger.adaptive),
         audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(
             url=values.ledger_address(file, shape.ledger.url, folder),
@@ -254,5 +305,17 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
             adaptive=values.adaptive(file, shape.ledger.adaptive),
             create=shape.ledger.create,
         ),
-        options=values.model_options(file, shape.model),
+        options=values.model_options(file, shape.model, hidden, count),
     )
+
+
+def _with_labels(file: PolicyText, asked: Sequence[Question]) -> PolicyText:
+    """Return a policy's text with the labels of its tables among its values, so that it can be read without a table."""
+    if not any(question.query.tables for question in asked):
+        return file
+    given = file.document["release"]
+    written = [
+        {**table, "tables": _tables(question.query)} if question.query.tables else table
+        for table, question in zip(given if isinstance(given, list) else [given], asked, strict=True)
+    ]
+    return evolve(file, document={**file.document, "release": written if isinstance(given, list) else written[0]})

@@ -24,6 +24,7 @@ __all__ = [
     "PrivacyTable",
     "ProtectTable",
     "ReleaseTable",
+    "TableTable",
     "checked_shape",
 ]
 
@@ -38,27 +39,60 @@ class DataTable(_Table):
     reference: Annotated[str | None, Field(examples=['reference = "census.parquet"'])] = None
     private: Annotated[str | None, Field(examples=['private = "hospital.parquet"'], repr=False)] = None
     id: Annotated[str, Field(examples=['id = "hospital-2026"'])]
+    robust: Annotated[list[str] | None, Field(examples=['robust = ["other.parquet"]'])] = None
+
+
+class TableTable(_Table):
+    """``[release.tables.NAME]``: a count, a mean or something else for every combination of levels of some columns."""
+
+    count: Annotated[bool | None, Field(examples=["count = true"])] = None
+    mean: Annotated[str | None, Field(examples=['mean = "hours_per_week"'])] = None
+    total: Annotated[str | None, Field(examples=['total = "hours_per_week"'])] = None
+    quantile: Annotated[str | None, Field(examples=['quantile = "hours_per_week"'])] = None
+    level: Annotated[float | None, Field(examples=["level = 0.5"])] = None
+    variance: Annotated[str | None, Field(examples=['variance = "hours_per_week"'])] = None
+    by: Annotated[Any, Field(examples=['by = ["education", "sex"]'])]
+    levels: Annotated[Any, Field(examples=['levels = {sex = ["Female", "Male"]}'])] = None
+    other: Annotated[Any, Field(examples=["other = true"])] = None
+    empty: Annotated[Any, Field(examples=['empty = [["Preschool", "Male"]]'])] = None
+    otherwise: Annotated[Any, Field(examples=["otherwise = [40, 38]"])] = None
 
 
 class ReleaseTable(_Table):
     """``[release]``: what is published; several ``[[release]]``, each with a name, are declared beforehand."""
 
     name: Annotated[str | None, Field(examples=['name = "ages"'])] = None
+    title: Annotated[str | None, Field(examples=['title = "Ages in ward 7"'])] = None
+    license: Annotated[str | None, Field(examples=['license = "CC-BY-4.0"'])] = None
     records: Annotated[int, Field(examples=["records = 100"])]
-    statistics: Annotated[dict[str, str], Field(examples=['age = "mean(age)" below [release.statistics]'])]
+    statistics: Annotated[dict[str, str], Field(examples=['age = "mean(age)" below [release.statistics]'])] = {}
+    tables: Annotated[
+        dict[str, TableTable], Field(examples=['count = true and by = ["sex"] below [release.tables.people]'])
+    ] = {}
 
 
 class ProtectTable(_Table):
     """``[[protect]]``: what is hidden."""
 
     share: Annotated[str | None, Field(examples=["share = \"income = '>50K'\""])] = None
+    mean: Annotated[str | None, Field(examples=['mean = "hours_per_week"'])] = None
+    quantile: Annotated[str | None, Field(examples=['quantile = "hours_per_week"'])] = None
+    level: Annotated[float | None, Field(examples=["level = 0.5"])] = None
+    correlation: Annotated[list[str] | None, Field(examples=['correlation = ["age", "education_num"]'])] = None
+    shift: Annotated[
+        dict[str, str] | None, Field(examples=['shift = {last = "last.parquet", this = "this.parquet"}'])
+    ] = None
     values: Annotated[list[float] | None, Field(examples=["values = [0.45, 0.55]"])] = None
+    positives: Annotated[list[int] | None, Field(examples=["positives = [400, 600]"])] = None
     between: Annotated[list[float] | None, Field(examples=["between = [0.3, 0.7]"])] = None
     within: Annotated[float | None, Field(examples=["within = 0.1"])] = None
+    step: Annotated[float | None, Field(examples=["step = 1"])] = None
+    nearest: Annotated[bool | None, Field(examples=["nearest = true"])] = None
     scenarios: Annotated[
         dict[str, str] | None, Field(examples=['scenarios = {boom = "a.parquet", bust = "b.parquet"}'])
     ] = None
     pairs: Annotated[list[list[str]] | None, Field(examples=['pairs = [["boom", "bust"]]'])] = None
+    combined: Annotated[bool, Field(examples=["combined = true"])] = False
 
 
 class PrivacyTable(_Table):
@@ -73,6 +107,7 @@ class PrivacyTable(_Table):
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
     max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
     lattice: Annotated[bool, Field(examples=["lattice = true"])] = False
+    mechanisms: Annotated[list[str] | None, Field(examples=['mechanisms = ["certified_gaussian"]'])] = None
     audit: Annotated[str, Field(examples=['audit = "required"'])] = "optional"
 
 
@@ -91,13 +126,15 @@ class ModelTable(_Table):
     """``[model]``: how datasets are drawn from the reference; the options of `distpriv.model`."""
 
     method: Annotated[str, Field(examples=['method = "auto"'])] = "auto"
-    replacement: Annotated[bool, Field(examples=["replacement = false"])] = False
+    replacement: Annotated[bool | None, Field(examples=["replacement = true"])] = None
     missing: Annotated[str, Field(examples=['missing = "drop"'])] = "refuse"
     reference: Annotated[str, Field(examples=['reference = "population"'])] = "sample"
     draws: Annotated[int, Field(examples=["draws = 5000"])] = 5000
     seed: Annotated[int, Field(examples=["seed = 0"])] = 0
     pool: Annotated[int | None, Field(examples=["pool = 1000000"])] = None
     key: Annotated[str | None, Field(examples=['key = "id"'])] = None
+    weight: Annotated[str | None, Field(examples=['weight = "fnlwgt"'])] = None
+    robust: Annotated[float | None, Field(examples=["robust = 1e-7"])] = None
 
 
 class PolicyShape(_Table):
@@ -171,9 +208,11 @@ def _no_such_key(path: KeyPath) -> str:
     """Say where a key belongs, or which one may have been meant."""
     key, table = str(path[-1]), str(path[0])
     homes = [f"[{name}]" for name, fields in _TABLES.items() if key in fields.model_fields]
-    if homes:
+    if homes and not _in_a_table(path):
         return f"there is no such key here: it belongs in {' or '.join(homes)}."
     known = _TABLES[table].model_fields if len(path) > 1 else PolicyShape.model_fields
+    if _in_a_table(path):
+        known = TableTable.model_fields
     return f"there is no such key: {did_you_mean(key, known)}"
 
 
@@ -181,9 +220,17 @@ def _example(path: KeyPath) -> str:
     """Return how a key is written; that of a statistic, or of an element of a list, is the one of what holds it."""
     fields: Mapping[str, Any] = PolicyShape.model_fields
     names = [part for part in path if isinstance(part, str)]
-    if len(names) > 1:
+    if _in_a_table(path):
+        fields, names = TableTable.model_fields, ["release", names[3]]
+    elif len(names) > 1:
         fields = _TABLES[names[0]].model_fields
     return str(fields[names[min(len(names), 2) - 1]].examples[0])
+
+
+def _in_a_table(path: KeyPath) -> bool:
+    """Tell whether a key is one of a ``[release.tables.NAME]``."""
+    names = [part for part in path if isinstance(part, str)]
+    return names[:2] == ["release", "tables"] and len(names) > 3
 
 
 def _shown(value: object) -> str:

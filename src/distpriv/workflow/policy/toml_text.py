@@ -19,8 +19,14 @@ _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _ADVICE = {
     "('boom', 'bust')": '["boom", "bust"]',
     "pairs=[": "pairs = [",
+    "by=['education', 'sex']": 'by = ["education", "sex"]',
+    "levels={'sex': ['F']}": 'levels = {sex = ["F"]}',
+    "{'sex': ['F', 'M']}": '{sex = ["F", "M"]}',
+    "other=True": "other = true",
+    "nearest=True": "nearest = true",
     " within=": " within = ",
     "missing='drop'": 'missing = "drop" in [model]',
+    "reference='population'": 'reference = "population" in [model]',
     "method='sampling'": 'method = "sampling" in [model]',
     "replacement=True": "replacement = true in [model]",
 }
@@ -97,7 +103,7 @@ def _in_toml(sentence: str) -> str:
     >>> _in_toml("give a larger table or replacement=True.")
     'give a larger table or replacement = true in [model].'
     """
-    sentence = re.sub(r"\b(values|between)=\(([^()]*)\)", r"\1 = [\2]", sentence)
+    sentence = re.sub(r"\b(values|positives|between)=\(([^()]*)\)", r"\1 = [\2]", sentence)
     for python, toml in _ADVICE.items():
         sentence = sentence.replace(python, toml)
     return sentence

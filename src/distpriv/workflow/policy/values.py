@@ -1,31 +1,31 @@
 """From the tables of a policy to the library's own values; what is refused is refused by key and line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from attrs import frozen
 
 from distpriv.auditing.report import AuditRule
-from distpriv.errors import InvalidInput
+from distpriv.errors import InvalidInput, InvalidPolicy
 from distpriv.framework.domains import did_you_mean, one_of, real, whole
 from distpriv.framework.notation import parse_statistic
-from distpriv.framework.queries import Query, Statistic
-from distpriv.framework.secrets import Scenarios, Secret, Share, checked_pairs, protect
+from distpriv.framework.queries import Query, Statistic, Table
+from distpriv.framework.secrets import AcrossReferences, Secret, protect
 from distpriv.guarantees.certificate import Trust
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.public_knowledge import scenario_chances
 from distpriv.modelling.utility import OBJECTIVES, Objective
+from distpriv.planning.candidates import CANDIDATES, chosen_from
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.ledger.chain import dataset_id
 from distpriv.releasing.written_queries import query_key, require_distinct
-from distpriv.workflow.policy.shape import DataTable, ModelTable, ProtectTable, ReleaseTable
+from distpriv.workflow.policy.shape import DataTable, ModelTable, PrivacyTable, ReleaseTable
 from distpriv.workflow.policy.sources import ledger_url, same_source, source
 from distpriv.workflow.policy.toml_places import KeyPath
 from distpriv.workflow.policy.toml_text import PolicyText
 from distpriv.workflow.policy.withheld import WITHHELD
-from distpriv.workflow.strict_json import is_no_character
 
 __all__ = [
     "Question",
@@ -35,16 +35,19 @@ __all__ = [
     "lattice",
     "ledger_address",
     "max_errors",
+    "mechanisms",
     "model_options",
     "objective",
     "prior",
     "questions",
     "records",
-    "secrets",
     "sources",
     "trust",
     "weights",
 ]
+
+Labels = Callable[[Query], Query]
+"""Finds the labels of a query's tables."""
 
 Weights = Mapping[str, float] | Literal["relative"] | None
 
@@ -55,6 +58,10 @@ class Question:
 
     name: str | None
     """What a policy with several calls it."""
+    title: str | None = None
+    """What stands above its page."""
+    license: str | None = None
+    """What may be done with what is published, as archives are told."""
     query: Query
     path: KeyPath
     """Where it stands."""
@@ -85,8 +92,8 @@ def _placed(file: PolicyText, tables: Sequence[ReleaseTable]) -> list[tuple[KeyP
     return [(("release", number) if several else ("release",), table) for number, table in enumerate(tables)]
 
 
-def questions(file: PolicyText, tables: Sequence[ReleaseTable], count: int) -> tuple[Question, ...]:
-    """Return what is asked for, release by release."""
+def questions(file: PolicyText, tables: Sequence[ReleaseTable], count: int, label: Labels) -> tuple[Question, ...]:
+    """Return what is asked for, release by release; the labels of tables are those that `label` finds."""
     found: list[Question] = []
     several = isinstance(file.document["release"], list)
     for path, table in _placed(file, tables):
@@ -94,8 +101,14 @@ def questions(file: PolicyText, tables: Sequence[ReleaseTable], count: int) -> t
             raise file.refusal((*path, "name"), 'one of several releases needs a name: add name = "ages", say.')
         if table.name is not None and table.name in [question.name for question in found]:
             raise file.refusal((*path, "name"), f"two releases are named {table.name!r}: give each its own name.")
-        query = _query(file, path, table.statistics, count)
-        found.append(Question(name=table.name, query=query, path=path))
+        if table.title is not None and (not table.title.strip() or not table.title.isprintable()):
+            raise file.refusal((*path, "title"), 'a title is a line of text: write title = "Ages in ward 7", say.')
+        if table.license is not None and (not table.license.strip() or not table.license.isprintable()):
+            raise file.refusal(
+                (*path, "license"), 'a licence is named by a line of text: write license = "CC-BY-4.0", or its URL.'
+            )
+        query = _labelled(file, path, _query(file, path, table, count), label)
+        found.append(Question(name=table.name, title=table.title, license=table.license, query=query, path=path))
     _refuse_the_same_twice(file, found, count)
     return tuple(found)
 
@@ -111,104 +124,72 @@ def _refuse_the_same_twice(file: PolicyText, found: Sequence[Question], count: i
         known[key] = question.name
 
 
+def mechanisms(file: PolicyText, table: PrivacyTable, adaptive: str) -> tuple[str, ...] | None:
+    """Return the mechanisms that a plan may choose from; None for all of them."""
+    if table.mechanisms is None:
+        return None
+    place: KeyPath = ("privacy", "mechanisms")
+    with file.at(place):
+        names = tuple(each.name for each in chosen_from(CANDIDATES, table.mechanisms))
+    if len(set(names)) < len(table.mechanisms):
+        raise file.refusal(place, "a mechanism is named twice: name each of them once.")
+    if table.lattice or adaptive == "immune":
+        other = "lattice = true" if table.lattice else 'adaptive = "immune"'
+        raise file.refusal(place, f"{other} leaves one mechanism to choose: take one of the two out.")
+    return names
+
+
 def dataset(file: PolicyText, given: str) -> str:
     """Return what the ledger calls the dataset: the same name however it is typed."""
     with file.at(("data", "id")):
         return dataset_id(given)
 
 
-def _query(file: PolicyText, place: KeyPath, texts: Mapping[str, str], count: int) -> Query:
-    """Return the statistics of one release."""
-    if not texts:
+def _query(file: PolicyText, place: KeyPath, asked: ReleaseTable, count: int) -> Query:
+    """Return the statistics and tables of one release."""
+    if not asked.statistics and not asked.tables:
         raise file.refusal((*place, "statistics"), 'there is nothing to release: add a line such as age = "mean(age)".')
-    return Query(
-        {name: _statistic(file, (*place, "statistics", name), name, text, count) for name, text in texts.items()}
-    )
+    found: dict[str, Statistic | Table] = {}
+    for name, text in asked.statistics.items():
+        found[name] = _statistic(file, (*place, "statistics", name), name, text, count)
+    for name, written in asked.tables.items():
+        path = (*place, "tables", name)
+        if name in found:
+            raise file.refusal(path, f"a statistic is named {name!r} too: give the table another name.")
+        _refuse_unprintable(file, path, name)
+        with file.at(path):
+            found[name] = Table.from_dict(written.model_dump())
+    with file.at((*place, "tables") if asked.tables else (*place, "statistics")):
+        return Query(found)
 
 
-def _statistic(file: PolicyText, path: KeyPath, name: str, text: str, count: int) -> Statistic:
+def _labelled(file: PolicyText, place: KeyPath, query: Query, label: Labels) -> Query:
+    if query.is_labelled:
+        return query
+    try:
+        return label(query)
+    except InvalidPolicy:
+        raise
+    except InvalidInput as failure:
+        named = failure.about[1:] if failure.about and failure.about[0] == "statistic" else ()
+        raise file.refusal((*place, "tables", *named), str(failure)) from failure
+
+
+def _refuse_unprintable(file: PolicyText, path: KeyPath, name: str) -> None:
     if not name.strip() or not name.isprintable():
         raise file.refusal(
             path, f"a statistic needs a name that can be printed, got {name!r}: name it after what it is."
         )
+
+
+def _statistic(file: PolicyText, path: KeyPath, name: str, text: str, count: int) -> Statistic:
+    _refuse_unprintable(file, path, name)
     with file.at(path):
         statistic = parse_statistic(text)
     if count < (least := statistic.least_records):
         what = f"a {statistic.form.word} needs at least {least} records"
         raise file.refusal(path, f"{what}, got {count}: release a mean instead.")
     return statistic
-
-
-def secrets(file: PolicyText, tables: Sequence[ProtectTable], count: int, folder: Path) -> tuple[Secret, ...]:
-    """Return what is protected, and find that so many records can have it."""
-    if not tables:
-        raise file.refusal(("protect",), "nothing is protected: add a [[protect]] with a share and its values.")
-    found = tuple(_secret(file, ("protect", number), table, count, folder) for number, table in enumerate(tables))
-    with file.at(("protect",)):
-        protect(found, count)
-    return found
-
-
-def _secret(file: PolicyText, path: KeyPath, table: ProtectTable, count: int, folder: Path) -> Secret:
-    if (table.share is None) == (table.scenarios is None):
-        what = "neither a share nor scenarios" if table.share is None else "both a share and scenarios"
-        raise file.refusal(path, f"this has {what}: give one of the two, and write [[protect]] again for another.")
-    kind, others = (
-        ("a share", ("pairs",)) if table.share is not None else ("scenarios", ("values", "between", "within"))
-    )
-    for key in others:
-        if getattr(table, key) is not None:
-            raise file.refusal((*path, key), f"this does not go with {kind}: take it out.")
-    found = _share(file, path, table) if table.share is not None else _scenarios(file, path, table, folder)
-    with file.at((*path, _main_key(table))):
-        found.protected(count)
-    return found
-
-
-def _main_key(table: ProtectTable) -> str:
-    return "scenarios" if table.scenarios is not None else "values" if table.values is not None else "between"
-
-
-def _share(file: PolicyText, path: KeyPath, table: ProtectTable) -> Share:
-    assert table.share is not None
-    if not table.share.strip() or any(map(is_no_character, table.share)):
-        raise file.refusal((*path, "share"), "a share needs a condition in SQL: write it as in \"income = '>50K'\".")
-    given = [key for key in ("values", "between", "within") if getattr(table, key) is not None]
-    if given not in (["values"], ["between", "within"]):
-        raise file.refusal(
-            (*path, given[-1]) if given else path,
-            "a share goes with values = [0.45, 0.55] alone, or with between = [0.3, 0.7] and within = 0.1, and here "
-            f"with {' and '.join(given) or 'none of them'}: give one or the other.",
-        )
-    if table.values is not None:
-        with file.at((*path, "values")):
-            return Share(table.share, values=table.values)
-    with file.at((*path, "between")):
-        Share(table.share, between=cast(Any, table.between), within=1)
-    with file.at((*path, "within")):
-        return Share(table.share, between=cast(Any, table.between), within=table.within)
-
-
-def _scenarios(file: PolicyText, path: KeyPath, table: ProtectTable, folder: Path) -> Scenarios:
-    assert table.scenarios is not None
-    if len(table.scenarios) < 2:
-        raise file.refusal(
-            (*path, "scenarios"),
-            f"two scenarios at least are needed to keep them apart, got {list(table.scenarios)}: write "
-            'scenarios = {boom = "a.parquet", bust = "b.parquet"}.',
-        )
-    found = {}
-    for name, text in table.scenarios.items():
-        with file.at((*path, "scenarios", name)):
-            found[name] = source(text, folder)
-    for name in found:
-        if any(map(is_no_character, name)):
-            raise file.refusal((*path, "scenarios"), f"{name!r} is no name for a scenario: write it in letters.")
-    for number, pair in enumerate(table.pairs or ()):
-        with file.at((*path, "pairs", number)):
-            checked_pairs([pair], found)
-    with file.at((*path, "pairs")):
-        return Scenarios(found, pairs=cast(Any, table.pairs))
 
 
 def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder: Path) -> tuple[str | None, str | None]:
@@ -218,7 +199,9 @@ def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder:
         if text is not None and text != WITHHELD:
             with file.at(("data", key)):
                 found[key] = source(text, folder)
-    if found["reference"] is None and not all(secret.tables for secret in hidden):
+    if found["reference"] is None and not all(
+        secret.tables and not isinstance(secret, AcrossReferences) for secret in hidden
+    ):
         raise file.refusal(
             ("data", "reference"),
             'this is missing, and a share is drawn from it: add reference = "census.parquet", rows that are public.',
@@ -320,9 +303,14 @@ def ledger_address(file: PolicyText, given: str, folder: Path) -> str | None:
         return ledger_url(given, folder)
 
 
-def model_options(file: PolicyText, table: ModelTable) -> Drawing:
-    """Return how datasets are drawn from the reference."""
-    for key, value in table:
+def model_options(file: PolicyText, table: ModelTable, hidden: Sequence[Secret], count: int) -> Drawing:
+    """Return how datasets are drawn from the reference; with replacement by default only where rows have weights."""
+    given = {key: value for key, value in table if value is not None}
+    for key, value in given.items():
         with file.at(("model", key)):
             Drawing(**{key: value})
-    return Drawing(**dict(table))
+    options, protected = Drawing(**given), protect(hidden, count)
+    if table.replacement is not None:
+        with file.at(("model", "replacement")):
+            options.refuse_distinct_rows(protected)
+    return options.for_scenarios(protected)

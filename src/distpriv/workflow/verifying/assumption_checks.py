@@ -13,7 +13,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.exact_delta import pair_deltas
-from distpriv.guarantees.withheld import withheld_assumption
+from distpriv.guarantees.withheld_combinations import withheld_assumption
 from distpriv.mechanisms.hypotheses import equal_means
 from distpriv.releasing.joint import widening, widening_assumption
 from distpriv.workflow.verifying.recomputing import FOUR_DIGITS, Claim
@@ -48,7 +48,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
     if claim.mechanism == "informative_gaussian":
         said += _published(claim)
     if claim.mechanism == "no_noise":
-        bare = mechanisms.no_noise(claim.model, claim.within, covariance="pooled")
+        bare = mechanisms.no_noise(claim.modelled, claim.within, covariance="pooled")
         said.append(bare.certificate.assumptions[0])
     return said
 

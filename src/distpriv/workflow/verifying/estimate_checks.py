@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from distpriv.releasing.estimating import SHOWN, Answers, Estimates
+from distpriv.releasing.released import noise_deviations
+from distpriv.releasing.released_tables import released_tables
 from distpriv.workflow.verifying.certificate_checks import NEAR
 from distpriv.workflow.verifying.opened import Opened
 from distpriv.workflow.verifying.problems import Found, first_problem, found
@@ -45,6 +48,32 @@ def _wrong(opened: Opened) -> Iterator[str]:
                 yield f"what is public of {name!r} is not what the moments say"
     if (problem := _fit_problem(document["fit"], shown["fit"])) is not None:
         yield problem
+    yield from _tables(opened, answers, right)
+
+
+def _tables(opened: Opened, answers: Answers, right: Estimates) -> Iterator[str]:
+    """Say where a table shows something else than its cells come to."""
+    document, names = opened.document, opened.model.names
+    written = document.get("tables", {})
+    if list(written) != [name for name, _ in opened.query.tables]:
+        yield "the tables are not those of the policy"
+        return
+    known, found = answers.with_covariance(names, opened.policy.prior)
+    noise = noise_deviations(opened.noise, names)
+    values = {name: document["values"][name] for name in names}
+    for key, table in released_tables(opened.query, opened.model, known, found, values, noise).items():
+        unit = max((right.public_errors[name] for name in table.table.names(key)), default=0.0)
+        rows = table.to_dict()
+        same = len(rows) == len(written[key]) and all(map(partial(_same_row, unit), rows, written[key]))
+        if not same:
+            yield f"the table {key!r} is not what its cells come to"
+
+
+def _same_row(unit: float, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if list(one) != list(other) or one["cell"] != other["cell"]:
+        return False
+    numbers = [(value, other[key]) for key, value in one.items() if key != "cell"]
+    return all((a is None) == (b is None) and (a is None or _near(a, b, max(unit, 1.0))) for a, b in numbers)
 
 
 def _answers(opened: Opened) -> Answers:

@@ -15,6 +15,7 @@ from distpriv.distances.gaussian import gaussian_delta
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.secrets import Pair, protect
+from distpriv.framework.tilts import Tilt
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.modelling.model import QueryModel
@@ -54,8 +55,11 @@ def policy_problem(policy: Policy, model: QueryModel) -> Iterator[str]:
     for name, scenario in derived.scenarios.items():
         if not scenario.draws_as(model.scenarios.get(name)):
             yield f"scenario {name!r} is another one in the policy"
-    if (made.records, made.drawing.law) != (policy.records, options.law):
-        yield "records, replacement, missing values or kind of reference are others in the policy than in the moments"
+    if (made.records, made.drawing.law) != (policy.records, options.for_scenarios(derived).law):
+        yield (
+            "records, replacement, missing values, weight or kind of reference are others in the policy than in the "
+            "moments"
+        )
     in_order = model.names == asked.names
     exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
     if made.method != ("exact moments" if exact else "sampling"):
@@ -108,7 +112,7 @@ def _lattices(model: QueryModel) -> Iterator[str]:
 
     It has fewer vectors where a scenario takes all the rows of a kind that there are, since these then do not vary.
     """
-    known: dict[tuple[str, int], Floats] = {}
+    known: dict[tuple[str, int, int], Floats] = {}
     for name, law in model.distributions.items():
         if law.lattice is None:
             continue
@@ -118,7 +122,8 @@ def _lattices(model: QueryModel) -> Iterator[str]:
             yield f"the lattice of scenario {name!r} has vectors that are no basis"
         if scenario is None or scenario.predicate is None or 0 in scenario.sizes:
             continue
-        if not np.array_equal(known.setdefault((scenario.predicate, size), law.lattice), law.lattice):
+        alike = scenario.predicate, scenario.reference, size
+        if not np.array_equal(known.setdefault(alike, law.lattice), law.lattice):
             yield f"the lattice of scenario {name!r} is another than that of other shares of the same rows"
 
 
@@ -164,17 +169,23 @@ def _swapped(model: QueryModel, pair: Pair, records: int) -> int:
 
 
 def _off_line(model: QueryModel) -> Iterator[str]:
-    """Say where exact means of shares are not on a line: each is so many rows of one kind and the rest of another."""
-    shares: dict[str, list[tuple[int, Floats]]] = {}
+    """Say where exact means of shares are not on a line: each is so many rows of one kind and the rest of another.
+
+    A mixture of two tables is on average so many rows of one and the rest of the other.
+    """
+    shares: dict[tuple[str, int], list[tuple[float, Floats]]] = {}
     for name, scenario in model.scenarios.items():
+        alike, mean = scenario.reference, model.distributions[name].mean
         if scenario.predicate is not None:
-            shares.setdefault(scenario.predicate, []).append((scenario.positives, model.distributions[name].mean))
-    for predicate, found in shares.items():
+            shares.setdefault((scenario.predicate, alike), []).append((scenario.positives, mean))
+        elif scenario.tilt is not None and scenario.tilt.kind == "mixture":
+            shares.setdefault((scenario.tilt.what, alike), []).append((scenario.tilt.value, mean))
+    for (what, _), found in shares.items():
         (low, start), (high, end) = (edge(found, key=lambda pair: pair[0]) for edge in (min, max))
-        for positives, mean in found:
-            there = start + (end - start) * ((positives - low) / max(high - low, 1))
+        for share, mean in found:
+            there = start + (end - start) * ((share - low) / ((high - low) or 1))
             if (np.abs(mean - there) > NEAR * (np.abs(start - end) + SAME * np.abs(start)) + SAME * np.abs(mean)).any():
-                yield f"the means at shares of {predicate} are not on a line, as those of drawn rows are"
+                yield f"the means at shares of {what} are not on a line, as those of drawn rows are"
 
 
 @first_problem
@@ -238,7 +249,9 @@ def law_problem(model: QueryModel, rows: RowGrid) -> str | None:
     """Return in what the cells of rows of an exact law cannot be those of the statistics, if in anything."""
     if len(rows.steps) != model.dimension or (rows.steps <= 0).any() or not 0 <= rows.off <= 1:
         return "the cells of rows are not those of the statistics"
-    if rows.drawn != _sizes(model) or rows.replacement != model.provenance.replacement:
+    weighted = {which for which, cells in enumerate(rows.strata) if cells.weights is not None}
+    same = rows.drawn == _sizes(model) and rows.replacement == model.provenance.replacement
+    if not same or weighted != _weighted(model, rows):
         return "rows are said to be drawn otherwise than in the scenarios"
     if any(which >= len(rows.strata) for sizes in rows.drawn.values() for which in sizes):
         return "rows are said to be drawn from strata that are not there"
@@ -255,15 +268,26 @@ def law_problem(model: QueryModel, rows: RowGrid) -> str | None:
     return None
 
 
+def _weighted(model: QueryModel, rows: RowGrid) -> set[int]:
+    """Return the strata whose rows have weights in the scenarios."""
+    counted = model.provenance.drawing.weight is not None
+    return {
+        which
+        for name, sizes in rows.drawn.items()
+        if counted or model.scenarios[name].tilt is not None
+        for which in sizes
+    }
+
+
 def _sizes(model: QueryModel) -> dict[str, dict[int, int]]:
     """Return how many rows of which strata each scenario has, strata by their number as they come first."""
-    numbers: dict[tuple[str | None, str | None, bool], int] = {}
+    numbers: dict[tuple[str | int | None, str | None, bool, Tilt | None], int] = {}
     found: dict[str, dict[int, int]] = {}
     for name, scenario in model.scenarios.items():
         found[name] = {}
         for satisfied, size in scenario.strata:
-            table = None if scenario.table is None else name
-            number = numbers.setdefault((table, scenario.predicate, satisfied), len(numbers))
+            table = scenario.reference or (None if scenario.table is None else name)
+            number = numbers.setdefault((table, scenario.predicate, satisfied, scenario.tilt), len(numbers))
             if size:
                 found[name][number] = size
     return found

@@ -13,9 +13,10 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import certified, certified_unimodal, gaussian_certificate
+from distpriv.guarantees.certify import certified, gaussian_certificate, shared_unimodal
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
+from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball
 from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import THEOREM as EXACT
 from distpriv.guarantees.exact_steps import exact_steps_certificate
@@ -42,7 +43,8 @@ JOINT = "all releases together"
 THEOREMS = {
     "no_noise": "Theorem 4.4",
     "informative_gaussian": "the most informative noise",
-    "certified_laplace": "the bound in two steps",
+    "certified_laplace": "the bound for Laplace noise",
+    "certified_unimodal": "the exact law along a line",
     "certified_gaussian": "the exact check",
     "coupled_gaussian": "coupled draws",
     "coupled_laplace": "coupled draws",
@@ -96,9 +98,19 @@ class Claim:
         return self.noises[0] if len(self.noises) == 1 else stacked(self.noises)
 
     @property
-    def within(self) -> PrivacyTarget:
+    def modelled(self) -> QueryModel:
+        """The model of the reference, without what may be around it."""
+        return without_ball(self.model)
+
+    @property
+    def on_lattices(self) -> PrivacyTarget:
         """What has to hold for continuous noise, so that there is room for its lattice."""
         return calibration_target(self.written.target)
+
+    @property
+    def within(self) -> PrivacyTarget:
+        """What has to hold of that for the modelled laws, so that there is room for those around them."""
+        return made_for(self.model, self.on_lattices)
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -127,7 +139,9 @@ def recomputed(claim: Claim) -> Recomputed:
     if written != claim.model.dimension:
         raise InvalidInput(f"noise for {written} of {claim.model.dimension} statistics is written down.")
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
-        added = immune_certificate(claim.model, claim.noises, claim.written.target)
+        total = claim.written.target
+        added = immune_certificate(claim.model, claim.noises, made_for(claim.model, total))
+        added = allowing_for_ball(added, claim.model, total)
         return Recomputed(certificate=added, least=added.delta, most=added.delta)
     if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, RowGrid) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on an exact law, and none is written down, or the other way round.")
@@ -135,7 +149,7 @@ def recomputed(claim: Claim) -> Recomputed:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
     factor, room = math.prod(claim.times), FOUR_DIGITS * len(claim.times)
-    if claim.times and not 1 < factor < math.inf:
+    if claim.times and not (1 < factor < math.inf and all(noise.is_safer_wider for noise in claim.noises)):
         raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     if enough is not None:
         if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=room or ROUNDING):
@@ -166,7 +180,7 @@ def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise as a release draws it."""
     cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
     found = _exact_again(claim, claim.drawn, noises) if isinstance(claim.drawn, RowGrid) else _continuous(claim, noises)
-    return discretised_certificate(found, cost, claim.written.target)
+    return discretised_certificate(allowing_for_ball(found, claim.model, claim.on_lattices), cost, claim.written.target)
 
 
 def _enough(claim: Claim) -> NoiseLaw | None:
@@ -177,7 +191,7 @@ def _enough(claim: Claim) -> NoiseLaw | None:
         return None
     if claim.model.provenance.method == "sampling" and not claim.mechanism.startswith("group_privacy"):
         raise InvalidInput("the certificate rests on sampled points, which a bundle does not hold.")
-    noise: NoiseLaw = getattr(mechanisms, claim.mechanism)(claim.model, claim.within).noise
+    noise: NoiseLaw = getattr(mechanisms, claim.mechanism)(claim.modelled, claim.within).noise
     return noise
 
 
@@ -195,7 +209,7 @@ def _exact_again(claim: Claim, rows: RowGrid, noises: Sequence[NoiseLaw]) -> Cer
 
 def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise that is drawn without a lattice."""
-    model, within = claim.model, claim.within
+    model, within = claim.modelled, claim.within
     noise = noises[0] if len(noises) == 1 else stacked(noises)
     if isinstance(claim.drawn, Drawn):
         return Certificate(
@@ -223,7 +237,7 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
         case RoundedNoise():
             return own_lattice_certificate(model, within, noise, theorem, law=law)
         case UnimodalNoise():
-            unknown = partial(certified_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
+            unknown = partial(shared_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
             return unknown(name=name, theorem=theorem).certificate
         case _:
             return certified(model, within, noise, name=name, theorem=theorem).certificate
@@ -301,7 +315,8 @@ def _laws(model: QueryModel) -> int:
     for pair in model.protected_pairs:
         one, other = (model.scenarios[name] for name in pair)
         if one.couples_with(other):
-            found.add((one.predicate, one.swapped(other)))
+            values = frozenset(pair) if one.tilt is not None else one.swapped(other)
+            found.add((one.predicate, values))
     return len(found)
 
 

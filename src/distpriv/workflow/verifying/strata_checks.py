@@ -22,15 +22,29 @@ def strata_problem(model: QueryModel) -> Iterator[str]:
         if model.strata:
             yield "the reference is the population, and is said to be a sample of more rows"
         return
-    tables = {name: None if scenario.predicate else name for name, scenario in model.scenarios.items()}
+    tables = {name: s.reference if s.predicate else name for name, s in model.scenarios.items()}
     expected = [
         (scenario.kind_of_rows(side), sizes)
-        for (_, _, side), sizes in drawn_rows(model.scenarios, tables).items()
+        for (_, _, side, _), sizes in drawn_rows(model.scenarios, tables).items()
         for scenario in [model.scenarios[next(iter(sizes))]]
     ]
     if [(stratum.kind, dict(stratum.drawn)) for stratum in model.strata] != expected:
         yield "the strata of the reference are not those that the scenarios draw from"
         return
+    families = {name: scenario.family for name, scenario in model.scenarios.items()}
+    counted = model.provenance.drawing.weight is not None
+    widths: dict[str | None, int] = {}
+    for stratum in model.strata:
+        width = 0 if stratum.loads is None else stratum.loads.shape[1]
+        named = {families[name] or (stratum.kind if counted else None) for name in stratum.drawn}
+        weighted = named == {stratum.family}
+        if (
+            not weighted
+            or (stratum.family is None) != (stratum.loads is None)
+            or (widths.setdefault(stratum.family, width) != width)
+        ):
+            yield f"the errors of {stratum.kind} are not said as those of their property are"
+            return
     for stratum in model.strata:
         fewest = 1 if model.provenance.replacement else max(stratum.drawn.values())
         most = max(NORMAL, stratum.rows)  # of all but one alike
@@ -51,6 +65,8 @@ def joint_strata_problem(model: QueryModel, whole: QueryModel, own: slice) -> It
             yield f"the {one.kind} are others among all releases"
         elif exact and not _near(one.covariance, other.covariance[own, own]):
             yield f"the {one.kind} vary otherwise among all releases"
+        elif one.family != other.family or (exact and not _near(one.error, other.error[own, own])):
+            yield f"the {one.kind} are known otherwise among all releases"
         elif exact and not np.allclose(one.kurtoses, other.kurtoses[own], rtol=SAME, atol=0):
             yield f"the {one.kind} have other kurtoses among all releases"
 

@@ -20,8 +20,8 @@ NOT_CHECKED = tuple(
     for name, what in {
         "values": "that the values are those that were drawn",
         "private table": "that the private table was the one meant, with its rows as assumed",
-        "moments": "that moments, cells of rows, steps not declared and what one record can do are those of the "
-        "reference",
+        "moments": "that moments, cells of rows, labels and empty cells of tables, steps not declared and what one "
+        "record can do are those of the reference",
         "certificates": "that the ledger has these certificates: it has others, as the question was asked again, for "
         "other pairs or another target, or after later releases",
         "law": "that the rows of the reference show what the certificates say of the law beyond its moments",

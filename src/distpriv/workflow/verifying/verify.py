@@ -8,7 +8,7 @@ and figures from values. What is left, since no bundle can show it, is named in
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -18,11 +18,13 @@ from attrs import evolve
 from distpriv.errors import DistprivError
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
+from distpriv.framework.statistics import RowValue
 from distpriv.guarantees.certificate import TRUST, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
+from distpriv.noise.laws import RoundedNoise
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
@@ -119,7 +121,9 @@ def _checked(name: str, check: Callable[[Opened], Found], opened: Opened) -> Che
 
 
 def _policy(opened: Opened) -> Found:
-    return found(_against_policy(opened), "dataset, targets, trust and statistics are those of the policy.")
+    return found(
+        _against_policy(opened), "dataset, targets, trust, statistics and kind of noise are those of the policy."
+    )
 
 
 @first_problem
@@ -134,6 +138,11 @@ def _against_policy(opened: Opened) -> Iterator[str]:
         yield "the released numbers are not the statistics of the policy"
     if TRUST[opened.own.trust] < TRUST[policy.trust]:
         yield f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for"
+    whole = opened.noise.kind == RoundedNoise.kind
+    if policy.lattice and not whole:
+        yield "the policy asks for noise on the statistics' own lattice, and the release has other noise"
+    if whole and not policy.lattice:
+        yield "the release has noise on the statistics' own lattice, and the policy does not ask for it"
     if document["dataset"] != policy.dataset:
         yield "the release is of another dataset than the policy's"
 
@@ -180,11 +189,16 @@ def _reading_problem(opened: Opened) -> str | None:
         if not low <= row["otherwise"] <= high:
             return f"a row of {name!r} without a value counts as one that no row can have"
         least, greatest = value.bounds or (low, high)
-        bounds = [(least, greatest) if each == value else ends[each] for each in number.statistic.row_values]
+        bounds = [(least, greatest) if each == value else _ends(each, ends) for each in number.statistic.row_values]
         moves = number.statistic.record_sensitivities(opened.policy.records, bounds)[number.place]
         if not least <= low <= high <= greatest or not math.isclose(moves, reach, rel_tol=NEAR):
             return f"rows of {name!r} are read between other ends than the moments have"
     return None
+
+
+def _ends(value: RowValue, listed: Mapping[RowValue, tuple[float, float]]) -> tuple[float, float]:
+    """Return between what a row value is; whether a row is in a group is listed with no number, and is 0 or 1."""
+    return (0.0, 1.0) if value.predicate and value not in listed else listed[value]
 
 
 def _reference_problem(opened: Opened) -> str | None:
@@ -303,7 +317,7 @@ def _asks_all(opened: Opened) -> bool:
 def _files(opened: Opened) -> Found:
     assert opened.files is not None
     told = f"{', '.join(sorted(opened.files.contents))} were written with this release, and say what it says."
-    return found(files_problem(opened.files, opened.document), told)
+    return found(files_problem(opened.files, opened.document, opened.policy.query()), told)
 
 
 def _audit(opened: Opened) -> Found:

@@ -78,8 +78,7 @@ def law_check(model: "QueryModel") -> LawCheck | None:
 
 def _cumulants(rows: RowLaws, covariances: dict[str, Floats]) -> tuple[Floats, Floats]:
     """Return the largest standardised third and fourth cumulants of every statistic, as if rows were independent."""
-    deviations = [stratum - stratum.mean(axis=0) for stratum in rows.strata]
-    moments = [[(of**power).mean(axis=0) for power in (2, 3, 4)] for of in deviations]
+    moments = [[each.average(each.about_mean**power) for power in (2, 3, 4)] for each in rows.strata]
     third, fourth = [], []
     for name, sizes in rows.drawn.items():
         variance = np.diag(covariances[name])

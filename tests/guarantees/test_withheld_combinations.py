@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance, random_model
 
 import distpriv as dp
-from distpriv.guarantees.withheld import HARDLY, published, withheld, withheld_assumption
+from distpriv.guarantees.withheld_combinations import HARDLY, published, withheld, withheld_assumption
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 5)
 

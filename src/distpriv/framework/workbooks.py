@@ -1,0 +1,227 @@
+"""Workbooks that spreadsheets open: cells are numbers, truth values or text, and never a formula.
+
+They are written by openpyxl, and the same for the same cells. What is in one is read here without openpyxl, so that
+whoever verifies a release needs no extra.
+"""
+
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+from xml.etree import ElementTree
+
+from distpriv.errors import InvalidInput
+from distpriv.extras import extra_needed
+
+__all__ = ["Cell", "Sheet", "read_workbook", "require_workbooks", "same_sheets", "titled", "workbook"]
+
+T = TypeVar("T")
+Cell = str | float | bool | None
+Sheet = Sequence[Sequence[Cell]]
+
+LONGEST_TEXT = 32_767
+"""Characters that a cell can hold."""
+
+AS_TOLD = 1e-14
+"""By which share a number in a workbook may differ from the one that was written."""
+
+MOST_LINES = 100_000
+"""More lines than any sheet of a release has."""
+
+LONGEST_PART = 64 * 2**20
+"""More bytes than any sheet of a release has."""
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, ElementTree.ParseError, NotImplementedError)
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NO_TITLE = re.compile(r"[\[\]:*?/\\]|^'|'$")
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+def require_workbooks(what: str = "a workbook") -> None:
+    """Say what to install where workbooks cannot be written."""
+    with extra_needed("excel", what):
+        import openpyxl  # noqa: F401
+
+
+def workbook(sheets: Mapping[str, Sheet], time: str | None = None) -> bytes:
+    """Return a workbook with these sheets, the first line of each in bold.
+
+    Args:
+        sheets: the lines of each sheet, by its name; one that no spreadsheet takes is changed as little as it needs.
+        time: when it was made, in ISO format; a fixed day when not given, as its bytes shall not tell.
+    """
+    require_workbooks()
+    from openpyxl import Workbook
+    from openpyxl.styles import Font
+
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, lines in zip(_titles(sheets), sheets.values(), strict=True):
+        sheet = book.create_sheet(title)
+        for row, line in enumerate(lines, 1):
+            for column, value in enumerate(line, 1):
+                cell = sheet.cell(row, column)
+                cell.font = Font(bold=row == 1)
+                if isinstance(value, str):
+                    cell.value = _text(value)
+                    cell.data_type = "s"  # whatever it begins with
+                    cell.quotePrefix = True
+                else:
+                    cell.value = value
+    made = datetime(2000, 1, 1) if time is None else datetime.fromisoformat(time).replace(tzinfo=None)
+    book.properties.creator, book.properties.created = "distpriv", made
+    written = io.BytesIO()
+    book.save(written)
+    return _always_the_same(written.getvalue(), made)
+
+
+def read_workbook(content: bytes) -> dict[str, list[list[Cell]]]:
+    """Return the sheets of a workbook, without empty cells at the ends of lines.
+
+    Raises:
+        InvalidInput: it is no workbook as it is written here, or has a formula in it.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as parts:
+            links = {each.get("Id"): each.get("Target", "") for each in _xml(parts, "xl/_rels/workbook.xml.rels")}
+            shared = []
+            if "xl/sharedStrings.xml" in parts.namelist():
+                shared = ["".join(each.itertext()) for each in _xml(parts, "xl/sharedStrings.xml")]
+            return {
+                str(sheet.get("name")): list(_lines(parts, links[sheet.get(_LINK)].lstrip("/"), shared))
+                for sheet in _xml(parts, "xl/workbook.xml").iter(f"{_MAIN}sheet")
+            }
+    except (*_BROKEN, KeyError, ValueError, IndexError, OSError, RuntimeError) as failure:
+        raise InvalidInput("this is no workbook that can be read: give the file as it was written.") from failure
+
+
+def same_sheets(one: Mapping[str, Sheet], other: Mapping[str, Sheet]) -> bool:
+    """Tell whether workbooks hold the same, numbers as far as a workbook tells them, which is sixteen digits.
+
+    >>> same_sheets({"a": [["x", 1 / 3]]}, {"a": [["x", 0.3333333333333333, None]]})
+    True
+    >>> same_sheets({"a": [[1]]}, {"a": [["1"]]}), same_sheets({"a": []}, {"b": []})
+    (False, False)
+    """
+    if [*one] != [*other]:
+        return False
+    return all(_same_lines(_ended(one[title]), _ended(other[title])) for title in one)
+
+
+def titled(sheets: Mapping[str, Sheet]) -> dict[str, Sheet]:
+    """Return sheets under the names that they have in a workbook.
+
+    >>> list(titled({"people/2026": [], "people:2026": [], "History": []}))
+    ['people_2026', 'people_2026 (2)', 'History_']
+    """
+    return dict(zip(_titles(sheets), sheets.values(), strict=True))
+
+
+def _ended(lines: Sheet) -> list[list[Cell]]:
+    """Return lines without what is empty at their ends."""
+    return _without_end([_without_end(line) for line in lines], empty=[])
+
+
+def _same_lines(one: Sequence[Sequence[Cell]], other: Sequence[Sequence[Cell]]) -> bool:
+    return [len(line) for line in one] == [len(line) for line in other] and all(
+        _same(mine, theirs) for lines in zip(one, other, strict=True) for mine, theirs in zip(*lines, strict=True)
+    )
+
+
+def _same(one: Cell, other: Cell) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return _text(one) == _text(other)
+    if isinstance(one, bool | str | None) or isinstance(other, bool | str | None):
+        return one is other
+    return math.isclose(one, other, rel_tol=AS_TOLD)
+
+
+def _without_end(values: Sequence[T], empty: object = None) -> list[T]:
+    found = list(values)
+    while found and found[-1] == empty:
+        found.pop()
+    return found
+
+
+def _titles(names: Mapping[str, Sheet]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        title = plain = _NO_TITLE.sub("_", _NO_XML.sub("_", name))[:31].strip() or "sheet"
+        title = f"{title}_" if title.casefold() == "history" else title  # Excel keeps this one for itself
+        number = 2
+        while title.casefold() in [each.casefold() for each in found]:
+            title, number = f"{plain[:25]} ({number})", number + 1
+        found.append(title)
+    return found
+
+
+def _text(value: str) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", value).replace("\r", "\N{REPLACEMENT CHARACTER}")[:LONGEST_TEXT]
+
+
+def _always_the_same(content: bytes, made: datetime) -> bytes:
+    """Return a workbook whose bytes do not tell when it was written."""
+    again = io.BytesIO()
+    stamp = f"{made:%Y-%m-%dT%H:%M:%SZ}".encode()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in sorted(old.namelist()):
+            part = _MODIFIED.sub(rb"\g<1>" + stamp + rb"\g<2>", old.read(name))
+            new.writestr(zipfile.ZipInfo(name, _EPOCH), part, zipfile.ZIP_DEFLATED)
+    return again.getvalue()
+
+
+def _xml(parts: zipfile.ZipFile, name: str) -> ElementTree.Element:
+    if parts.getinfo(name).file_size > LONGEST_PART:
+        raise ValueError(name)
+    content = parts.read(name)
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise ValueError(name)
+    return ElementTree.fromstring(content)
+
+
+def _lines(parts: zipfile.ZipFile, name: str, shared: Sequence[str]) -> Iterator[list[Cell]]:
+    read = 0
+    for line in _xml(parts, name).iter(f"{_MAIN}row"):
+        number = int(line.get("r", read + 1))
+        if not read < number <= MOST_LINES:
+            raise ValueError(name)
+        yield from ([] for _ in range(number - read - 1))  # lines without a cell are not written
+        read = number
+        cells: list[Cell] = []
+        for cell in line.iter(f"{_MAIN}c"):
+            place = _column(cell.get("r", ""))
+            cells += [None] * (place - 1 - len(cells))
+            cells.append(_value(cell, shared))
+        yield _without_end(cells)
+
+
+def _column(reference: str) -> int:
+    """Return the number of a cell's column.
+
+    >>> _column("A1"), _column("AB12")
+    (1, 28)
+    """
+    number = 0
+    for letter in reference.rstrip("0123456789"):
+        number = 26 * number + ord(letter) - ord("A") + 1
+    if not 0 < number <= 16_384:
+        raise ValueError(reference)
+    return number
+
+
+def _value(cell: ElementTree.Element, shared: Sequence[str]) -> Cell:
+    kind, value = cell.get("t", "n"), cell.findtext(f"{_MAIN}v")
+    if cell.find(f"{_MAIN}f") is not None or kind not in ("n", "s", "b", "inlineStr"):
+        raise ValueError("a formula")
+    if kind == "inlineStr":
+        return "".join(cell.itertext())
+    if value is None:
+        return None
+    return shared[int(value)] if kind == "s" else value == "1" if kind == "b" else float(value)

@@ -1,0 +1,220 @@
+"""The labels of tables: what public tables have in the columns that a table is by, and what is declared."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import evolve
+
+from distpriv.engines.engine import Engine, engine_for
+from distpriv.engines.expressions import parse_expression
+from distpriv.engines.sql import RowSelect
+from distpriv.errors import InvalidExpression, InvalidQuery, MissingValues, about
+from distpriv.framework.domains import did_you_mean
+from distpriv.framework.queries import Query, quantile, variance
+from distpriv.framework.tables import MOST_CELLS, OTHER, Label, Table
+from distpriv.modelling.columns_seen import is_number
+from distpriv.modelling.drawing import Missing
+
+__all__ = ["combinations", "labelled"]
+
+
+def labelled(query: Query, sources: Iterable[Any], missing: Missing = "refuse") -> Query:
+    """Return a query whose tables have the labels of public tables, where none are declared.
+
+    Cells that no row of any of them is in are structural zeros. What counts as the quantile or the variance of a cell
+    with too few rows is that of all their rows.
+
+    Args:
+        query: what is asked.
+        sources: the public tables.
+        missing: whether rows with nothing in some column are left out of them.
+
+    Raises:
+        InvalidQuery: there is no such column, or none that can be told apart by levels.
+
+    >>> import distpriv as dp
+    >>> rows = pa.table({"sex": ["F", "M", "M"], "grade": [2, 1, 2]})
+    >>> labelled(dp.Query(grades=dp.table("count", by=["sex", "grade"])), [rows]).names
+    ('grades[F, 2]', 'grades[M, 1]', 'grades[M, 2]')
+    """
+    if query.is_labelled:
+        return query
+    engines = [engine_for(source) for source in sources]
+    found = {}
+    for name, table in query.tables:
+        if not table.is_labelled:
+            with about("statistic", name):
+                found[name] = _labelled(name, table, engines, missing)
+    return query.with_tables(found)
+
+
+def combinations(engine: Engine, columns: Sequence[str], missing: Missing) -> Counter[tuple[Any, ...]]:
+    """Return the combinations that usable rows have in some columns, each with how many rows have it."""
+    names = [_spelled(column, engine) for column in columns]
+    rows = engine.select(_select(engine, names, missing).combinations(names))
+    values = [rows[f"c{k}"].to_pylist() for k in range(len(names))]
+    return Counter(dict(zip(zip(*values, strict=True), rows["n"].to_pylist(), strict=True)))
+
+
+def _select(engine: Engine, names: Sequence[str], missing: Missing) -> RowSelect:
+    return RowSelect(
+        dialect=engine.dialect,
+        numbers=(),
+        columns=tuple(names),
+        floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
+        drop_missing=missing == "drop",
+        table=tuple(engine.schema.names),
+    )
+
+
+def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missing) -> Table:
+    where = f"table {name!r}"
+    seen: Counter[tuple[Label, ...]] = Counter()
+    for engine in engines:
+        _refuse_no_number(table, engine, where)
+        _refuse_other_types(table, engine, where)
+        rows = combinations(engine, table.by, missing)
+        for column, values in zip(table.by, zip(*rows, strict=True), strict=True):
+            if any(value is None for value in values):
+                raise MissingValues(
+                    f"{engine.description} has nulls in column {column!r}, which {where} is by: mend them, or leave "
+                    "all rows out that have any in any column with missing='drop'."
+                )
+        seen += rows
+    levels = [
+        own if own is not None else _in_order(name, column, {row[place] for row in seen})
+        for place, (column, own) in enumerate(zip(table.by, table.levels, strict=True))
+    ]
+    if prod(map(len, levels)) > MOST_CELLS:
+        found = _large(table, levels, seen)
+    else:
+        shaped = evolve(table, levels=tuple(map(tuple, levels)))
+        found = table.labelled(levels, _unseen(shaped, seen) if table.empty is None else table.empty)
+    return (
+        found
+        if found.is_labelled
+        else found.labelled(levels, found.empty or (), otherwise=_spare(found, engines, missing))
+    )
+
+
+def _spare(table: Table, engines: Sequence[Engine], missing: Missing) -> list[float]:
+    """Return what counts where a dataset has too few rows of a cell: what all public rows of it come to."""
+    whole = variance("x") if table.level is None else quantile("x", table.level)
+    levels = [own or () for own in table.levels]
+    values: dict[tuple[Label, ...], list[tuple[float, int]]] = {cell: [] for cell in table.cells}
+    for engine in engines:
+        for number, row, rows in _counted(engine, table, missing):
+            if (cell := _cell(row, table, levels)) in values:
+                values[cell].append((number, rows))
+    found = []
+    for cell, unordered in values.items():
+        counted = sorted(unordered)  # an engine has no order of its own, and sums of floats depend on it
+        numbers = np.repeat([number for number, _ in counted], [rows for _, rows in counted])
+        if len(numbers) < (least := 2 if table.level is None else 1):
+            raise InvalidQuery(
+                f"the reference has {len(numbers)} rows in the cell {list(cell)} of a table of {table.of}, and {least} "
+                f"are needed to say what counts where a dataset has too few: gather rare levels with other=True, leave "
+                "empty out so that such cells are structural zeros, or give otherwise."
+            )
+        found.append(float(whole.evaluate(numbers)))
+    return found
+
+
+def _counted(engine: Engine, table: Table, missing: Missing) -> Iterator[tuple[float, tuple[Label, ...], int]]:
+    """Yield the numbers that usable rows have, with the levels of the rows and how many there are of them."""
+    names = [_spelled(column, engine) for column in table.by]
+    parsed = parse_expression(str(table.expression), engine.schema.names, where="a table")
+    select = evolve(_select(engine, names, missing), numbers=(parsed,))
+    rows = engine.select(select.counted_values(names))
+    columns = [rows[f"c{k}"].to_pylist() for k in range(len(names))]
+    for number, count, *row in zip(rows["v"].to_pylist(), rows["n"].to_pylist(), *columns, strict=True):
+        if number is not None and math.isfinite(number):
+            yield number, tuple(row), count
+
+
+def _large(table: Table, levels: Sequence[Sequence[Label]], seen: Iterable[tuple[Label, ...]]) -> Table:
+    """Return a table of which only few cells have rows, or refuse it with the number that do."""
+    used = {_cell(row, table, levels) for row in seen} - {None}
+    if table.empty is None and len(used) <= MOST_CELLS and prod(map(len, levels)) <= 100 * MOST_CELLS:
+        labels = [
+            (*own, *([OTHER] if column in table.other else [])) for column, own in zip(table.by, levels, strict=True)
+        ]
+        return table.labelled(levels, [cell for cell in product(*labels) if cell not in used])
+    return table.labelled(levels, table.empty or ())
+
+
+def _unseen(table: Table, seen: Iterable[tuple[Label, ...]]) -> list[tuple[Label, ...]]:
+    """Return the cells that no row is in."""
+    used = {_cell(row, table, [own or () for own in table.levels]) for row in seen}
+    return [cell for cell in product(*table.labels) if cell not in used]
+
+
+def _cell(row: Sequence[Label], table: Table, levels: Sequence[Sequence[Label]]) -> tuple[Label, ...] | None:
+    """Return the cell that a row is in, if it is in one."""
+    found: list[Label] = []
+    for column, value, own in zip(table.by, row, levels, strict=True):
+        if value in own:
+            found.append(value)
+        elif column in table.other:
+            found.append(OTHER)
+        else:
+            return None
+    return tuple(found)
+
+
+def _in_order(name: str, column: str, values: set[Label]) -> list[Label]:
+    if len(values) > MOST_CELLS:
+        raise InvalidQuery(
+            f"column {column!r}, which table {name!r} is by, has {len(values):,} levels in the reference, and at most "
+            f"{MOST_CELLS:,} cells can be published at once: use a column with fewer, or list the levels that matter "
+            "and let other=True gather the rest."
+        )
+    return sorted(values)
+
+
+def _spelled(column: str, engine: Engine) -> str:
+    """Return a column as the table spells it."""
+    names = engine.schema.names
+    found = [name for name in names if name == column] or [name for name in names if name.lower() == column.lower()]
+    if not found:
+        raise InvalidQuery(f"there is no column {column!r} to make a table by: {did_you_mean(column, names)}")
+    return str(found[0])
+
+
+def _refuse_no_number(table: Table, engine: Engine, where: str) -> None:
+    """Refuse means and all else of what is no number, in the words of its expression rather than of its cells."""
+    if table.expression is None:
+        return
+    parsed = parse_expression(table.expression, engine.schema.names, where=where)
+    (kind,) = engine.select(RowSelect(dialect=engine.dialect, numbers=(parsed,)).values()).schema.types
+    if not is_number(kind):
+        raise InvalidExpression(
+            f"{table.expression!r} is of type {kind}, not a number, so it has no {table.what}: use a column of "
+            "numbers, or count.",
+            where=where,
+        )
+
+
+def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
+    for column, levels in zip(table.by, table.levels, strict=True):
+        kind = engine.schema.field(_spelled(column, engine)).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+        wanted = str if text else bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else None
+        if wanted is None:
+            raise InvalidQuery(
+                f"column {column!r}, which {where} is by, is of type {kind}: use a column of text, of whole numbers or "
+                "of true and false, such as one of classes."
+            )
+        wrong = [label for label in levels or () if type(label) is not wanted]
+        if wrong:
+            raise InvalidQuery(
+                f"column {column!r} of {where} is of type {kind}, and the level {wrong[0]!r} is not: write levels as "
+                "the column has them."
+            )

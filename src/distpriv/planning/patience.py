@@ -1,0 +1,58 @@
+"""What a plan of somebody's own function would take: so many calls, each as long as some that were tried."""
+
+from time import process_time
+
+from distpriv.errors import DistprivError
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.discretised import calibration_target
+from distpriv.guarantees.entropy_ball import made_for
+from distpriv.mechanisms.search.calibration import calibration
+from distpriv.modelling.model import QueryModel
+from distpriv.progress import duration
+
+__all__ = ["PATIENCE", "needed_calls", "seconds_a_call", "too_long"]
+
+PATIENCE = 12.0
+"""Seconds of a processor that calls of a function may take in a plan where nobody asked for the mechanism by name."""
+
+TRIED, LONG = 32, 0.5
+"""How many datasets are tried to time a function, unless one of them takes so many seconds."""
+
+
+def too_long(name: str, model: QueryModel, target: PrivacyTarget) -> str | None:
+    """Return what a mechanism that calls a function on coupled datasets needs; None if that is little.
+
+    What it says of time is about this machine. It only decides what is tried, and says how to have it tried.
+    """
+    if model.query is None or model.simulator is None or not model.query.has_functions:
+        return None
+    try:
+        calls = needed_calls(name, model, target)
+    except DistprivError:  # which the mechanism itself says better
+        return None
+    seconds = calls * seconds_a_call(model)
+    if seconds <= PATIENCE:
+        return None
+    return (
+        f"it calls functions on about {calls:,} datasets, which takes about {duration(seconds)} of a processor here: "
+        f"ask for it by name, mechanisms=[{name!r}], with progress=dp.show_progress(); a larger delta needs fewer."
+    )
+
+
+def needed_calls(name: str, model: QueryModel, target: PrivacyTarget) -> int:
+    """Return on how many datasets functions are called: both of every pair, to choose noise and to test it."""
+    plan = calibration(model, made_for(model, calibration_target(target)), name=name, seed=0)
+    return 2 * plan.laws * (plan.draws * plan.rounds + plan.shape_draws)
+
+
+def seconds_a_call(model: QueryModel) -> float:
+    """Return about how long the functions take for one dataset, with drawing it."""
+    rows = model.rows()
+    scenario = next(iter(model.scenarios))
+    began = process_time()
+    rows.samples(scenario, 1, 0)  # also makes ready what all of them share
+    if (once := process_time() - began) > LONG:
+        return once
+    began = process_time()
+    rows.samples(scenario, TRIED, 1)
+    return (process_time() - began) / TRIED

@@ -1,0 +1,1 @@
+"""A page on this machine: choose, slide, see at once, write the policy, release."""

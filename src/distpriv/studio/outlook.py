@@ -1,0 +1,168 @@
+"""What noise would do, at once: the exact model is made once, and only the first step of the search for noise is taken.
+
+The noise is that with which the search for the most informative Gaussian noise begins: the optimum for equal
+covariances, pulled back until estimates of the divergences of the pairs in view are as small as asked for. It is close
+to what is certified, and it is not certified: whatever shows it says so. No release uses it.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from distpriv.errors import NotCertified
+from distpriv.framework.arrays import Floats
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
+from distpriv.guarantees.entropy_ball import made_for
+from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.guarantees.reference_sample import Cautious, cautious
+from distpriv.mechanisms.optimal_gaussian import noise_of
+from distpriv.mechanisms.search.counted_lattice import private_search
+from distpriv.mechanisms.search.gaussian_search import Search
+from distpriv.mechanisms.search.informative_search import InformativeSearch
+from distpriv.mechanisms.search.smooth_floor import SmoothFloor, natural_units, plain_floor, uncounted
+from distpriv.modelling.linear_estimate import deviations
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.telling_curves import TellingCurves, telling_curves
+from distpriv.noise.laws import NoiseLaw
+from distpriv.planning.merit import Merit
+from distpriv.workflow.policy import Policy
+
+__all__ = ["MECHANISM", "Outlook", "shown_curves"]
+
+MECHANISM = "informative_gaussian"
+"""Whose search is begun."""
+
+IN_VIEW = 24
+"""Of the pairs of populations that noise is made for, so many are looked at; a certificate looks at all."""
+
+SHOWN = 81
+"""Points of a curve that are sent: a few hundred pixels need no more."""
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class Outlook:
+    """One question on its model, of which any target can be asked.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(
+    ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
+    ... )
+    >>> outlook = Outlook(model=model, merit=Merit.of(model))
+    >>> wide, narrow = (outlook.noise(dp.PrivacyTarget(epsilon, 0.001)) for epsilon in (0.5, 1))
+    >>> found = dp.plan(model, dp.PrivacyTarget(1, 0.001)).chosen
+    >>> bool(outlook.error(wide) > outlook.error(narrow)), abs(outlook.error(narrow) / found.estimate_error - 1) < 0.01
+    (True, True)
+    """
+
+    model: QueryModel
+    merit: Merit = field(repr=False)
+
+    @classmethod
+    def of(cls, policy: Policy) -> Self:
+        """Make the model of a policy's question, from public tables alone."""
+        model = policy.model()
+        merit = Merit.of(
+            model, weights=policy.weights, objective="estimate", prior=policy.prior, max_error=policy.max_error
+        )
+        return cls(model=model, merit=merit)
+
+    def noise(self, target: PrivacyTarget) -> Floats:
+        """Return the covariance of noise that about meets a target.
+
+        Raises:
+            NotCertified: there is none, as where a scenario gives itself away for certain.
+        """
+        if target.delta == 0:
+            raise NotCertified("what is shown at once is about Gaussian noise, which needs a delta above 0: give one.")
+        left = made_for(self.model, target)
+        search = self._in_view(private_search(self._made_for, left, self.merit.weights, self._floor))
+        units = natural_units(self.model)
+        scale = np.outer(units, units)
+        problem = InformativeSearch.of(
+            search, unknown=self.merit.public.covariance / scale, weights=np.diag(search.costs)
+        )
+        found = problem.first()
+        if not found.any():
+            raise NotCertified("no Gaussian noise is wide enough here: ask for a larger epsilon or delta.")
+        return np.asarray(found * scale)
+
+    def error(self, noise: Floats) -> float:
+        """Return the weighted error of all estimates together."""
+        return self.merit.cost(noise)
+
+    @cached_property
+    def undefended(self) -> float:
+        """How often the best attacker is right without noise."""
+        return undefended_attack_accuracy(self.model)
+
+    def numbers(self, target: PrivacyTarget) -> dict[str, Any]:
+        """Return everything that a page shows of a target at once."""
+        noise = self.noise(target)
+        attacker = (1 + exact_delta(self.model, noise_of(noise), epsilon=0.0)) / 2
+        return {
+            "provisional": True,
+            "mechanism": MECHANISM,
+            "attacker": min(attacker, target.attack_accuracy_ceiling, self.undefended),
+            "information": self.merit.public.information(noise, self.merit.weights),
+            "errors": deviations(self.model.names, self.merit.public.error_covariance(noise)),
+            "error": self.error(noise),
+            **self.public_numbers(),
+            "curves": shown_curves(self.model, noise_of(noise)),
+        }
+
+    def public_numbers(self) -> dict[str, Any]:
+        """Return what is known without a release."""
+        public = self.merit.public
+        return {
+            "undefended": self.undefended,
+            "public_error": public.error(self.merit.weights),
+            "public_errors": public.errors,
+            "public_means": dict(zip(public.names, public.mean.tolist(), strict=True)),
+        }
+
+    def curve(self, targets: Sequence[PrivacyTarget]) -> list[float | None]:
+        """Return the error at each of several targets; None where there is none."""
+        return [self._error_at(target) for target in targets]
+
+    def _error_at(self, target: PrivacyTarget) -> float | None:
+        try:
+            return self.error(self.noise(target))
+        except NotCertified:
+            return None
+
+    @cached_property
+    def _made_for(self) -> Cautious:
+        return cautious(self.model)
+
+    @cached_property
+    def _floor(self) -> SmoothFloor:
+        return SmoothFloor(covariance=plain_floor(self.model).covariance, smoothed=uncounted(self.model))
+
+    def _in_view(self, search: Search) -> Search:
+        """Return a search for a few of its pairs, taken evenly, the model's own among them."""
+        count = len(search.deltas)
+        if count <= IN_VIEW:
+            return search
+        kept = np.unique(np.linspace(0, count - 1, IN_VIEW).round().astype(int))
+        parts = ("epsilons", "deltas", "shifts", "firsts", "seconds")
+        return evolve(search, **{name: getattr(search, name)[kept] for name in parts})
+
+
+def shown_curves(model: QueryModel, noise: NoiseLaw) -> dict[str, Any] | None:
+    """Return what an attacker sees before and after noise, as a page draws it; None where all is given away."""
+    found = telling_curves(model, noise)
+    if found is None:
+        return None
+    kept = np.linspace(0, len(found.grid) - 1, SHOWN).round().astype(int)
+    return {"grid": found.grid[kept].round(4).tolist(), **_densities(found, kept)}
+
+
+def _densities(found: TellingCurves, kept: Any) -> dict[str, Any]:
+    return {
+        when: [{"case": case, "density": density[kept].round(5).tolist()} for case, density in curves.items()]
+        for when, curves in (("before", found.before), ("after", found.after))
+    }

@@ -1,0 +1,174 @@
+"""Files as spreadsheets and registers write them: semicolons, decimal commas, Latin-1, UTF-16 and workbooks."""
+
+import gzip
+import sys
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+import distpriv as dp
+from distpriv.engines.engine import SOURCE, engine_for
+from distpriv.engines.total import lenient_engine
+from distpriv.errors import InvalidSource, PrivateTableRefused
+from distpriv.releasing.private import look_at, require_source
+
+LINES = ["id;Alter;Stadt;Lohn", *(f"{k};{30 + k % 5},5;{'Köln' if k % 3 else 'München'};{k % 2}" for k in range(40))]
+ENCODINGS = {"utf-8": "utf-8", "utf-8 with its mark": "utf-8-sig", "latin-1": "latin-1", "utf-16": "utf-16"}
+
+
+def rows(source: Any, columns: str = "*") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = engine_for(source).select(f"SELECT {columns} FROM {SOURCE}").to_pylist()
+    return found
+
+
+def workbook(path: Path, *sheets: Any) -> Path:
+    book: Any = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, lines in enumerate(sheets):
+        sheet = book.create_sheet(f"sheet {number}")
+        for line in lines:
+            sheet.append(line)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS.values(), ids=ENCODINGS)
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_semicolons_decimal_commas_and_any_usual_encoding_are_read(tmp_path: Path, encoding: str, name: str) -> None:
+    written = "\n".join(LINES).encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(written) if name.endswith("gz") else written)
+    engine = engine_for(tmp_path / name)
+    assert engine.schema.field("Alter").type == pa.float64()
+    assert engine.schema.field("Lohn").type == pa.int64()
+    found = engine.select(f'SELECT AVG("Alter") AS a, COUNT(*) FILTER (WHERE "Stadt" = \'Köln\') AS n FROM {SOURCE}')
+    assert found.to_pylist() == [{"a": 32.5, "n": 26}]
+
+
+def test_a_comma_that_separates_values_is_no_fraction(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('age,codes\n39.5,"1,2"\n40.25,"3,4"\n')
+    assert rows(tmp_path / "a.csv") == [{"age": 39.5, "codes": "1,2"}, {"age": 40.25, "codes": "3,4"}]
+
+
+def test_fractions_written_with_points_are_read_as_before(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age;kind\n39.5;x\n40.25;y\n")
+    assert rows(tmp_path / "a.csv") == [{"age": 39.5, "kind": "x"}, {"age": 40.25, "kind": "y"}]
+
+
+def test_fractions_written_in_two_ways_are_refused_with_the_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age;pay\n39,5;1.5\n40,25;2.5\n")
+    with pytest.raises(InvalidSource, match=r"a comma in age and with a point in pay: write all of them with a point"):
+        engine_for(tmp_path / "a.csv")
+
+
+def test_what_is_neither_utf_8_nor_latin_1_gets_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("age;pay\n39;5 €\n".encode("cp1252"))
+    with pytest.raises(InvalidSource, match=r"neither in UTF-8 nor in Latin-1: save it in UTF-8"):
+        engine_for(tmp_path / "a.csv")
+
+
+def test_files_encoded_in_two_ways_are_not_read_together(tmp_path: Path) -> None:
+    for name, encoding in (("1.csv", "utf-8"), ("2.csv", "latin-1")):
+        (tmp_path / name).write_bytes("\n".join(LINES).encode(encoding))
+    with pytest.raises(InvalidSource, match="encoded as latin-1 and as utf-8: save all of them in UTF-8"):
+        engine_for(tmp_path / "*.csv")
+
+
+SHEET: list[Any] = [
+    ["age", "pay", "kind", "when", "at", "yes", "mixed", "failed"],
+    [30, 1.5, "x", date(2026, 1, 2), datetime(2026, 1, 2, 3, 4), True, 1, "#N/A"],
+    [31, 2, "y", date(2026, 1, 3), datetime(2026, 1, 3), False, "b", 3],
+    [None] * 8,
+]
+
+
+def test_a_workbook_is_read_with_the_types_of_its_cells(tmp_path: Path) -> None:
+    engine = engine_for(workbook(tmp_path / "a.xlsx", SHEET, []))
+    kinds = {field.name: field.type for field in engine.schema}
+    assert kinds["age"] == kinds["failed"] == pa.int64()
+    assert kinds["pay"] == pa.float64()
+    assert (kinds["when"], kinds["at"]) == (pa.date32(), pa.timestamp("us"))
+    assert kinds["yes"] == pa.bool_()
+    assert engine.select(f"SELECT mixed, failed FROM {SOURCE}").to_pylist() == [
+        {"mixed": "1", "failed": None},
+        {"mixed": "b", "failed": 3},
+    ]
+
+
+def test_as_text_every_cell_is_read_by_itself(tmp_path: Path) -> None:
+    engine = lenient_engine(workbook(tmp_path / "a.xlsx", SHEET))
+    first = engine.select(f"SELECT * FROM {SOURCE}").to_pylist()[0]
+    assert set(map(type, first.values())) <= {str, type(None)}
+    assert list(first.values()) == ["30", "1.5", "x", "2026-01-02", "2026-01-02 03:04:00", "true", "1", None]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "message"),
+    [
+        ([[]], "no sheet has rows: keep the table in one sheet"),
+        ([[["a"], [1]], [["b"], [2]]], "the sheets sheet 0, sheet 1 have rows"),
+        ([[["a", None], [1, 2]]], "must have a name for each column"),
+        ([[["a", "A"], [1, 2]]], "no two alike"),
+    ],
+)
+def test_a_workbook_that_is_no_table_is_refused(tmp_path: Path, sheets: list[Any], message: str) -> None:
+    with pytest.raises(InvalidSource, match=message):
+        engine_for(workbook(tmp_path / "a.xlsx", *sheets))
+
+
+def test_what_is_no_workbook_is_refused_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"x")
+    with pytest.raises(InvalidSource, match=r"cannot be read as a workbook .*: save it anew as \.xlsx, or as CSV"):
+        engine_for(tmp_path / "a.xlsx")
+    (tmp_path / "a.xls").write_bytes(b"x")
+    with pytest.raises(InvalidSource, match=r"before 2007: save it as \.xlsx"):
+        engine_for(tmp_path / "a.xls")
+    workbook(tmp_path / "b.xlsx", SHEET)
+    with pytest.raises(InvalidSource, match="names 2 workbooks"):
+        engine_for(tmp_path / "*.xlsx")
+
+
+def test_a_workbook_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = workbook(tmp_path / "a.xlsx", SHEET)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(InvalidSource, match=r"needs openpyxl, .* pip install 'distpriv\[excel\]'"):
+        engine_for(file)
+    with pytest.raises(InvalidSource, match=r"^the workbook of the private table needs openpyxl, "):
+        require_source(str(file))
+
+
+@pytest.fixture(scope="module")
+def model() -> dp.QueryModel:
+    reference = pa.table({"age": [30.5, 31.25, 40.75, 33.5] * 100, "city": ["Köln", "Bonn", "Ulm", "Ulm"] * 100})
+    query = dp.Query(age=dp.mean("age"), cologne=dp.count("city = 'Köln'"))
+    return dp.model(reference, query, dp.Share("city = 'Ulm'", values=(0.25, 0.75)), records=4)
+
+
+PRIVATE = [("30.5", "Köln"), ("40.75", "Köln"), ("31.25", "Bonn"), ("30.5", "Ulm")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_the_private_table_may_be_written_so_too(
+    tmp_path: Path, model: dp.QueryModel, encoding: str, separator: str
+) -> None:
+    lines = [("age", "city"), *((age.replace(".", ","), city) for age, city in PRIVATE)]
+    (tmp_path / "p.csv").write_bytes("\n".join(map(separator.join, lines)).encode(encoding))
+    assert list(look_at(str(tmp_path / "p.csv"), model).values) == [33.25, 2]
+
+
+def test_and_a_workbook(tmp_path: Path, model: dp.QueryModel) -> None:
+    file = workbook(tmp_path / "p.xlsx", [["age", "city"], *([float(age), city] for age, city in PRIVATE)])
+    require_source(str(file))
+    assert list(look_at(str(file), model).values) == [33.25, 2]
+
+
+def test_what_is_wrong_with_a_private_file_has_the_one_refusal(tmp_path: Path, model: dp.QueryModel) -> None:
+    (tmp_path / "p.csv").write_bytes("age;city\n30,5;5 €\n".encode("cp1252") * 4)
+    (tmp_path / "p.xlsx").write_bytes(b"x")
+    for name in ("p.csv", "p.xlsx"):
+        with pytest.raises(PrivateTableRefused, match="why would tell about its rows"):
+            look_at(str(tmp_path / name), model)

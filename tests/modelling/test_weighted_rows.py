@@ -1,0 +1,440 @@
+"""Rows with weights behave in every check as the same rows repeated, and their laws are those of all datasets."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import distpriv as dp
+from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
+from distpriv.framework.arrays import Floats, Rows
+from distpriv.guarantees.directions import telling_directions
+from distpriv.guarantees.lattice_laws import exact_lattice_delta, rows_are_whole
+from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.modelling.beyond_moments import law_check
+from distpriv.modelling.projected_law import Circle
+from distpriv.modelling.representatives import representatives
+from distpriv.modelling.row_grid import RowGrid, row_grid
+from distpriv.modelling.row_lattice import joint_lattice, resolution
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.spectrum import SomeRows, peak_at, spectrum
+from distpriv.modelling.step_laws import step_laws
+from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.synthetic import synthetic_rows
+from distpriv.modelling.tilted_law import tilted_laws
+from distpriv.modelling.tilted_stratum import merged
+from distpriv.modelling.weighing import row_weights
+from distpriv.noise.laws import GaussianNoise, RoundedNoise
+
+
+def table_of(rows: Floats, *names: str) -> dict[str, list[float]]:
+    return {name: column.tolist() for name, column in zip(names, rows.T, strict=True)}
+
+
+def as_arrow(columns: dict[str, list[float]]) -> object:
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def tilted_model(
+    rows: Floats, values: tuple[float, float], records: int, query: dp.Query | None = None
+) -> dp.QueryModel:
+    source = as_arrow(table_of(rows, "x", "y"))
+    asked = query or dp.Query(y=dp.mean("y"), high=dp.count("x > 1"))
+    return dp.model(source, asked, dp.Mean("x", values=values), records=records, reference="population")
+
+
+def enumerated(rows: Floats, weights: Floats, records: int, of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """Every dataset of so many rows: what the statistics are, and how likely it is."""
+    chosen = np.array(list(product(range(len(rows)), repeat=records)))
+    return np.array([of(rows[each]) for each in chosen]), weights[chosen].prod(axis=1)
+
+
+def statistics(dataset: Floats) -> Floats:
+    return np.array([dataset[:, 1].mean(), float((dataset[:, 0] > 1).sum())])
+
+
+small = st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), min_size=3, max_size=6)
+
+
+@given(small, st.floats(0.2, 0.8), st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_moments_are_those_of_all_datasets_by_full_enumeration(
+    listed: list[tuple[int, int]], place: float, records: int
+) -> None:
+    rows = np.array(listed, dtype=float)
+    assume(np.ptp(rows[:, 0]) > 0)
+    values = tuple(float(rows[:, 0].min() + share * np.ptp(rows[:, 0])) for share in (place, place + 0.1))
+    model = tilted_model(rows, (values[0], values[1]), records)
+    for law, scenario in zip(model.distributions.values(), model.scenarios.values(), strict=True):
+        assert scenario.tilt is not None
+        weights = row_weights(scenario.tilt, rows[:, :1].T)
+        points, chances = enumerated(rows, weights, records, statistics)
+        mean = chances @ points
+        assert law.mean == pytest.approx(mean, abs=1e-9)
+        assert law.covariance == pytest.approx(((points - mean).T * chances) @ (points - mean), abs=1e-9)
+
+
+def test_the_exact_law_is_that_of_all_datasets_by_full_enumeration() -> None:
+    rows = np.array([[0, 1], [1, 2], [3, 0], [2, 5], [4, 1]], dtype=float)
+    model = tilted_model(rows, (1.5, 2.5), 4, dp.Query(total=dp.total("y")))
+    laws = step_laws(row_grid(model))
+    for name, scenario in model.scenarios.items():
+        assert scenario.tilt is not None
+        weights = row_weights(scenario.tilt, rows[:, :1].T)
+        points, chances = enumerated(rows, weights, 4, lambda dataset: dataset[:, 1].sum())
+        for place, mass in enumerate(laws.masses[name]):
+            value = laws.origin + laws.step * place
+            assert mass == pytest.approx(chances[np.isclose(points, value)].sum(), abs=1e-9)
+
+
+def test_the_transform_of_a_combination_is_that_of_all_datasets() -> None:
+    rows = np.array([[0.0, 1.0], [1.3, 2.2], [3.1, 0.4]])
+    weights = np.array([0.2, 0.5, 0.3])
+    laws = RowLaws(strata=(StratumRows(values=rows, weights=weights),), drawn={"a": {0: 3}}, replacement=True)
+    direction = np.array([0.7, -0.3])
+    points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ direction)
+    circle = Circle(circumference=20.0, frequencies=8)
+    expected = np.exp(1j * np.outer(circle.angular, points)) @ chances
+    assert laws.projected(direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
+    t = 1.7 * direction
+    points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ t)
+    assert laws.phases(t)["a"] == pytest.approx(np.exp(1j * points) @ chances, abs=1e-12)
+
+
+def weighted_and_repeated(seed: int, rows: int, columns: int) -> tuple[StratumRows, StratumRows]:
+    """The same law twice: rows with weights, and every row as often as its weight says."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.gamma(2.0, size=(rows, columns)), 2)
+    often = rng.integers(1, 5, rows)
+    return StratumRows(values=values, weights=often / often.sum()), StratumRows(values=np.repeat(values, often, axis=0))
+
+
+def laws_of(stratum: StratumRows, other: StratumRows) -> RowLaws:
+    return RowLaws(strata=(stratum, other), drawn={"a": {0: 30}, "b": {1: 30}}, replacement=True)
+
+
+def both_laws(seed: int, rows: int = 40, columns: int = 2) -> tuple[RowLaws, RowLaws]:
+    one, other = weighted_and_repeated(seed, rows, columns), weighted_and_repeated(seed + 1000, rows, columns)
+    return laws_of(one[0], other[0]), laws_of(one[1], other[1])
+
+
+def model_of(laws: RowLaws) -> dp.QueryModel:
+    covariances = {
+        name: sum(n * np.cov(laws.strata[s].values.T, aweights=laws.strata[s].shares, ddof=0) for s, n in of.items())
+        for name, of in laws.drawn.items()
+    }
+    means = {name: sum(n * laws.strata[s].mean for s, n in of.items()) for name, of in laws.drawn.items()}
+    return dp.gaussian_model(means=means, covariances=covariances, pairs=[("a", "b")])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed: int) -> None:
+    weighted, repeated = both_laws(seed)
+    for one, other in zip(weighted.strata, repeated.strata, strict=True):
+        assert one.mean == pytest.approx(other.mean)
+        assert one.variances == pytest.approx(other.variances)
+        assert one.shares.sum() == pytest.approx(1)
+    circle = Circle(circumference=900.0, frequencies=200)
+    here, there = (laws.projected(np.array([1.0, -2.0]), circle) for laws in (weighted, repeated))
+    for name in here:
+        assert here[name] == pytest.approx(there[name], abs=1e-10)
+    t = np.array([2 * np.pi / 0.01, 1.0])
+    assert peak_at(weighted, t).heights == pytest.approx(peak_at(repeated, t).heights)
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+def test_second_order_laws_of_weighted_rows_are_those_of_repeated_ones(columns: int) -> None:
+    weighted, repeated = both_laws(7, columns=columns)
+    noise = 0.5 * np.eye(columns)
+    one, other = (tilted_laws(model_of(laws), laws, noise) for laws in (weighted, repeated))
+    for name in one:
+        assert one[name].term_at_rest == pytest.approx(other[name].term_at_rest, rel=1e-6)
+        assert one[name].covariance == pytest.approx(other[name].covariance, rel=1e-6, abs=1e-9)
+        assert one[name].mean == pytest.approx(other[name].mean, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+def test_rows_that_stand_for_many_weighted_ones_have_their_moments(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    values, weights = rng.gamma(2.0, size=(6000, columns)), rng.random(6000) ** 3
+    rows = StratumRows(values=values, weights=weights / weights.sum())
+    laws = RowLaws(strata=(rows,), drawn={"a": {0: 30}}, replacement=True)
+    (standing,) = representatives(laws)
+    shares = standing.counts / standing.counts.sum()
+    assert len(shares) < 2100
+    assert shares @ standing.values == pytest.approx(np.zeros(columns), abs=0.02)
+    covariance = (standing.values.T * shares) @ standing.values + standing.inside
+    assert covariance == pytest.approx((rows.about_mean.T * rows.shares) @ rows.about_mean, rel=0.02, abs=0.02)
+    third = shares @ (standing.values - shares @ standing.values) ** 3
+    assert third == pytest.approx(rows.shares @ rows.about_mean**3, rel=0.25)
+
+
+def test_near_weighted_rows_are_merged_with_their_weight() -> None:
+    rng = np.random.default_rng(0)
+    values, weights = rng.normal(size=(3000, 2)), rng.random(3000)
+    means, counts, inside = merged(values, 300, weights)
+    assert counts.sum() == pytest.approx(weights.sum())
+    assert counts @ means == pytest.approx(weights @ values)
+    square = (means.T * counts) @ means / counts.sum() + inside
+    assert square == pytest.approx((values.T * weights) @ values / weights.sum())
+
+
+def test_rows_that_stand_for_weighted_ones_in_a_search_keep_their_means() -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(size=(3000, 2)), rng.random(3000) ** 4
+    weights /= weights.sum()
+    several = [SomeRows.of(values, 200, np.random.default_rng(seed), weights) for seed in range(200)]
+    means = np.array([some.shares @ some.values**2 for some in several])
+    assert (np.abs(means.mean(axis=0) - weights @ values**2) < 6 * means.std(axis=0) / np.sqrt(200)).all()
+
+
+def test_a_ripple_that_only_weights_make_is_found() -> None:
+    rng = np.random.default_rng(3)
+    whole, odd = rng.integers(0, 9, size=(500, 2)).astype(float), rng.gamma(2.0, size=(500, 2))
+    values = np.concatenate([whole, odd])
+    heavy = np.repeat([1.0, 1e-6], 500)
+    laws = RowLaws(
+        strata=(StratumRows(values=values, weights=heavy / heavy.sum()), values),
+        drawn={"a": {0: 20}, "b": {1: 20}},
+        replacement=True,
+    )
+    covariances = {name: law.covariance for name, law in model_of(laws).distributions.items()}
+    found = spectrum(laws, covariances, 0.1 * np.eye(2))
+    assert max(peak.heights["a"] for peak in found.peaks) > 0.9
+    assert max(peak.heights["b"] for peak in found.peaks) < 0.5
+
+
+def test_directions_of_weighted_rows_are_those_of_repeated_ones() -> None:
+    weighted, repeated = both_laws(11)
+    noise = 0.5 * np.eye(2)
+    one, other = (telling_directions(model_of(laws), laws, noise, ("a", "b")) for laws in (weighted, repeated))
+    assert len(one) == len(other)
+    for here, there in zip(one, other, strict=True):
+        assert np.abs(here) == pytest.approx(np.abs(there), rel=1e-3, abs=1e-3)
+
+
+def test_a_lattice_is_that_of_most_datasets_by_their_weights() -> None:
+    values = np.append(np.arange(300.0), 0.5)
+    heavy = np.append(np.full(300, 1.0), 300.0)
+    assert resolution([values], [[10]]) == 1.0
+    assert resolution([values], [[10]], [heavy / heavy.sum()]) == 0.5
+    rare = np.where(values % 2 == 0, 1.0, 1e-7)
+    assert resolution([values[:300]], [[10]], [rare[:300] / rare[:300].sum()]) == 2.0
+
+
+def test_a_joint_lattice_is_that_of_most_datasets_by_their_weights() -> None:
+    rng = np.random.default_rng(0)
+    rows: Rows = rng.integers(0, 8, size=(400, 2))
+    even = rows.sum(axis=1) % 2 == 0
+    heavy = np.where(even, 1.0, 1e-8)
+    found = joint_lattice([rows - rows[:1]], [[20]], 2, [heavy / heavy.sum()])
+    assert abs(np.linalg.det(found)) == pytest.approx(2.0)
+    assert abs(np.linalg.det(joint_lattice([rows - rows[:1]], [[20]], 2))) == pytest.approx(1.0)
+
+
+def test_cells_of_weighted_rows_are_written_down_and_read_again() -> None:
+    rows = np.array([[0, 1], [1, 2], [3, 0], [2, 5], [4, 1]], dtype=float)
+    grid = row_grid(tilted_model(rows, (1.5, 2.5), 4))
+    again = RowGrid.from_dict(grid.to_dict())
+    for name in grid.drawn:
+        for one, other in zip(grid.moments(name), again.moments(name), strict=True):
+            assert one == pytest.approx(other)
+    broken = grid.to_dict()
+    broken["strata"][0]["weights"][0] += 0.1
+    with pytest.raises(InvalidInput, match="these are no weights of cells"):
+        RowGrid.from_dict(broken)
+    with pytest.raises(InvalidInput, match="these are no weights of cells"):
+        RowGrid.from_dict({**grid.to_dict(), "replacement": False})
+
+
+def test_weighted_rows_are_never_drawn_without_replacement() -> None:
+    rows = StratumRows(values=np.zeros((2, 1)), weights=np.array([0.5, 0.5]))
+    with pytest.raises(InvalidModel, match="rows with weights are drawn independently"):
+        RowLaws(strata=(rows,), drawn={"a": {0: 1}}, replacement=False)
+
+
+def test_rows_are_whole_whatever_their_weights() -> None:
+    weighted, repeated = both_laws(3)
+    for laws in (weighted, repeated):
+        assert rows_are_whole(laws, np.array([0.01, 1.0])) == [True, False]
+
+
+def test_exact_laws_on_a_lattice_of_weighted_rows_are_those_of_repeated_ones() -> None:
+    rng = np.random.default_rng(2)
+    found = []
+    strata: list[tuple[StratumRows, StratumRows]] = []
+    for _ in range(2):
+        values, often = rng.integers(0, 2, size=(30, 2)).astype(float), rng.integers(1, 5, 30)
+        repeated = StratumRows(values=np.repeat(values, often, axis=0))
+        strata.append((StratumRows(values=values, weights=often / often.sum()), repeated))
+    for one, other in zip(*strata, strict=True):
+        laws = laws_of(one, other)
+        model = evolve(model_of(laws), steps=np.ones(2))
+        noise = GaussianNoise.of(np.diag([1.0, 2.0]))
+        exact = exact_lattice_delta(model, laws, noise, [0, 1], 0.3, 0.01)
+        assert exact is not None
+        found.append((exact.delta, exact.total_variation))
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    assert found[0][0] > 0
+
+
+def test_group_privacy_counts_every_record_of_weighted_rows(adult: dp.QueryModel) -> None:
+    target = dp.PrivacyTarget(epsilon=1, delta=0.01)
+    assert sufficient_group(adult) == 50
+    assert dp.mechanisms.group_privacy_gaussian(adult, target).certificate.holds
+    few = dp.mechanisms.group_privacy_gaussian(adult, target, group=10).certificate
+    assert few.trust == "assumed"
+    assert not few.holds
+
+
+def test_counts_in_whole_steps_are_certified_with_their_weights() -> None:
+    query = dp.Query(women=dp.count("sex = 'Female'"))
+    secret = dp.Mean("hours_per_week", values=(40, 41))
+    rows = dp.datasets.adult().slice(0, 4000)
+    model = dp.model(rows, query, secret, records=400, reference="population")
+    mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01), lattice=True)
+    assert mechanism.certificate.holds
+    noise = mechanism.noise
+    assert isinstance(noise, RoundedNoise)
+    deviation = max(float(np.sqrt(noise.credited.covariance[0, 0])), 1e-9)
+    edges = norm.cdf((np.arange(-40, 41)[:, np.newaxis] + np.array([-0.5, 0.5])) / deviation)
+    hidden = [np.convolve(law, edges[:, 1] - edges[:, 0]) for law in step_laws(row_grid(model)).masses.values()]
+    exact = max(float(np.maximum(a - np.e * b, 0).sum()) for a, b in (hidden, hidden[::-1]))
+    assert 0 < exact <= mechanism.certificate.delta <= 0.01
+
+
+@pytest.fixture(scope="module")
+def adult() -> dp.QueryModel:
+    query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    secret = dp.Mean("hours_per_week", values=(38, 42))
+    return dp.model(dp.datasets.adult().slice(0, 4000), query, secret, records=50, reference="population")
+
+
+def test_datasets_are_drawn_with_the_weights(adult: dp.QueryModel) -> None:
+    assert adult.provenance.replacement
+    for name, law in adult.distributions.items():
+        drawn = adult.samples(name, 8000, seed=2)
+        assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * np.sqrt(np.diag(law.covariance) / 8000)).all()
+        assert np.cov(drawn.T) == pytest.approx(law.covariance, rel=0.08, abs=0.4)
+
+
+def test_sampled_laws_of_other_queries_follow_the_weights() -> None:
+    query = dp.Query(hours=dp.quantile("hours_per_week", 0.5), spread=dp.variance("hours_per_week"))
+    secret = dp.Quantile("hours_per_week", 0.5, values=(35, 45))
+    model = dp.model(
+        dp.datasets.adult().slice(0, 4000), query, secret, records=201, reference="population", draws=400, seed=1
+    )
+    low, high = model.distributions.values()
+    assert high.mean[0] > low.mean[0] + 5
+
+
+def test_halves_of_the_rows_keep_their_weights_for_an_audit(adult: dp.QueryModel) -> None:
+    rows = adult.rows()
+    for part in rows.split((0.5, 0.5), seed=3):
+        for name in adult.distributions:
+            (stratum,) = part.strata(name)
+            assert stratum.weights is not None
+            assert stratum.weights.sum() == pytest.approx(1)
+            hours = rows.pool(name).properties["hours_per_week"][stratum.rows]
+            assert stratum.weights @ hours == pytest.approx(38 if name.endswith("38") else 42, abs=1)
+
+
+def test_the_law_check_sees_weights(adult: dp.QueryModel) -> None:
+    found = law_check(adult)
+    assert found is not None
+    assert found.rows == (4000, 4000)
+    hours = [adult.rows().pool(name).numbers[0] for name in adult.distributions]
+    weights = [stratum.weights for name in adult.distributions for stratum in adult.rows().strata(name)]
+    skewness = []
+    for values, own in zip(hours, weights, strict=True):
+        assert own is not None
+        away = values - own @ values
+        skewness.append(abs(own @ away**3) / (own @ away**2) ** 1.5 / np.sqrt(50))
+    assert found.skewness["age"] == pytest.approx(max(skewness), rel=1e-6)
+
+
+def test_synthetic_rows_start_from_the_weights(adult: dp.QueryModel) -> None:
+    names = list(adult.distributions)
+    low, high = (
+        synthetic_rows(
+            adult,
+            dict(zip(adult.names, adult.distributions[name].mean.tolist(), strict=True)),
+            {other: float(other == name) for other in names},
+            rows=20_000,
+            seed=1,
+        )
+        for name in names
+    )
+    assert np.mean(low["hours_per_week"].to_numpy()) == pytest.approx(38, abs=0.4)
+    assert np.mean(high["hours_per_week"].to_numpy()) == pytest.approx(42, abs=0.4)
+
+
+def test_a_mean_of_zeros_and_ones_is_a_share_that_is_drawn_instead_of_fixed() -> None:
+    rows = dp.datasets.adult().slice(0, 3000)
+    query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
+    rich = "CASE WHEN income = '>50K' THEN 1 ELSE 0 END"
+    options = {"records": 50, "reference": "population", "replacement": True}
+    drawn = dp.model(rows, query, dp.Mean(rich, values=(0.4, 0.5)), **options)  # type: ignore[arg-type]
+    fixed = dp.model(rows, query, dp.Share("income = '>50K'", values=(0.4, 0.5)), **options)  # type: ignore[arg-type]
+    every = dp.model(rows, query, dp.Share("income = '>50K'", values=(0, 1)), **options)  # type: ignore[arg-type]
+    none, all_ = every.distributions.values()
+    for share, one, other in zip((0.4, 0.5), drawn.distributions.values(), fixed.distributions.values(), strict=True):
+        assert one.mean == pytest.approx(other.mean, rel=1e-9)
+        between = share * (1 - share) / 50 * np.outer(all_.mean - none.mean, all_.mean - none.mean)
+        assert one.covariance == pytest.approx(other.covariance + between, rel=1e-9)
+
+
+def test_a_share_beside_a_mean_is_drawn_with_replacement_too() -> None:
+    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.mean("age"))
+    share = dp.Share("income = '>50K'", values=(0.4, 0.5))
+    both = dp.model(
+        rows, query, [share, dp.Mean("hours_per_week", values=(38, 42))], records=50, reference="population"
+    )
+    alone = dp.model(rows, query, share, records=50, reference="population", replacement=True)
+    for name, law in alone.distributions.items():
+        assert both.distributions[name].covariance == pytest.approx(law.covariance)
+    assert len(both.rows().row_laws().strata) == 4
+
+
+def test_a_sample_is_refused_for_statistics_of_weighted_rows_that_are_no_sums() -> None:
+    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.quantile("age", 0.5))
+    with pytest.raises(InvalidModel, match="or say reference='population' if the reference rows are all"):
+        dp.model(rows, query, dp.Mean("hours_per_week", values=(38, 42)), records=50, draws=50)
+
+
+def test_a_table_of_which_only_samples_are_held_is_refused_for_weighted_rows() -> None:
+    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.mean("age"))
+    secret = dp.Mean("hours_per_week", values=(38, 42))
+    with pytest.raises(InvalidSecret, match=r"needs all rows of .* in memory to weigh them"):
+        dp.model(rows, query, secret, records=50, reference="population", pool=100)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        (dp.Mean("hours_per_weak", values=(38, 42)), "hours_per_weak"),
+        (dp.Mean("income", values=(38, 42)), "'income' is of type string, not a number"),
+        (dp.Mean("income = '>50K'", values=(0.1, 0.2)), "is of type bool, not a number"),
+        (dp.Mean("hours_per_week", values=(38, 142)), "mean.hours_per_week. cannot be 142: the rows have values from"),
+    ],
+)
+def test_a_property_that_the_table_has_not_is_refused(secret: dp.Mean, said: str) -> None:
+    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.mean("age"))
+    with pytest.raises(InvalidInput, match=said):
+        dp.model(rows, query, secret, records=50, reference="population")
+
+
+def test_nulls_in_what_rows_are_weighed_by_are_refused_and_not_dropped() -> None:
+    rows = as_arrow({"x": [1.0, 2.0, 3.0, None], "y": [1.0, 2.0, 4.0, 9.0]})  # type: ignore[list-item]
+    query, secret = dp.Query(y=dp.mean("y")), dp.Mean("x", values=(1.8, 2.2))
+    with pytest.raises(InvalidInput, match="nulls or NaN in column 'x'"):
+        dp.model(rows, query, secret, records=5, reference="population")
+    with pytest.raises(InvalidInput, match="such rows cannot be left out"):
+        dp.model(rows, query, secret, records=5, reference="population", missing="drop")
