@@ -320,7 +320,7 @@ def test_of_many_statistics_pairs_that_bind_are_searched_with_and_hardly_anythin
     found = made(model, TARGET)
     assert found.certificate.holds
     with patch("distpriv.mechanisms.search.informative_search.IN_TURN", 24):
-        assert error(model, found) <= 1.01 * error(model, made(model, TARGET))
+        assert error(model, found) <= 1.03 * error(model, made(model, TARGET))
 
 
 @pytest.mark.parametrize("seed", range(3))
