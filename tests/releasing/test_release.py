@@ -19,6 +19,7 @@ from distpriv.errors import (
     NotCertified,
 )
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.workflow.verifying import verify_bundle
 
 
 @pytest.fixture
@@ -198,6 +199,8 @@ def test_a_release_is_saved_into_a_folder_of_its_own(table: pa.Table, tmp_path: 
     assert "not in a ledger" in page
     assert f"{shown.values['=age']:.5g}" in page
     assert "<script" not in page
+    with pytest.raises(InvalidInput, match="without the policy that is checked against"):
+        verify_bundle(place)
     before = (place / "release.csv").read_bytes()
     with pytest.raises(InvalidInput, match="has files in it: give one that is not there yet"):
         shown.save(place)

@@ -254,6 +254,11 @@ def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{str(path)!r} was written by an earlier version, whose bundles do not hold all that is checked now: run "
             "release again on its policy, which shows the same answer in a new bundle."
         )
+    if isinstance(document, dict) and "format" not in document and {"distpriv", "values"} <= document.keys():
+        raise InvalidInput(
+            f"{str(path)!r} was written by release.save, without the policy that is checked against: a bundle that can "
+            "be verified is what `distpriv release POLICY` writes."
+        )
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidInput(f"{str(path)!r} is no release.json of format {FORMAT!r}: give that of a bundle.")
     return document
