@@ -19,8 +19,44 @@ from distpriv.framework.values_apart import ValuesApart
 __all__ = ["Correlation", "Mean", "Quantile", "Shift", "TiltedSecret"]
 
 
+class _OfTheReference:
+    """What a mean, a quantile and a correlation have in common: records are drawn from the reference, reweighted."""
+
+    __slots__ = ()
+    apart: ValuesApart
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """Tables of its own: none, as records are drawn from the reference."""
+        return {}
+
+    @property
+    def kind(self) -> TiltKind:
+        """Which property it is."""
+        return self._tilt.kind
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What errors may be about: the property, and the numbers that it is of."""
+        return (self._tilt.what, *self._tilt.expressions)
+
+    @property
+    def _tilt(self) -> Tilt:
+        """The property, at the first of its values."""
+        raise NotImplementedError
+
+    @property
+    def in_words(self) -> str:
+        """What is hidden."""
+        return f"What {self._tilt.what} is among the records: {self.apart.in_words}."
+
+    def protected(self, records: int) -> ProtectedScenarios:
+        """Return the scenarios and pairs among datasets of so many records."""
+        return _protected(self._tilt, self.apart, records)
+
+
 @frozen(init=False)
-class Mean:
+class Mean(_OfTheReference):
     """The mean of a number over the records: whether it is one value or another.
 
     The scenario of a value weighs the reference rows, as little unevenly as it takes, so that their mean is that
@@ -65,36 +101,12 @@ class Mean:
         self.__attrs_init__(expression=text, apart=apart)
 
     @property
-    def tables(self) -> Mapping[str, Any]:
-        """Tables of its own: none, as records are drawn from the reference."""
-        return {}
-
-    @property
-    def kind(self) -> TiltKind:
-        """Which property it is."""
-        return self._tilt.kind
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """What errors may be about: the property, and the numbers that it is of."""
-        return (self._tilt.what, *self._tilt.expressions)
-
-    @property
     def _tilt(self) -> Tilt:
         return Tilt(kind="mean", expressions=(self.expression,), value=self.apart.points[0])
 
-    @property
-    def in_words(self) -> str:
-        """What is hidden."""
-        return f"What {self._tilt.what} is among the records: {self.apart.in_words}."
-
-    def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records."""
-        return _protected(self._tilt, self.apart, records)
-
 
 @frozen(init=False)
-class Quantile:
+class Quantile(_OfTheReference):
     """A quantile of a number over the records: the value that a share of them is at most.
 
     The scenario of a value v draws records independently, with one weight for all reference rows at most v and another
@@ -141,36 +153,12 @@ class Quantile:
         self.__attrs_init__(expression=text, level=level, apart=apart)
 
     @property
-    def tables(self) -> Mapping[str, Any]:
-        """Tables of its own: none, as records are drawn from the reference."""
-        return {}
-
-    @property
-    def kind(self) -> TiltKind:
-        """Which property it is."""
-        return self._tilt.kind
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """What errors may be about: the property, and the numbers that it is of."""
-        return (self._tilt.what, *self._tilt.expressions)
-
-    @property
     def _tilt(self) -> Tilt:
         return Tilt(kind="quantile", expressions=(self.expression,), level=self.level, value=self.apart.points[0])
 
-    @property
-    def in_words(self) -> str:
-        """What is hidden."""
-        return f"What {self._tilt.what} is among the records: {self.apart.in_words}."
-
-    def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records."""
-        return _protected(self._tilt, self.apart, records)
-
 
 @frozen(init=False)
-class Correlation:
+class Correlation(_OfTheReference):
     """How two numbers hang together over the records: their correlation.
 
     The scenario of a value weighs the reference rows, as little unevenly as it takes, so that their correlation is that
@@ -219,32 +207,8 @@ class Correlation:
         self.__attrs_init__(first=one, second=other, apart=apart)
 
     @property
-    def tables(self) -> Mapping[str, Any]:
-        """Tables of its own: none, as records are drawn from the reference."""
-        return {}
-
-    @property
-    def kind(self) -> TiltKind:
-        """Which property it is."""
-        return self._tilt.kind
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """What errors may be about: the property, and the numbers that it is of."""
-        return (self._tilt.what, *self._tilt.expressions)
-
-    @property
     def _tilt(self) -> Tilt:
         return Tilt(kind="correlation", expressions=(self.first, self.second), value=self.apart.points[0])
-
-    @property
-    def in_words(self) -> str:
-        """What is hidden."""
-        return f"What {self._tilt.what} is among the records: {self.apart.in_words}."
-
-    def protected(self, records: int) -> ProtectedScenarios:
-        """Return the scenarios and pairs among datasets of so many records."""
-        return _protected(self._tilt, self.apart, records)
 
 
 @frozen(init=False)

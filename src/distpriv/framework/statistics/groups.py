@@ -31,7 +31,24 @@ def _spread(value: object) -> float:
 
 
 @frozen(kw_only=True)
-class GroupQuantile(Statistic):
+class _OfAGroup(Statistic):
+    """A number of a row expression among the rows of a group."""
+
+    expression: str = field(converter=text_of)
+    """SQL text over the columns of one row."""
+    group: str = field(converter=text_of)
+    """SQL text that is true of the rows of the group."""
+    resolution: float | None = field(default=None, converter=resolution_of)
+    """The least amount by which two rows can differ; found on the reference table when None."""
+
+    @property
+    def row_values(self) -> tuple[RowValue, ...]:
+        number = RowValue(expression=self.expression, resolution=self.resolution)
+        return number, RowValue(expression=self.group, predicate=True)
+
+
+@frozen(kw_only=True)
+class GroupQuantile(_OfAGroup):
     """A quantile of a row expression among the rows of a group; made by `group_quantile`.
 
     >>> women = group_quantile("hours", "sex = 'F'", 0.5, 40)
@@ -42,20 +59,10 @@ class GroupQuantile(Statistic):
     ([1], [39.0])
     """
 
-    expression: str = field(converter=text_of)
-    """SQL text over the columns of one row."""
-    group: str = field(converter=text_of)
-    """SQL text that is true of the rows of the group."""
     level: float = field(converter=level_of)
     """Between 0 and 1; 0.5 is the median."""
     otherwise: float = field(converter=_otherwise)
     """What counts where a dataset has no row of the group."""
-    resolution: float | None = field(default=None, converter=resolution_of)
-    """The least amount by which two rows can differ; found on the reference table when None."""
-
-    @property
-    def row_values(self) -> tuple[RowValue, ...]:
-        return _row_values(self.expression, self.group, self.resolution)
 
     @property
     def form(self) -> Form:
@@ -84,7 +91,7 @@ class GroupQuantile(Statistic):
 
 
 @frozen(kw_only=True)
-class GroupVariance(Statistic):
+class GroupVariance(_OfAGroup):
     """The sample variance of a row expression among the rows of a group; made by `group_variance`.
 
     >>> women = group_variance("hours", "sex = 'F'", 9)
@@ -95,18 +102,8 @@ class GroupVariance(Statistic):
     ([2.0], [50.0])
     """
 
-    expression: str = field(converter=text_of)
-    """SQL text over the columns of one row."""
-    group: str = field(converter=text_of)
-    """SQL text that is true of the rows of the group."""
     otherwise: float = field(converter=_spread)
     """What counts where a dataset has fewer than two rows of the group."""
-    resolution: float | None = field(default=None, converter=resolution_of)
-    """The least amount by which two rows can differ; found on the reference table when None."""
-
-    @property
-    def row_values(self) -> tuple[RowValue, ...]:
-        return _row_values(self.expression, self.group, self.resolution)
 
     @property
     def form(self) -> Form:
@@ -162,10 +159,6 @@ def group_variance(expression: str, group: str, otherwise: float, *, resolution:
     9.0
     """
     return GroupVariance(expression=expression, group=group, otherwise=otherwise, resolution=resolution)
-
-
-def _row_values(expression: str, group: str, resolution: float | None) -> tuple[RowValue, ...]:
-    return RowValue(expression=expression, resolution=resolution), RowValue(expression=group, predicate=True)
 
 
 def _members(rows: NDArray[Any], member: NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:
