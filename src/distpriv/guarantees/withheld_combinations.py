@@ -22,8 +22,8 @@ __all__ = ["Withheld", "published", "withheld", "withheld_assumption"]
 HARDLY = 0.5
 """A release that tells less of a combination's variance than this withholds it."""
 SAME = 1e-9
-NAMED = 4
-"""How many combinations are written out, those that a release tells least of; of a table there may be hundreds."""
+NAMED, OF_MANY = 4, 2
+"""How many combinations are all written out, and how many of more, those that a release tells least of."""
 
 
 @frozen(kw_only=True)
@@ -97,15 +97,16 @@ def published(model: QueryModel, covariance: Floats) -> str:
         return "every combination of the statistics"
     if len(found) >= len(found[0].combination):
         return "next to nothing"
-    rest = len(found) - NAMED
-    others = [f"{rest} more of {len(found[0].combination)} combinations"] if rest > 0 else []
-    return f"all but {', and '.join([*map(str, found[:NAMED]), *others])}"
+    if len(found) <= NAMED:
+        return f"all but {', and '.join(map(str, found))}"
+    every, named = len(found[0].combination), ", and ".join(map(str, found[:OF_MANY]))
+    return f"{every - len(found)} of {every} combinations, all but {named}, and {len(found) - OF_MANY} others"
 
 
 def withheld_assumption(model: QueryModel, covariance: Floats) -> Assumption:
     """Return what is published as a certificate says it."""
     found = withheld(model, covariance)
-    told = ", ".join(f"{each.told:.3g}" for each in found[:NAMED])
+    told = ", ".join(f"{each.told:.3g}" for each in found[: NAMED if len(found) <= NAMED else OF_MANY])
     told += f" and up to {found[-1].told:.3g}" if len(found) > NAMED else ""
     evidence = (
         f"the release tells {told} of its variance, with each statistic in standard deviations, and what is "

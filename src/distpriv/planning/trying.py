@@ -72,10 +72,9 @@ class Prospects:
     def too_little_trust(self, candidate: Candidate) -> str | None:
         """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
         if self.too_still and candidate.rests_on == "moments" and self.trust != "assumed":
-            others = f" and {len(self.too_still) - 1} others" if len(self.too_still) > 1 else ""
             return (
-                f"{self.too_still[0]}{others} vary so little that no noise makes a bell curve of them: it is at trust "
-                "'assumed' at best: leave such statistics out, or gather the cells of a table in an 'other' level."
+                f"{_still(self.too_still)} so little that no noise makes a bell curve of it: it is at trust 'assumed' "
+                "at best: leave such statistics out, or gather the cells of a table in an 'other' level."
             )
         best = best_trust(candidate, self.model)
         return None if TRUST[best] >= TRUST[self.trust] else f"it is at trust {best!r} at best on this model."
@@ -213,3 +212,18 @@ def try_what_can_win(
         run(candidate, reason if told or best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]
     return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]
+
+
+def _still(names: Sequence[str]) -> str:
+    """Return that statistics vary, in words.
+
+    >>> _still(["a"]), _still(["a", "b"]), _still(["a", "b", "c"])
+    ('a varies', 'a and 1 other vary', 'a and 2 others vary')
+    """
+    match len(names) - 1:
+        case 0:
+            return f"{names[0]} varies"
+        case 1:
+            return f"{names[0]} and 1 other vary"
+        case others:
+            return f"{names[0]} and {others} others vary"
