@@ -19,6 +19,9 @@ OUTLYING = 4
 ALIKE = 0.05
 """Rows that differ by no more than this share of each number are of one kind."""
 
+SELDOM = 1e-9
+"""Rows of which so many are drawn on average, or fewer, are as good as none."""
+
 SAME = 1 - 1e-6
 """Directions whose cosine, in units of the noisy statistics, is larger are the same."""
 
@@ -49,8 +52,9 @@ def telling_directions(
 
 def _outlying(rows: RowLaws, inverse: Floats) -> list[Floats]:
     """Return how far the rows that lie farthest out are from the mean of their stratum, no two of one kind."""
-    drawn = {stratum for sizes in rows.drawn.values() for stratum in sizes}
-    deviations: Floats = np.concatenate([rows.strata[s].about_mean for s in sorted(drawn)])
+    most = {s: max(sizes.get(s, 0) for sizes in rows.drawn.values()) for s in range(len(rows.strata))}
+    often = {s: rows.strata[s].shares * number > SELDOM for s, number in most.items() if number}
+    deviations: Floats = np.concatenate([rows.strata[s].about_mean[which] for s, which in often.items()])
     distances = np.einsum("ri,ij,rj->r", deviations, inverse, deviations, optimize=True)
     farthest: list[Floats] = []
     for k in np.argsort(-distances)[: 50 * OUTLYING]:

@@ -17,6 +17,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import LARGEST_EPSILON, worst_gaussian_pair
+from distpriv.guarantees.far_rows import far_rows_gate
 from distpriv.guarantees.laplace_second_order import laplace_second_order
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.line_second_order import line_second_order
@@ -122,16 +123,25 @@ def second_order_delta(
         measured: whether densities are measured where the second-order term is large; only those of counts in cells,
             and not those of whole steps.
     """
-    line = LineNoise.of(noise)
-    if line is not None:
+    if noise.is_gaussian:
+        found, gate = _second_order_of_gaussian(model, rows, noise.gaussian, target, delta, measured=measured)
+    elif (line := LineNoise.of(noise)) is not None:
         found, gate = line_second_order(model, rows, line, target.epsilon, target.delta)
-        return max(found, KNOWN_ON_LINES * target.delta), gate
-    if not noise.is_gaussian:
-        return laplace_second_order(model, rows, noise, target.epsilon, target.delta)
-    gaussian, enough = noise.gaussian, FAR_BELOW * target.delta
-    epsilon = telling_epsilon(model, gaussian, target, delta)
+        found = max(found, KNOWN_ON_LINES * target.delta)
+    else:
+        found, gate = laplace_second_order(model, rows, noise, target.epsilon, target.delta)
+    far_out = far_rows_gate(model, rows, noise.gaussian.covariance, target.epsilon, target.delta)
+    return found, max(gate, min(far_out, UNKNOWN))
+
+
+def _second_order_of_gaussian(
+    model: QueryModel, rows: RowLaws, noise: GaussianNoise, target: PrivacyTarget, delta: float, *, measured: bool
+) -> tuple[float, float]:
+    """Return δ and how far it may be off for Gaussian noise."""
+    epsilon = telling_epsilon(model, noise, target, delta)
     measured = measured and repeats_on_lattice_only(rows, model.steps)  # a heavy row makes lobes that no draw lands on
-    check = saddlepoint_check(model, rows, gaussian, epsilon, model.protected_pairs, enough=enough, measured=measured)
+    enough = FAR_BELOW * target.delta
+    check = saddlepoint_check(model, rows, noise, epsilon, model.protected_pairs, enough=enough, measured=measured)
     if not check.is_known or check.gaussian_delta == 0:
         return 1.0, UNKNOWN
     return check.delta_with_error, check.gate

@@ -1,0 +1,145 @@
+"""Rare rows far out in several directions at once, which skewness, kurtosis and single combinations hardly see."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import ndtri
+
+import distpriv as dp
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.checked_law import LARGEST_GATE
+from distpriv.guarantees.far_rows import far_rows_gate
+from distpriv.guarantees.law_check import rows_behind, second_order_delta
+from distpriv.noise.laws import GaussianNoise
+
+CORNERS, RING = 8, 24
+
+
+def ring_of(radius: float, number: int, turned: float = 0.0) -> Floats:
+    """Return points on a circle, the first of them turned by a share of the way to the next."""
+    angles = 2 * np.pi * (np.arange(number) + turned) / number
+    return radius * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def groups_of(records: int, out: float, rare: float) -> list[tuple[Floats, Floats]]:
+    """Return rows and chances of two groups; in the second some lie so many deviations of a sum out."""
+    many = np.concatenate([ring_of(math.sqrt(2), RING), np.zeros((RING, 2))])
+    corners = ring_of(out * math.sqrt(records / 2), CORNERS, turned=0.25)
+    even = np.full(len(many), 1 / len(many))
+    chance = rare / records
+    with_rare = np.concatenate([(1 - chance) * even, np.full(CORNERS, chance / CORNERS)])
+    return [(many, even), (np.concatenate([many, corners]), with_rare)]
+
+
+def model_of(
+    groups: list[tuple[Floats, Floats]], records: int, shift: float, shares: tuple[float, float] = (0, 1)
+) -> dp.QueryModel:
+    """Return the model of three means, the first of which is what the groups differ in."""
+    inner = np.array([0.1, 0.55, 1.0])  # and one more, so that the fourth cumulant is 0
+    squares, fourths = (inner**2).sum(), (inner**4).sum()
+    outer = math.sqrt(3 * squares + math.sqrt(12 * squares**2 - 4 * fourths))
+    steps = np.array([*inner, outer, *-inner, -outer])
+    blocks = [
+        np.column_stack([np.full(len(rows), x + shift * group), rows, 1e6 * chances, np.full(len(rows), group)])
+        for group, (rows, chances) in enumerate(groups)
+        for x in steps
+    ]
+    table = pa.table(dict(zip(("x", "y", "z", "w", "g"), np.concatenate(blocks).T, strict=True)))
+    query = dp.Query(x=dp.mean("x"), y=dp.mean("y"), z=dp.mean("z"))
+    secret = dp.Share("g = 1", values=shares)
+    return dp.model(table, query, secret, records=records, replacement=True, reference="population", weight="w")
+
+
+def least_delta(groups: list[tuple[Floats, Floats]], records: int, gaussian: Floats, epsilon: float) -> float:
+    """Return H_ε of the last two means alone, by Fourier inversion: no more than that of all three."""
+    points, half = 512, 16 * math.sqrt(float(gaussian.max())) + 60 / records
+    frequencies = np.pi * np.fft.fftfreq(points, 1 / points) / half
+    grid = np.stack(np.meshgrid(frequencies, frequencies, indexing="ij"), axis=-1)
+    hidden = np.exp(-np.einsum("abi,ij,abj->ab", grid, gaussian, grid) / 2)
+    masses = []
+    for rows, chances in groups:
+        transform = sum(
+            chance * np.exp(1j * (grid @ (row / records))) for row, chance in zip(rows, chances, strict=True)
+        )
+        masses.append(np.fft.fft2(transform**records * hidden).real / points**2)
+    ratio = math.exp(epsilon)
+    return max(float(np.maximum(one - ratio * other, 0).sum()) for one, other in (masses, masses[::-1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "out", "rare"),
+    [
+        ("certified_laplace", 0.5, 1e-5, 6.0, 4e-5),
+        ("certified_unimodal", 1.0, 1e-5, 6.0, 4e-5),
+        ("certified_laplace", 0.5, 1e-4, 5.5, 3e-4),
+        ("certified_gaussian", 0.5, 1e-5, 6.0, 4e-5),
+    ],
+)
+def test_rare_rows_around_the_line_of_the_noise_are_hidden_or_nothing_is_certified(
+    name: str, epsilon: float, delta: float, out: float, rare: float
+) -> None:
+    records = 10
+    groups = groups_of(records, out, rare)
+    model = model_of(groups, records, shift=0.5)
+    made = getattr(dp.mechanisms, name)(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
+    if made.certificate.holds_at("gaussian"):
+        assert least_delta(groups, records, made.noise.covariance[1:, 1:], epsilon) <= 1.02 * made.certificate.delta
+
+
+def test_noise_too_narrow_for_them_is_not_relied_on_and_wide_noise_is() -> None:
+    model = model_of(groups_of(10, 6.0, 4e-5), 10, shift=0.5)
+    rows = rows_behind(model)
+    assert rows is not None
+    narrow, wide = 1e-3 * np.eye(3), 100.0 * np.eye(3)
+    assert far_rows_gate(model, rows, narrow, 0.5, 1e-5) > LARGEST_GATE
+    assert far_rows_gate(model, rows, wide, 0.5, 1e-5) == 0
+    assert far_rows_gate(model, rows, narrow, 0.5, 0.1) == 0  # four in 100,000 datasets
+
+
+def test_rows_that_no_scenario_has_many_more_of_tell_nothing() -> None:
+    groups = groups_of(20, 6.0, 4e-5)
+    alike, apart = model_of(groups, 20, shift=0.5, shares=(0.5, 0.6)), model_of(groups, 20, shift=0.5, shares=(0, 0.6))
+    noise = 1e-3 * np.eye(3)
+    for model, tells in ((alike, False), (apart, True)):
+        rows = rows_behind(model)
+        assert rows is not None
+        assert (far_rows_gate(model, rows, noise, 0.5, 1e-5) > LARGEST_GATE) is tells
+
+
+def test_adults_have_none(adult: pa.Table, paper_query: dp.Query) -> None:
+    model = dp.model(adult, paper_query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    rows = rows_behind(model)
+    assert rows is not None
+    assert far_rows_gate(model, rows, np.diag(model.floor**2), 0.2, 1e-6) == 0
+
+
+@pytest.mark.slow
+def test_nor_are_they_missed_where_another_secret_has_most_of_the_pairs() -> None:
+    """Three kinds of rows, each five deviations out along its own total: each combination sees a third of them."""
+    records, kinds, rare, size = 200, 3, 8e-5, 1000
+    bell, rng = ndtri((np.arange(size) + 0.5) / size), np.random.default_rng(3)
+
+    def many(first: float) -> Floats:
+        drawn = np.column_stack([rng.permutation(bell / bell.std()) for _ in range(kinds + 1)])
+        turned = drawn @ np.linalg.inv(np.linalg.cholesky(np.cov(drawn.T, bias=True))).T
+        return np.asarray(turned + first * np.eye(kinds + 1)[0])
+
+    out = np.concatenate([np.full((kinds, 1), 0.3), 5 * math.sqrt(records) * np.eye(kinds)], axis=1)
+    plain = [many(0.0), many(0.6)]
+    others = np.concatenate([many(0.3), out])
+    seldom = np.append(np.ones(size), np.full(kinds, rare / 10 * size / (1 - kinds * rare / 10)))
+    totals = np.round(np.concatenate([*plain, others, others]), 6)
+    a = np.repeat([0, 1, 0, 1], [size, size, size + kinds, size + kinds])
+    b = np.repeat([0, 1], [2 * size, 2 * (size + kinds)])
+    weight = np.concatenate([np.full(2 * size, 1e6), seldom, seldom])
+    table = pa.table({"a": a, "b": b, "w": weight, **{f"x{k}": totals[:, k] for k in range(kinds + 1)}})
+    query = dp.Query(**{f"s{k}": dp.total(f"x{k}") for k in range(kinds + 1)})
+    secrets = [dp.Share("a = 1", between=(0.4, 0.6), within=0.05), dp.Share("b = 1", values=(0, 0.05))]
+    model = dp.model(table, query, secrets, records=records, reference="population", weight="w")
+    rows, noise = rows_behind(model), GaussianNoise.of(np.diag([165.0, 2.0, 2.0, 2.0]))
+    assert rows is not None
+    target = dp.PrivacyTarget(1.0, 1e-4)  # 4.6 deviations along any of three totals tell 1.4e-4 of the datasets apart
+    assert second_order_delta(model, rows, noise, target, 1e-4)[1] > LARGEST_GATE
