@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import tempfile
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -152,12 +153,14 @@ PRIVATE = [("30.5", "Köln"), ("40.75", "Köln"), ("31.25", "Bonn"), ("30.5", "U
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz"])
 def test_the_private_table_may_be_written_so_too(
-    tmp_path: Path, model: dp.QueryModel, encoding: str, separator: str
+    tmp_path: Path, model: dp.QueryModel, encoding: str, separator: str, name: str
 ) -> None:
     lines = [("age", "city"), *((age.replace(".", ","), city) for age, city in PRIVATE)]
-    (tmp_path / "p.csv").write_bytes("\n".join(map(separator.join, lines)).encode(encoding))
-    assert list(look_at(str(tmp_path / "p.csv"), model).values) == [33.25, 2]
+    written = "\n".join(map(separator.join, lines)).encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(written) if name.endswith("gz") else written)
+    assert list(look_at(str(tmp_path / name), model).values) == [33.25, 2]
 
 
 def test_and_a_workbook(tmp_path: Path, model: dp.QueryModel) -> None:
@@ -166,8 +169,71 @@ def test_and_a_workbook(tmp_path: Path, model: dp.QueryModel) -> None:
     assert list(look_at(str(file), model).values) == [33.25, 2]
 
 
+def remarked(path: Path, remarks: list[bytes], *, line_end: bytes = b"\n", encoding: str = "utf-8") -> str:
+    """Write the private table with a column that nothing asks for, and a name that is no ASCII above it."""
+    rows = [f"{age},{city},".encode(encoding) + remark for (age, city), remark in zip(PRIVATE, remarks, strict=True)]
+    path.write_bytes(line_end.join(["age,city,größe".encode(encoding), *rows]))
+    return str(path)
+
+
+NO_UTF_8 = {
+    "a letter of Latin-1": b"caf\xe9",
+    "quotes of Windows": b"\x93quoted\x94",
+    "no sign of Windows either": b"\x81\x8d",
+    "half a letter": b"caf\xc3",
+    "half a letter before a quoted comma": b'"\xe2\x82,x"',
+    "a surrogate": b"\xed\xa0\x80",
+}
+
+
+@pytest.mark.parametrize("remark", NO_UTF_8.values(), ids=NO_UTF_8)
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("place", [0, 3])
+def test_bytes_in_one_private_row_do_not_decide_how_others_are_read(
+    tmp_path: Path, model: dp.QueryModel, remark: bytes, line_end: bytes, place: int
+) -> None:
+    remarks = [remark if row == place else b"fine" for row in range(len(PRIVATE))]
+    file = remarked(tmp_path / "p.csv", remarks, line_end=line_end)
+    assert list(look_at(file, model).values) == [33.25, 2]
+    engine = lenient_engine(file)
+    found = engine.select(f"SELECT * FROM {SOURCE}").to_pylist()
+    assert engine.schema.names == ["age", "city", "größe"]
+    assert [(row["age"], row["city"]) for row in found] == PRIVATE
+    assert [row["größe"] for row in found if row is not found[place]] == ["fine"] * 3
+
+
+def test_a_private_value_that_is_no_utf_8_is_read_as_windows_writes_it(tmp_path: Path) -> None:
+    written = [b"caf\xe9", b"\x93x\x94 5 \x80", b"\x81", "café".encode() + b"\xc3"]
+    found = lenient_engine(remarked(tmp_path / "p.csv", written)).select(f'SELECT "größe" FROM {SOURCE}')
+    assert found["größe"].to_pylist() == ["café", "“x” 5 €", "\N{REPLACEMENT CHARACTER}", "caféÃ"]
+
+
+def test_private_files_are_each_read_as_they_are_encoded(tmp_path: Path, model: dp.QueryModel) -> None:
+    for encoding, (age, city) in zip(ENCODINGS.values(), PRIVATE, strict=True):
+        (tmp_path / f"{encoding}.csv").write_bytes(f"age,city\n{age},{city}\n".encode(encoding))
+    assert list(look_at(str(tmp_path / "*.csv"), model).values) == [33.25, 2]
+
+
+def test_half_a_letter_of_utf_16_is_unknown_by_itself(tmp_path: Path, model: dp.QueryModel) -> None:
+    lines = "\n".join(["age,city,remark", *(f"{age},{city},x" for age, city in PRIVATE)])
+    written = lines.encode("utf-16").replace("Bonn,x".encode("utf-16-le"), "Bonn,".encode("utf-16-le") + b"\x00\xd8")
+    (tmp_path / "p.csv").write_bytes(written)
+    assert list(look_at(str(tmp_path / "p.csv"), model).values) == [33.25, 2]
+
+
+def test_nothing_is_left_of_a_private_file_that_was_read_in_another_encoding(
+    tmp_path: Path, model: dp.QueryModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    look_at(remarked(tmp_path / "p.csv", [b"\xe9"] * 4), model)
+    with pytest.raises(PrivateTableRefused):
+        look_at(remarked(tmp_path / "p.csv", [b'\xe9"', b'"x', b"", b""]), model)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_what_is_wrong_with_a_private_file_has_the_one_refusal(tmp_path: Path, model: dp.QueryModel) -> None:
-    (tmp_path / "p.csv").write_bytes("age;city\n30,5;5 €\n".encode("cp1252") * 4)
+    (tmp_path / "p.csv").write_bytes(b'age;city\n30,5;"Bonn\n30,5;Bonn\n30,5;Bonn\n30,5;Bonn\n')
     (tmp_path / "p.xlsx").write_bytes(b"x")
     for name in ("p.csv", "p.xlsx"):
         with pytest.raises(PrivateTableRefused, match="why would tell about its rows"):

@@ -61,7 +61,7 @@ def test_a_formula_that_somebody_puts_in_is_refused() -> None:
     book.worksheets[0]["A1"] = "=1+1"
     written = io.BytesIO()
     book.save(written)
-    with pytest.raises(InvalidInput, match="no workbook that can be read"):
+    with pytest.raises(InvalidInput, match="which is never written here: give the file as it was written"):
         read_workbook(written.getvalue())
 
 
@@ -76,5 +76,96 @@ def test_text_that_grows_when_it_is_read_is_refused() -> None:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as parts:
         parts.writestr("xl/_rels/workbook.xml.rels", bomb)
-    with pytest.raises(InvalidInput, match="no workbook that can be read"):
+    with pytest.raises(InvalidInput, match=r"'xl/_rels/workbook.xml.rels' with definitions"):
         read_workbook(written.getvalue())
+
+
+SHEETS: dict[str, Sheet] = {"numbers": [["statistic", "holds"], ["age", True], [1.5, "assumed"]], "more": [["end"]]}
+SHEET, STYLES, BOOK = "xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"
+LINKS = "xl/_rels/workbook.xml.rels"
+NUMBERED = '<numFmts><numFmt numFmtId="200" formatCode="0" /></numFmts>'
+SPACE = 'xmlns:x="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"'
+FORGED = {
+    "a format that shows another number": (STYLES, '<numFmts count="0" />', NUMBERED),
+    "a built-in format": (STYLES, 'numFmtId="0" fontId="2"', 'numFmtId="14" fontId="2"'),
+    "a font of signs": (STYLES, 'val="Calibri"', 'val="Wingdings"'),
+    "white letters": (STYLES, 'theme="1"', 'rgb="FFFFFFFF"'),
+    "letters too small to see": (STYLES, '<sz val="11" />', '<sz val="1" />'),
+    "a cell alignment": (STYLES, 'xfId="0" /></cellXfs>', 'xfId="0"><alignment textRotation="90" /></xf></cellXfs>'),
+    "conditional styles": (STYLES, "<colors>", "<dxfs><dxf><font /></dxf></dxfs><colors>"),
+    "another theme": ("xl/theme/theme1.xml", 'lastClr="000000"', 'lastClr="FFFFFF"'),
+    "a phonetic run": (SHEET, "<t>assumed</t>", "<t></t><rPh><t>assumed</t></rPh>"),
+    "two texts": (SHEET, "<t>assumed</t>", "<t>assu</t><t>med</t>"),
+    "rich text": (SHEET, "<t>assumed</t>", "<r><t>assumed</t></r>"),
+    "two values": (SHEET, "</is></c>", "</is><v>1</v></c>"),
+    "a value twice": (SHEET, "<v>1.5</v>", "<v>1.5</v><v>2.5</v>"),
+    "a number that only Python reads": (SHEET, "<v>1.5</v>", "<v>0_1.5</v>"),
+    "a truth value that is none": (SHEET, "<v>1</v>", "<v>2</v>"),
+    "text for a number": (SHEET, 't="n"><v>', 't="str"><v>'),
+    "a formula": (SHEET, "<v>1.5</v>", "<f>1+1</f><v>1.5</v>"),
+    "a cell in another row": (SHEET, 'r="A3"', 'r="A4"'),
+    "a cell twice": (SHEET, 'r="B3"', 'r="A3"'),
+    "a hidden row": (SHEET, '<row r="2">', '<row r="2" hidden="1">'),
+    "a hidden column": (SHEET, "<sheetData>", '<cols><col min="1" max="2" hidden="1" /></cols><sheetData>'),
+    "rows of no height": (SHEET, 'defaultRowHeight="15"', 'defaultRowHeight="0"'),
+    "no zeros": (SHEET, "<sheetView ", '<sheetView showZeros="0" '),
+    "merged cells": (SHEET, "</sheetData>", '</sheetData><mergeCells><mergeCell ref="A1:B3" /></mergeCells>'),
+    "a filter": (SHEET, "</sheetData>", '</sheetData><autoFilter ref="A1:B3" />'),
+    "a conditional format": (SHEET, "</sheetData>", '</sheetData><conditionalFormatting sqref="A1" />'),
+    "a drawing": (SHEET, "</worksheet>", '<drawing id="rId1" /></worksheet>'),
+    "an extension": (SHEET, "</worksheet>", f"<extLst><ext {SPACE}><x:a /></ext></extLst></worksheet>"),
+    "loose text": (SHEET, "<sheetData>", "<sheetData>more"),
+    "an encoding of its own": (SHEET, "<worksheet ", "<?xml version='1.0' encoding = 'latin-1'?><worksheet "),
+    "a hidden sheet": (BOOK, 'state="visible"', 'state="hidden"'),
+    "a sheet of the same name": (BOOK, 'name="more"', 'name="numbers"'),
+    "a defined name": (BOOK, "<definedNames />", '<definedNames><definedName name="a">1</definedName></definedNames>'),
+    "a link elsewhere": (LINKS, 'Target="styles.xml"', 'Target="other.xml"'),
+    "a link outside": (LINKS, 'Target="styles.xml"', 'Target="styles.xml" TargetMode="External"'),
+    "a sheet read as something else": ("[Content_Types].xml", "worksheet+xml", "chartsheet+xml"),
+    "another author": ("docProps/core.xml", ">distpriv<", ">the statistical office<"),
+}  # fmt: skip
+
+
+def rezipped(content: bytes, changed: dict[str, bytes]) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(written, "w") as new:
+        for name in [*old.namelist(), *(name for name in changed if name not in old.namelist())]:
+            new.writestr(name, changed[name] if name in changed else old.read(name))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(("part", "old", "new"), FORGED.values(), ids=FORGED)
+def test_what_would_show_cells_otherwise_is_refused(part: str, old: str, new: str) -> None:
+    content = workbook(SHEETS)
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        text = parts.read(part).decode()
+    assert old in text
+    forged = rezipped(content, {part: text.replace(old, new, 1).encode()})
+    with pytest.raises(
+        InvalidInput, match=r"^this (workbook has|is no workbook that can be read).*as it was written\.$"
+    ):
+        read_workbook(forged)
+
+
+@pytest.mark.parametrize("name", ["xl/drawings/drawing1.xml", "xl/vbaProject.bin", "XL/styles.xml", "xl/media/a.png"])
+def test_a_part_that_is_never_written_is_named(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"this workbook has a part '{name}', which is never written here"):
+        read_workbook(rezipped(workbook(SHEETS), {name: b"x"}))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_part_that_is_there_twice_is_refused() -> None:
+    written = io.BytesIO(workbook(SHEETS))
+    with zipfile.ZipFile(written, "a") as parts:
+        parts.writestr(SHEET, parts.read(SHEET))
+    with pytest.raises(InvalidInput, match=f"this workbook has '{SHEET}' 2 times"):
+        read_workbook(written.getvalue())
+
+
+def test_bytes_around_the_parts_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="something before or after its parts"):
+        read_workbook(b"%PDF" + workbook(SHEETS))
+
+
+def test_packing_the_same_parts_anew_changes_nothing() -> None:
+    assert same_sheets(read_workbook(rezipped(workbook(SHEETS), {})), SHEETS)

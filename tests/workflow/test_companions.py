@@ -1,11 +1,13 @@
 """What archives and output checkers read of a bundle."""
 
 import hashlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -243,6 +245,16 @@ def forge_workbook(folder: Path) -> Path:
     return refitted(folder, release_xlsx=workbook({"numbers": [["statistic"], ["age"]]}))
 
 
+def hide_in_workbook(folder: Path) -> Path:
+    """Show every number as another, in a workbook with the same cells."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(folder / "release.xlsx") as old, zipfile.ZipFile(written, "w") as new:
+        for name in old.namelist():
+            shown = old.read(name).replace(b'numFmtId="0"', b'numFmtId="9"') if "styles" in name else old.read(name)
+            new.writestr(name, shown)
+    return refitted(folder, release_xlsx=written.getvalue())
+
+
 def no_workbook(folder: Path) -> Path:
     return refitted(folder, release_xlsx=b"PK")
 
@@ -251,11 +263,21 @@ def no_workbook(folder: Path) -> Path:
     "forge",
     [
         forge_size, forge_version, forge_status, forge_epsilon, no_json, forge_checksum, add_checksum, lose_checksum,
-        link_checksums, forge_workbook, no_workbook,
+        link_checksums, forge_workbook, no_workbook, hide_in_workbook,
     ],
 )  # fmt: skip
 def test_what_others_read_may_not_say_something_else(copied: Path, forge: Callable[[Path], Path]) -> None:
     assert not accepted(forge(copied))
+
+
+def test_a_workbook_that_shows_other_numbers_is_named_with_what_does_so(copied: Path) -> None:
+    found = verify_bundle(hide_in_workbook(copied)).sentence
+    assert "'release.xlsx' is no workbook as a release writes it: this workbook has numFmtId '9' of 'xf'" in found
+
+
+def test_files_are_not_said_to_say_what_nobody_checked(bundle: Path) -> None:
+    (files,) = [check.found for check in verify_bundle(bundle).checks if check.name == "files"]
+    assert "; all but report.html say what it says" in files
 
 
 def test_refitting_alone_is_no_forgery(copied: Path) -> None:

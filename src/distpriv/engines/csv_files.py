@@ -5,12 +5,21 @@
 | in UTF-8, in Latin-1, in UTF-16 with its mark | as it is encoded |
 | with semicolons, tabs or bars | by what separates the names of the first line |
 | with fractions such as 39,5 | as numbers, where a comma does not separate values |
+
+Of a private file the mark and the first line alone decide. It is in UTF-8 unless it begins with the mark of UTF-16, and
+bytes that are no UTF-8 are read by themselves, as Windows writes them: none of them says how another is read.
 """
 
 import codecs
 import csv
 import gzip
-from collections.abc import Callable, Sequence
+import io
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from glob import escape
 from typing import IO, Any
@@ -20,7 +29,7 @@ import duckdb
 from distpriv.engines.connections import literal
 from distpriv.errors import InvalidSource
 
-__all__ = ["SUFFIXES", "commas_in_fractions", "csv_scan", "sniffed"]
+__all__ = ["SUFFIXES", "commas_in_fractions", "csv_scan", "in_utf_8", "sniffed", "text_scan"]
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")
@@ -32,27 +41,51 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOU
 _NO_LATIN = bytes(range(0x80, 0xA0))
 """Bytes that Windows has signs for, and Latin-1 none."""
 
+_BY_THEMSELVES = "distpriv_bytes_by_themselves"
+_FIRST_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
+_MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 Run = Callable[[str], duckdb.DuckDBPyRelation]
 
 
-def csv_scan(files: Sequence[str], run: Run, *, as_text: bool) -> str:
-    """Return the table function that reads CSV files.
+def csv_scan(files: Sequence[str], run: Run) -> str:
+    """Return the table function that reads CSV files, each column as what all of its values are.
 
     Args:
         files: the files, all with the same columns.
         run: runs SQL on a connection that reaches them.
-        as_text: whether everything is left as text, so that no row decides how another is read.
 
     Raises:
         InvalidSource: a file is encoded in no way that is known, or fractions are written in two ways.
     """
-    encoding = _encoding(files)
-    listed = f"read_csv([{', '.join(literal(escape(file)) for file in files)}]{encoding}"
-    if as_text:
-        return f"{listed}{_as_text(files)})"
+    listed = f"read_csv({_listed(files)}{_encoding(files)}"
     if not commas_in_fractions(files):
         return f"{listed})"
     return f"{listed}{_fractions(partial(_columns, run, listed))})"
+
+
+def text_scan(files: Sequence[str]) -> str:
+    """Return the table function that leaves everything in CSV files as text: no row decides how another is read.
+
+    Args:
+        files: the files as `in_utf_8` gives them, all with the same columns.
+
+    Raises:
+        InvalidSource: their first lines differ.
+    """
+    return f"read_csv({_listed(files)}{_as_text(files)})"
+
+
+@contextmanager
+def in_utf_8(files: Sequence[str]) -> Iterator[list[str]]:
+    """Give the same files, or copies in UTF-8 of those that are in something else, which are gone afterwards."""
+    others = [file for file in files if not _is_utf_8(file)]
+    if not others:
+        yield [*files]
+        return
+    with tempfile.TemporaryDirectory(prefix="distpriv-", ignore_cleanup_errors=True) as folder:
+        copies = {file: _copied(file, os.path.join(folder, f"{place}.csv")) for place, file in enumerate(others)}
+        yield [copies.get(file, file) for file in files]
 
 
 def sniffed(file: str) -> str:
@@ -74,20 +107,57 @@ def _encoding(files: Sequence[str]) -> str:
     return "" if encoding == "utf-8" else f", encoding = {literal(encoding)}"
 
 
+def _listed(files: Sequence[str]) -> str:
+    return f"[{', '.join(literal(escape(file)) for file in files)}]"
+
+
 def _encoded(file: str) -> str:
     """Return how a file is encoded: by its mark, as UTF-8 if all of it is that, or else as Latin-1."""
+    with _opened(file) as opened:
+        if opened.read(2) in _MARKS_OF_UTF_16:
+            return "utf-16"
+        if _is_utf_8(file):
+            return "utf-8"
+        return _latin(opened)
+
+
+def _is_utf_8(file: str) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with _opened(file) as opened:
-        if opened.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
-        opened.seek(0)
         try:
             while part := opened.read(AT_ONCE):
                 decoder.decode(part)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return _latin(opened)
-    return "utf-8"
+            return False
+    return True
+
+
+def _copied(file: str, copy: str) -> str:
+    """Write a file anew in UTF-8, and return where."""
+    with _opened(file) as opened:
+        encoding, errors = _decoding(opened.read(2))
+        opened.seek(0)
+        with (
+            io.TextIOWrapper(opened, encoding, errors, newline="") as decoded,
+            open(copy, "w", encoding="utf-8", newline="") as written,
+        ):
+            shutil.copyfileobj(decoded, written, AT_ONCE)
+    return copy
+
+
+def _decoding(start: bytes) -> tuple[str, str]:
+    """Return what a file is decoded as that begins so, and what becomes of bytes that do not fit."""
+    return ("utf-16", "replace") if start[:2] in _MARKS_OF_UTF_16 else ("utf-8", _BY_THEMSELVES)
+
+
+def _by_themselves(failure: UnicodeError) -> tuple[str, int]:
+    """Return bytes that are no UTF-8 as Windows reads them, which has all letters of Latin-1, and where they end."""
+    assert isinstance(failure, UnicodeDecodeError)
+    return failure.object[failure.start : failure.end].decode("cp1252", errors="replace"), failure.end
+
+
+codecs.register_error(_BY_THEMSELVES, _by_themselves)
 
 
 def _latin(opened: IO[bytes]) -> str:
@@ -149,16 +219,8 @@ def _header(file: str) -> str:
     """Return the first line of a CSV file with its end, which may be that of any system."""
     with _opened(file) as opened:
         start = opened.read(LONGEST_LINE)
-    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        text = start.decode("utf-16", errors="replace")
-    else:
-        line = start.partition(b"\n")[0]
-        try:
-            line.decode("utf-8-sig")
-            text = start.decode("utf-8-sig", errors="replace")
-        except UnicodeDecodeError:
-            text = start.decode("latin-1")
-    return text.splitlines(keepends=True)[0] if text else text
+    text = start.decode(*_decoding(start)).removeprefix("\ufeff")
+    return _FIRST_LINE.match(text)[0]  # type: ignore[index]  # it matches whatever is there
 
 
 def _opened(file: str) -> IO[bytes]:

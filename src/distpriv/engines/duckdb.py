@@ -150,8 +150,10 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
             files = _files(path)
             if path.lower().endswith(_EXCEL):
                 return _in_memory(_workbook(path, files, as_text)), repr(path), ()
+            if as_text and path.lower().endswith(_CSV):
+                return _left_as_text(path, files).sql, repr(path), tuple(files)
             connection = of_files(files)
-            scan = _scan(path, files, connection.sql, as_text)
+            scan = _scan(path, files, connection.sql)
             connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
@@ -199,13 +201,26 @@ def _workbook(path: str, files: Sequence[str], as_text: bool) -> pa.Table:
     return workbook_table(files[0], as_text=as_text)
 
 
-def _scan(path: str, files: Sequence[str], run: Callable[[str], duckdb.DuckDBPyRelation], as_text: bool) -> str:
+def _left_as_text(path: str, files: Sequence[str]) -> duckdb.DuckDBPyConnection:
+    """Return a connection that knows CSV files as text; copies of them are read at once, as they do not stay."""
+    with csv_files.in_utf_8(files) as readable:
+        connection = of_files(readable)
+        try:
+            scan = csv_files.text_scan(readable)
+        except InvalidSource as refusal:
+            raise InvalidSource(f"{path!r} cannot be read: {refusal}") from None
+        kind = "VIEW" if readable == [*files] else "TABLE"
+        connection.execute(f"CREATE TEMP {kind} {SOURCE} AS SELECT * FROM {scan}")
+    return connection
+
+
+def _scan(path: str, files: Sequence[str], run: Callable[[str], duckdb.DuckDBPyRelation]) -> str:
     """Return the table function that reads the files of a path or a pattern."""
     if path.lower().endswith(_PARQUET):
         return f"read_parquet({_listed(files)})"
     if path.lower().endswith(_CSV):
         try:
-            return csv_files.csv_scan(files, run, as_text=as_text)
+            return csv_files.csv_scan(files, run)
         except InvalidSource as refusal:
             raise InvalidSource(f"{path!r} cannot be read: {refusal}") from None
     if path.lower().endswith(".xls"):

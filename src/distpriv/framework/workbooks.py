@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 from distpriv.errors import InvalidInput
 from distpriv.extras import extra_needed
+from distpriv.framework.workbook_shape import NotOurs, require_ours, xml_of
 
 __all__ = ["Cell", "Sheet", "read_workbook", "require_workbooks", "same_sheets", "titled", "workbook"]
 
@@ -32,10 +33,9 @@ AS_TOLD = 1e-14
 MOST_LINES = 100_000
 """More lines than any sheet of a release has."""
 
-LONGEST_PART = 64 * 2**20
-"""More bytes than any sheet of a release has."""
-
 _BROKEN = (zipfile.BadZipFile, zlib.error, ElementTree.ParseError, NotImplementedError)
+_CURE = "give the file as it was written."
+_TRUTH = {"0": False, "1": True}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -86,20 +86,26 @@ def read_workbook(content: bytes) -> dict[str, list[list[Cell]]]:
     """Return the sheets of a workbook, without empty cells at the ends of lines.
 
     Raises:
-        InvalidInput: it is no workbook as it is written here, or has a formula in it.
+        InvalidInput: it is no workbook, or has anything in it that is never written here, such as a formula.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
-            links = {each.get("Id"): each.get("Target", "") for each in _xml(parts, "xl/_rels/workbook.xml.rels")}
+            require_ours(parts)
+            links = {each.get("Id"): each.get("Target", "") for each in xml_of(parts, "xl/_rels/workbook.xml.rels")}
             shared = []
             if "xl/sharedStrings.xml" in parts.namelist():
-                shared = ["".join(each.itertext()) for each in _xml(parts, "xl/sharedStrings.xml")]
+                shared = [_shown(each) for each in xml_of(parts, "xl/sharedStrings.xml")]
+            sheets = list(xml_of(parts, "xl/workbook.xml").iter(f"{_MAIN}sheet"))
+            if len({sheet.get("name") for sheet in sheets}) < len(sheets):
+                raise NotOurs("two sheets of one name")
             return {
                 str(sheet.get("name")): list(_lines(parts, links[sheet.get(_LINK)].lstrip("/"), shared))
-                for sheet in _xml(parts, "xl/workbook.xml").iter(f"{_MAIN}sheet")
+                for sheet in sheets
             }
+    except NotOurs as odd:
+        raise InvalidInput(f"this workbook has {odd}, which is never written here: {_CURE}") from None
     except (*_BROKEN, KeyError, ValueError, IndexError, OSError, RuntimeError) as failure:
-        raise InvalidInput("this is no workbook that can be read: give the file as it was written.") from failure
+        raise InvalidInput(f"this is no workbook that can be read: {_CURE}") from failure
 
 
 def same_sheets(one: Mapping[str, Sheet], other: Mapping[str, Sheet]) -> bool:
@@ -177,18 +183,9 @@ def _always_the_same(content: bytes, made: datetime) -> bytes:
     return again.getvalue()
 
 
-def _xml(parts: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    if parts.getinfo(name).file_size > LONGEST_PART:
-        raise ValueError(name)
-    content = parts.read(name)
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise ValueError(name)
-    return ElementTree.fromstring(content)
-
-
 def _lines(parts: zipfile.ZipFile, name: str, shared: Sequence[str]) -> Iterator[list[Cell]]:
     read = 0
-    for line in _xml(parts, name).iter(f"{_MAIN}row"):
+    for line in xml_of(parts, name).iter(f"{_MAIN}row"):
         number = int(line.get("r", read + 1))
         if not read < number <= MOST_LINES:
             raise ValueError(name)
@@ -196,32 +193,41 @@ def _lines(parts: zipfile.ZipFile, name: str, shared: Sequence[str]) -> Iterator
         read = number
         cells: list[Cell] = []
         for cell in line.iter(f"{_MAIN}c"):
-            place = _column(cell.get("r", ""))
+            letters = cell.get("r", "").removesuffix(str(number))
+            place = _column(letters)
+            if place <= len(cells):
+                raise NotOurs(f"a cell {letters}{number} that is not in order in {name!r}")
             cells += [None] * (place - 1 - len(cells))
             cells.append(_value(cell, shared))
         yield _without_end(cells)
 
 
-def _column(reference: str) -> int:
-    """Return the number of a cell's column.
+def _column(letters: str) -> int:
+    """Return the number of a column.
 
-    >>> _column("A1"), _column("AB12")
+    >>> _column("A"), _column("AB")
     (1, 28)
     """
     number = 0
-    for letter in reference.rstrip("0123456789"):
+    for letter in letters:
         number = 26 * number + ord(letter) - ord("A") + 1
-    if not 0 < number <= 16_384:
-        raise ValueError(reference)
+    if not letters.isalpha() or number > 16_384:
+        raise ValueError(letters)
     return number
 
 
 def _value(cell: ElementTree.Element, shared: Sequence[str]) -> Cell:
     kind, value = cell.get("t", "n"), cell.findtext(f"{_MAIN}v")
-    if cell.find(f"{_MAIN}f") is not None or kind not in ("n", "s", "b", "inlineStr"):
-        raise ValueError("a formula")
+    if len(cell) > 1 or (kind == "inlineStr") != (cell.find(f"{_MAIN}is") is not None):
+        raise NotOurs(f"a cell {cell.get('r')} with two values, or of another kind than its value")
     if kind == "inlineStr":
-        return "".join(cell.itertext())
+        return _shown(cell[0])
     if value is None:
         return None
-    return shared[int(value)] if kind == "s" else value == "1" if kind == "b" else float(value)
+    if kind == "s" and not value.isdecimal():
+        raise NotOurs(f"a cell {cell.get('r')} with text {value[:100]!r}")
+    return shared[int(value)] if kind == "s" else _TRUTH[value] if kind == "b" else float(value)
+
+
+def _shown(text: ElementTree.Element) -> str:
+    return text.findtext(f"{_MAIN}t") or ""

@@ -1,7 +1,7 @@
 """The one look at the private table: the statistics of exactly so many records, and nothing else said about it.
 
 No value in its rows makes the look fail, whatever an expression does with it. A file that cannot be read as a table
-does, such as one with bytes that are no text. That, and what else can be wrong with the table, is refused in one
+does, such as one with a quote that is never closed. That, and what else can be wrong with the table, is refused in one
 sentence that names only what the query needs, so that a refusal answers no question about a value.
 """
 

@@ -1,4 +1,4 @@
-"""The files beside a release.json: whether they are those that were written with it, and say what it says."""
+"""The files beside a release.json: whether they were written with it, and say what it says where that is checked."""
 
 import math
 import os
@@ -106,8 +106,8 @@ def _wrong_workbook(content: bytes, document: Mapping[str, Any], query: Query) -
     try:
         if not same_sheets(read_workbook(content), expected):
             yield f"{WORKBOOK!r} has other cells than the release"
-    except InvalidInput:
-        yield f"{WORKBOOK!r} is no workbook as a release writes it"
+    except InvalidInput as refusal:
+        yield f"{WORKBOOK!r} is no workbook as a release writes it: {str(refusal).rstrip('.')}"
 
 
 def _wrong_policy(content: bytes, document: Mapping[str, Any]) -> Iterator[str]:

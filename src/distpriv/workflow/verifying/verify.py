@@ -316,7 +316,8 @@ def _asks_all(opened: Opened) -> bool:
 
 def _files(opened: Opened) -> Found:
     assert opened.files is not None
-    told = f"{', '.join(sorted(opened.files.contents))} were written with this release, and say what it says."
+    names = ", ".join(sorted(opened.files.contents))
+    told = f"{names} were written with this release; all but report.html say what it says."
     return found(files_problem(opened.files, opened.document, opened.policy.query()), told)
 
 
