@@ -187,7 +187,7 @@ def _too_large(radius: float, records: int, target: PrivacyTarget) -> str:
     if not target.delta:
         return f"a ball around the reference costs some delta, and {asked} has none: give a delta above 0."
     low, high = 0.0, min(records * radius, FARTHEST)
-    while high > 1.01 * low:
+    while high > 1.001 * low:
         middle = math.sqrt(low * high) if low else high / 1000
         low, high = (middle, high) if _best_cost(middle, target) else (low, middle)
         if high < 1e-300:
