@@ -45,15 +45,16 @@ class _FarRows:
 
     moves: Floats
     chances: Floats
-    """How likely each of them is to be the one that is drawn."""
+    """How likely each of them is to be the one that is drawn, equal rows counted together."""
 
     @classmethod
     def of(cls, rows: StratumRows, frame: Floats) -> "_FarRows":
-        moves = rows.about_mean @ frame
+        kinds, counts = rows.kinds
+        moves = (rows.values[kinds] - rows.mean) @ frame
         lengths = np.linalg.norm(moves, axis=1)
         order = np.argsort(lengths, kind="stable")
         far = order[lengths[order] >= FAR]
-        return cls(moves=moves[far], chances=rows.shares[far])
+        return cls(moves=moves[far], chances=counts[far] / counts.sum())
 
     @property
     def some(self) -> Floats:
