@@ -130,7 +130,7 @@ def second_order_delta(
         found = max(found, KNOWN_ON_LINES * target.delta)
     else:
         found, gate = laplace_second_order(model, rows, noise, target.epsilon, target.delta)
-    far_out = far_rows_gate(model, rows, noise.gaussian.covariance, target.epsilon, target.delta)
+    far_out = far_rows_gate(model, rows, noise.gaussian.covariance, target.delta)
     return found, max(gate, min(far_out, UNKNOWN))
 
 

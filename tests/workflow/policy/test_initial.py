@@ -13,6 +13,7 @@ import distpriv as dp
 from distpriv.cli.commands import show_written
 from distpriv.errors import InvalidPolicy, InvalidSource
 from distpriv.workflow.policy.initial import MOST_STATISTICS, draft_policy, initial_policy
+from distpriv.workflow.policy.survey import survey
 
 OFFERED = re.compile(r"^# (?=\S+ = \"(?:mean|count|proportion|quantile)\()", re.MULTILINE)
 
@@ -73,6 +74,16 @@ def test_a_mean_can_be_hidden_by_taking_up_what_is_offered(adult_file: Path, adu
     low, high = mean.apart.points
     assert low < np.mean(adult["hours_per_week"].to_numpy()) < high
     assert f"mean(hours_per_week) @ {low:.15g}" in model_of(text, adult).distributions
+
+
+def test_the_mean_that_is_offered_is_not_that_of_a_yes_and_no() -> None:
+    table = pa.table({"pay": [10.0, 20.0, 30.0, 45.0] * 50, "manager": [0, 1, 0, 1] * 50})
+    offered = survey(table).suggested_mean
+    assert offered is not None
+    assert offered[0].name == "pay"
+    alone = survey(table.select(["manager"])).suggested_mean
+    assert alone is not None
+    assert alone[0].name == "manager"
 
 
 def test_a_table_without_numbers_that_vary_offers_no_mean() -> None:

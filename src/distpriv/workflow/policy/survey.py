@@ -107,8 +107,12 @@ class Survey:
 
     @property
     def suggested_mean(self) -> tuple[Column, float, float] | None:
-        """The last column of numbers, with two means a tenth of its deviation to either side of its own."""
-        for column in reversed(self.columns):
+        """The last column of numbers, with two means a tenth of its deviation to either side of its own.
+
+        A column of two numbers is a share, and comes after all others.
+        """
+        last_first = self.columns[::-1]
+        for column in sorted(last_first, key=lambda column: column.kinds == 2):
             if column.complete and column.mean is not None and column.deviation and column.low is not None:
                 digits = 1 - math.floor(math.log10(column.deviation / 10))
                 low, high = (round(column.mean + side * column.deviation / 10, digits) for side in (-1, 1))
