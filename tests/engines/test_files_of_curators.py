@@ -163,6 +163,15 @@ def test_the_private_table_may_be_written_so_too(
     assert list(look_at(str(tmp_path / name), model).values) == [33.25, 2]
 
 
+@pytest.mark.parametrize("opened", [engine_for, lenient_engine])
+def test_a_packed_file_that_ends_early_or_is_damaged_cannot_be_read(tmp_path: Path, opened: Any) -> None:
+    packed = gzip.compress("\n".join(LINES).encode())
+    for content in (packed[:-20], packed[:12] + b"\xff" * 20 + packed[32:]):
+        (tmp_path / "p.csv.gz").write_bytes(content)
+        with pytest.raises(InvalidSource, match=r"p\.csv\.gz' cannot be read: .+\.$"):
+            opened(tmp_path / "p.csv.gz")
+
+
 def test_and_a_workbook(tmp_path: Path, model: dp.QueryModel) -> None:
     file = workbook(tmp_path / "p.xlsx", [["age", "city"], *([float(age), city] for age, city in PRIVATE)])
     require_source(str(file))

@@ -1,6 +1,7 @@
 """The embedded engine: DuckDB over files, relations and tables in memory."""
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from glob import escape
@@ -155,7 +156,7 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
             connection = of_files(files)
             scan = _scan(path, files, connection.sql)
             connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
-        except (duckdb.Error, OSError) as failure:
+        except (duckdb.Error, OSError, EOFError, zlib.error) as failure:
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
         return connection.sql, repr(path), tuple(files) if path.lower().endswith(_CSV) else ()
     cursor = of_memory()

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 from xml.etree import ElementTree
 
-__all__ = ["NotOurs", "require_ours", "xml_of"]
+from distpriv.framework.workbook_parts import NotOurs, xml_of
 
-LONGEST_PART = 64 * 2**20
-"""More bytes than any part of a workbook of a release has."""
+__all__ = ["require_ours"]
 
 T = TypeVar("T")
 Shape = Mapping[str, Mapping[str, str]]
@@ -25,10 +24,11 @@ _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _TYPE = "application/vnd.openxmlformats-"
-_NUMBER = r"\d{1,9}"
-_CELL = r"[A-Z]{1,3}[1-9]\d{0,6}"
+_NUMBER = "[0-9]{1,9}"
+_LINE = "[1-9][0-9]{0,6}"
+_CELL = f"[A-Z]{{1,3}}{_LINE}"
 _ANY = r"(?s:.*)"
-_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+_TIME = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 _SHEET: Shape = {
@@ -36,15 +36,15 @@ _SHEET: Shape = {
     "worksheet/sheetPr": {},
     "worksheet/sheetPr/outlinePr": {"summaryBelow": "1", "summaryRight": "1"},
     "worksheet/sheetPr/pageSetUpPr": {},
-    "worksheet/dimension": {"ref": f"{_CELL}(:{_CELL})?"},
+    "worksheet/dimension": {"ref": f"{_CELL}:{_CELL}"},
     "worksheet/sheetViews": {},
     "worksheet/sheetViews/sheetView": {"workbookViewId": "0", "tabSelected": "[01]"},
     "worksheet/sheetViews/sheetView/selection": {"activeCell": "A1", "sqref": "A1"},
     "worksheet/sheetFormatPr": {"baseColWidth": "8", "defaultRowHeight": "15"},
     "worksheet/sheetData": {},
-    "worksheet/sheetData/row*": {"r": _NUMBER, "spans": f"{_NUMBER}:{_NUMBER}"},
+    "worksheet/sheetData/row*": {"r": _LINE},
     "worksheet/sheetData/row*/c*": {"r": _CELL, "s": _NUMBER, "t": "n|s|b|inlineStr"},
-    "worksheet/sheetData/row*/c*/v": {"": r"-?\d+(\.\d+)?([eE][-+]?\d+)?"},
+    "worksheet/sheetData/row*/c*/v": {"": r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"},
     "worksheet/sheetData/row*/c*/is": {},
     "worksheet/sheetData/row*/c*/is/t": {_SPACE: "preserve", "": _ANY},
     "worksheet/pageMargins": dict.fromkeys(("left", "right", "top", "bottom", "header", "footer"), r"0\.75|1|0\.5"),
@@ -79,7 +79,7 @@ _STYLES: Shape = {
     "styleSheet/cellStyles": {"count": "1"},
     "styleSheet/cellStyles/cellStyle": {"name": "Normal", "xfId": "0", "builtinId": "0", "hidden": "0"},
     "styleSheet/dxfs": {"count": "0"},
-    "styleSheet/tableStyles": {"count": "0", "defaultTableStyle": r"\w+", "defaultPivotStyle": r"\w+"},
+    "styleSheet/tableStyles": {"count": "0", "defaultTableStyle": "[A-Za-z0-9]+", "defaultPivotStyle": "[A-Za-z0-9]+"},
     "styleSheet/colors": {},
     "styleSheet/colors/indexedColors": {},
     "styleSheet/colors/indexedColors/rgbColor*": {"rgb": "[0-9A-F]{8}"},  # which no font of these refers to
@@ -102,14 +102,14 @@ _BOOK: Shape = {
         "name": _ANY,
         "sheetId": _NUMBER,
         "state": "visible",
-        f"{{{_OFFICE}/relationships}}id": r"rId\d+",
+        f"{{{_OFFICE}/relationships}}id": "rId[0-9]+",
     },
     "workbook/definedNames": {},
     "workbook/calcPr": {"calcId": _NUMBER, "fullCalcOnLoad": "1"},
 }
 _LINKS: Shape = {
     "Relationships": {},
-    "Relationships/Relationship*": {"Type": _ANY, "Target": _ANY, "Id": r"rId\d+"},
+    "Relationships/Relationship*": {"Type": _ANY, "Target": _ANY, "Id": "rId[0-9]+"},
 }
 _TYPES: Shape = {
     "Types": {},
@@ -129,16 +129,15 @@ _CORE: Shape = {
 }
 _APPLICATION: Shape = {
     "Properties": {},
-    "Properties/Application": {"": r"Microsoft Excel( Compatible / Openpyxl [\d.]+)?"},
-    "Properties/AppVersion": {"": r"[\d.]+"},
+    "Properties/Application": {"": "Microsoft Excel( Compatible / Openpyxl [0-9.]+)?"},
+    "Properties/AppVersion": {"": "[0-9.]+"},
 }
 
-_OTHER_ENCODING = re.compile(rb"""<\?xml[^>]*encoding(?!=["']utf-8["'])""", re.IGNORECASE)
 _THEME = "xl/theme/theme1.xml"
 _THEMES = ("d15e8ebf78ef7b9720839d7ae8fdc81a7df5bc24706d8e137df61a5683c358d9",)
 """Digests of the themes that openpyxl writes, whose letters are black on white."""
 
-_SHEETS = r"xl/worksheets/sheet[1-9]\d{0,4}\.xml"
+_SHEETS = r"xl/worksheets/sheet[1-9][0-9]{0,4}\.xml"
 _PARTS: Mapping[str, tuple[str, Shape]] = {
     r"\[Content_Types\]\.xml": (f"{_PACKAGE}/content-types", _TYPES),
     r"_rels/\.rels": (f"{_PACKAGE}/relationships", _LINKS),
@@ -176,10 +175,6 @@ _KINDS: Mapping[str, tuple[str, str]] = {
 """By what a part is linked to, and as what it is read."""
 
 
-class NotOurs(ValueError):
-    """Something in a workbook that is never written here."""
-
-
 def require_ours(parts: zipfile.ZipFile) -> None:
     """Refuse a workbook with anything in it that is never written here.
 
@@ -190,30 +185,12 @@ def require_ours(parts: zipfile.ZipFile) -> None:
         raise NotOurs(problem)
 
 
-def xml_of(parts: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """Return a part as XML that is in UTF-8, and does not grow when it is read."""
-    content = _content(parts, name)
-    content.decode("utf-8")
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content or _OTHER_ENCODING.match(content):
-        raise NotOurs(f"{name!r} with definitions or an encoding of its own")
-    return ElementTree.fromstring(content)
-
-
-def _content(parts: zipfile.ZipFile, name: str) -> bytes:
-    if parts.getinfo(name).file_size > LONGEST_PART:
-        raise NotOurs(f"{name!r} of more than {LONGEST_PART:,} bytes")
-    return parts.read(name)
-
-
 def _problems(parts: zipfile.ZipFile) -> Iterator[str]:
-    entries = parts.infolist()
-    if parts.comment or min((entry.header_offset for entry in entries), default=0):
-        yield "something before or after its parts"
-    for name, times in Counter(entry.filename for entry in entries).items():
+    for name, times in Counter(parts.namelist()).items():
         if times > 1:
             yield f"{name!r} {times} times"
         elif name == _THEME:
-            if hashlib.sha256(_content(parts, name)).hexdigest() not in _THEMES:
+            if hashlib.sha256(parts.read(name)).hexdigest() not in _THEMES:
                 yield f"another theme in {name!r}"
         elif (part := _matching(_PARTS, name)) is None:
             yield f"a part {name[:100]!r}"

@@ -7,6 +7,7 @@ whoever verifies a release needs no extra.
 import io
 import math
 import re
+import string
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,8 @@ from xml.etree import ElementTree
 
 from distpriv.errors import InvalidInput
 from distpriv.extras import extra_needed
-from distpriv.framework.workbook_shape import NotOurs, require_ours, xml_of
+from distpriv.framework.workbook_parts import NotOurs, require_plainly_packed, xml_of
+from distpriv.framework.workbook_shape import require_ours
 
 __all__ = ["Cell", "Sheet", "read_workbook", "require_workbooks", "same_sheets", "titled", "workbook"]
 
@@ -41,6 +43,7 @@ _MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NO_TITLE = re.compile(r"[\[\]:*?/\\]|^'|'$")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_SHEETS, _TEXTS = "xl/worksheets/", "xl/sharedStrings.xml"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -90,17 +93,13 @@ def read_workbook(content: bytes) -> dict[str, list[list[Cell]]]:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
+            require_plainly_packed(parts, content)
             require_ours(parts)
             links = {each.get("Id"): each.get("Target", "") for each in xml_of(parts, "xl/_rels/workbook.xml.rels")}
-            shared = []
-            if "xl/sharedStrings.xml" in parts.namelist():
-                shared = [_shown(each) for each in xml_of(parts, "xl/sharedStrings.xml")]
-            sheets = list(xml_of(parts, "xl/workbook.xml").iter(f"{_MAIN}sheet"))
-            if len({sheet.get("name") for sheet in sheets}) < len(sheets):
-                raise NotOurs("two sheets of one name")
+            shared = _shared(parts, links)
             return {
-                str(sheet.get("name")): list(_lines(parts, links[sheet.get(_LINK)].lstrip("/"), shared))
-                for sheet in sheets
+                title: list(_lines(_sheet(parts, place), place, shared))
+                for title, place in _places(parts, links).items()
             }
     except NotOurs as odd:
         raise InvalidInput(f"this workbook has {odd}, which is never written here: {_CURE}") from None
@@ -183,9 +182,46 @@ def _always_the_same(content: bytes, made: datetime) -> bytes:
     return again.getvalue()
 
 
-def _lines(parts: zipfile.ZipFile, name: str, shared: Sequence[str]) -> Iterator[list[Cell]]:
+def _shared(parts: zipfile.ZipFile, links: Mapping[str | None, str]) -> list[str]:
+    """Return the texts that cells refer to by their numbers."""
+    linked = any(link.endswith("sharedStrings.xml") for link in links.values())
+    if linked != (_TEXTS in parts.namelist()):
+        raise NotOurs("texts of cells without a link, or a link to none")
+    return [_shown(each) for each in xml_of(parts, _TEXTS)] if linked else []
+
+
+def _places(parts: zipfile.ZipFile, links: Mapping[str | None, str]) -> dict[str, str]:
+    """Return the part of every sheet by its name."""
+    sheets = list(xml_of(parts, "xl/workbook.xml").iter(f"{_MAIN}sheet"))
+    places = [links[sheet.get(_LINK)].lstrip("/") for sheet in sheets]
+    if sorted(places) != sorted(name for name in parts.namelist() if name.startswith(_SHEETS)):
+        raise NotOurs("a sheet that it does not list, or lists twice")
+    found = {str(sheet.get("name")): place for sheet, place in zip(sheets, places, strict=True)}
+    if len(found) < len(sheets):
+        raise NotOurs("two sheets of one name")
+    return found
+
+
+def _sheet(parts: zipfile.ZipFile, name: str) -> ElementTree.Element:
+    """Return a sheet that says rightly where its cells are: there are readers that look nowhere else."""
+    sheet = xml_of(parts, name)
+    said = [each.get("ref") for each in sheet.iter(f"{_MAIN}dimension")]
+    if said != [extent := _extent(sheet)]:
+        raise NotOurs(f"cells in {extent} and {', '.join(map(str, said)) or 'nothing'} said of it in {name!r}")
+    return sheet
+
+
+def _extent(sheet: ElementTree.Element) -> str:
+    """Return the first and the last column and line of cells, as openpyxl does."""
+    cells = [cell.get("r", "") for cell in sheet.iter(f"{_MAIN}c")] or ["A1"]
+    columns = sorted((cell.rstrip(string.digits) for cell in cells), key=lambda letters: (len(letters), letters))
+    lines = sorted(int(cell.lstrip(string.ascii_uppercase)) for cell in cells)
+    return f"{columns[0]}{lines[0]}:{columns[-1]}{lines[-1]}"
+
+
+def _lines(sheet: ElementTree.Element, name: str, shared: Sequence[str]) -> Iterator[list[Cell]]:
     read = 0
-    for line in xml_of(parts, name).iter(f"{_MAIN}row"):
+    for line in sheet.iter(f"{_MAIN}row"):
         number = int(line.get("r", read + 1))
         if not read < number <= MOST_LINES:
             raise ValueError(name)
@@ -224,7 +260,7 @@ def _value(cell: ElementTree.Element, shared: Sequence[str]) -> Cell:
         return _shown(cell[0])
     if value is None:
         return None
-    if kind == "s" and not value.isdecimal():
+    if kind == "s" and not (value.isascii() and value.isdecimal()):
         raise NotOurs(f"a cell {cell.get('r')} with text {value[:100]!r}")
     return shared[int(value)] if kind == "s" else _TRUTH[value] if kind == "b" else float(value)
 
