@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 
 from distpriv.modelling.representatives import representatives
 from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.stratum_rows import StratumRows
 
 
 def test_few_rows_that_stand_for_many_have_their_shape_in_nine_dimensions() -> None:
@@ -27,3 +29,14 @@ def test_units_and_signs_do_not_matter_to_who_stands_for_whom() -> None:
         for rows in (values, values * units)
     ]
     np.testing.assert_allclose(found[1].values / units, found[0].values, rtol=1e-6, atol=1e-9)
+
+
+def test_rows_of_next_to_no_weight_stand_for_nobody() -> None:
+    rng = np.random.default_rng(5)
+    many, rare = rng.normal(size=(5000, 4)), 60 * np.eye(4)
+    decoys = 70 * np.eye(4)[np.arange(100) % 4] + rng.normal(size=(100, 4))
+    weights = np.concatenate([np.ones(5000), np.full(4, 1e-2), np.full(100, 1e-13)])
+    rows = StratumRows(values=np.concatenate([many, rare, decoys]), weights=weights / weights.sum())
+    (found,) = representatives(RowLaws(strata=(rows,), drawn={"a": {0: 100}}, replacement=True))
+    far = np.linalg.norm(found.values, axis=1) > 30
+    assert found.counts[far].sum() / found.counts.sum() == pytest.approx(4e-2 / 5000, rel=0.05)

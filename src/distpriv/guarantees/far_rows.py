@@ -1,8 +1,8 @@
 r"""Rows so far out that one of them, however rare, may tell scenarios apart where no bell curve reaches.
 
 A row at x, drawn λ times on average, adds λ of the density around μ + x to a bell curve that has :math:`e^{-ρ^2/2}` of
-its height there, ρ the distance in deviations of the noisy statistics. It stands out where :math:`λ e^{ρ^2/2}` is not
-small, although skewness and kurtosis hardly see it; rows in several directions add up; and where one scenario has more
+its height there, ρ the distance in deviations of the noisy statistics. It stands out by :math:`λ e^{ρ^2/2}`,
+although skewness and kurtosis hardly see it; rows in several directions add up; and where one scenario has more
 of them, less than ε is left to hide the shift with. So the second-order term c₂ is looked at on the way to such rows,
 and beyond, where two of them would be (`docs/proofs/saddlepoint_check.md`, "Rows far out").
 """
@@ -25,17 +25,14 @@ __all__ = ["far_rows_gate"]
 FAR = 2.0
 """From so many deviations of the noisy statistics on, a row is far out."""
 
-STANDS_OUT = 0.02
-"""A row does where rows as far out, or farther, add so much of itself to the bell curve."""
-
 NEGLIGIBLE = 0.02
 """What is the case in fewer datasets than this share of the target's δ adds no more than that to it."""
 
 ON_THE_WAY = (0.7, 1.0, 1.4, 2.0)
 """Where c₂ is looked at, as shares of the way to the row: where it begins to show, where one is, and where two are."""
 
-MOST_ROWS, MOST_SCENARIOS = 24, 12
-"""How many rows of a scenario are looked at, those that stand out most, and in how many scenarios."""
+MOST_PLACES, MOST_SCENARIOS = 120, 12
+"""At how many places c₂ of a scenario is looked at, those whose rows stand out most, and in how many scenarios."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -56,17 +53,20 @@ class _FarRows:
         return cls(moves=moves[far], chances=counts[far] / counts.sum())
 
     def places(self, drawn: int, negligible: float) -> tuple[Floats, Floats]:
-        """Return points on the way to rows that stand out, from the mean, and the logarithm of by how much they do."""
-        numbers, lengths = drawn * np.cumsum(self.chances), np.linalg.norm(self.moves, axis=1)
-        with np.errstate(divide="ignore"):
-            alone = np.log(drawn * self.chances) + lengths**2 / 2
-            seen = (np.log(numbers) + lengths**2 / 2 > np.log(STANDS_OUT)) & (alone > -np.inf)
-        points, heights = [np.zeros((0, self.moves.shape[1]))], [np.zeros(0)]
-        for share in ON_THE_WAY:
+        """Return points on the way to the rows, from the mean, and the logarithm of by how much each row stands out.
+
+        A row that does not where it is does so farther on: λ e^{ρ²/2 + ρt} is 1 at a distance of t beyond it.
+        """
+        often = self.chances > 0
+        moves, numbers = self.moves[often], drawn * np.cumsum(self.chances)[often]
+        lengths = np.linalg.norm(moves, axis=1)
+        farther_on = 1 + np.maximum(-np.log(numbers) / lengths**2 - 0.5, 0.0)
+        points, heights = [np.zeros((0, moves.shape[1]))], [np.zeros(0)]
+        for share in (*(np.full(len(moves), each) for each in ON_THE_WAY), farther_on):
             beyond = numbers * ndtr((1 - share) * lengths) + numbers**2 / 2 * ndtr((2 - share) * lengths)
-            kept = seen & (beyond > negligible)
-            points.append(share * self.moves[kept])
-            heights.append(alone[kept])
+            kept = beyond > negligible
+            points.append(share[kept, np.newaxis] * moves[kept])
+            heights.append((np.log(drawn * self.chances[often]) + lengths**2 / 2)[kept])
         return np.concatenate(points), np.concatenate(heights)
 
 
@@ -109,7 +109,7 @@ def _gate(
 ) -> float:
     """Return the largest |c₂| of a scenario's law at those of the places whose rows stand out most."""
     moves, heights = (np.concatenate(parts) for parts in zip(*places, strict=True))
-    chosen = np.argsort(-heights, kind="stable")[: MOST_ROWS * len(ON_THE_WAY)]
+    chosen = np.argsort(-heights, kind="stable")[:MOST_PLACES]
     if not len(chosen):
         return 0.0
     law = tilted_laws(model, rows, noise, only=[scenario])[scenario]

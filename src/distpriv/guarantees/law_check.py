@@ -30,6 +30,7 @@ from distpriv.modelling.spectrum import Spectrum, distinct_peaks, spectrum, unkn
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = [
+    "LEAST_DELTA",
     "UNKNOWN",
     "checked_law",
     "has_rows",
@@ -50,6 +51,9 @@ FAR_BELOW = 0.7
 
 KNOWN_ON_LINES = 0.3
 """Under noise along a line, δ is not known to be below this share of the target's: points are chosen for more."""
+
+LEAST_DELTA = 1e-5
+"""Under noise that is not Gaussian, a smaller δ is not known: it is decided where none of the points lies."""
 
 UNKNOWN = 1e3
 """The gate where the second-order law could not be computed."""
@@ -125,6 +129,8 @@ def second_order_delta(
     """
     if noise.is_gaussian:
         found, gate = _second_order_of_gaussian(model, rows, noise.gaussian, target, delta, measured=measured)
+    elif target.delta < LEAST_DELTA:
+        return 1.0, UNKNOWN
     elif (line := LineNoise.of(noise)) is not None:
         found, gate = line_second_order(model, rows, line, target.epsilon, target.delta)
         found = max(found, KNOWN_ON_LINES * target.delta)

@@ -100,7 +100,7 @@ def _one_of_each_part(white: Floats, most: int) -> tuple[Floats, Floats]:
 
 def _one_of_each_weight(white: Floats, most: int, heavy: Floats) -> tuple[Floats, Floats]:
     """Return the same where rows have weights: parts are cut into halves of one weight, and draws follow weights."""
-    order = np.argsort(-(white**2).sum(axis=1) * (heavy > 0), kind="stable")
+    order = np.argsort(-((white**2).sum(axis=1) ** 2) * heavy, kind="stable")  # by what they add to fourth cumulants
     parts = [(-float(heavy[order[ALONE:]].sum()), 0, order[ALONE:])]
     made = 1
     single: list[Rows] = []
