@@ -66,7 +66,10 @@ def _second_order(law: CheckedLaw) -> str:
     if law.gate is None or law.second_order is None:
         return "no second order was looked at"
     if law.gate > LARGEST_GATE:
-        return "they are too far from a bell curve for a correction to be relied on"
+        return (
+            "no correction of the bell curve can be relied on, as they are too far from one, or δ is too small for "
+            "noise that is not Gaussian"
+        )
     if law.gate == 0:
         return f"by the exact law of all of them together δ is {law.second_order:.3g}"
     return f"by the second-order law δ is {law.second_order:.3g}, an error of {law.gate:.1g} of itself included"
