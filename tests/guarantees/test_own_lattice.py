@@ -1,8 +1,11 @@
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 from tests.guarantees.whole_laws import (
     certified_in_steps,
     convolved,
@@ -43,6 +46,24 @@ def never_below_the_truth(seed: int, statistics: int, moved: int, target: dp.Pri
     }
     assert exact_delta_of(laws, [("few", "many"), ("many", "few")], target.epsilon) <= made.certificate.delta
     return True
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 30.0, 40.0])
+def test_rounding_does_not_hide_a_rare_row_at_a_large_epsilon(epsilon: float) -> None:
+    """What a transform rounds, times e^ε, was more than what one scenario has and the other lacks."""
+    rows, records, drawn, far = 500, 5000, 20, 400
+    amounts = np.concatenate([np.arange(rows) % 2, [far], np.arange(1, rows) % 2]).astype(np.float64)
+    table = pa.table({"g": np.repeat([0, 1], rows), "x": amounts})
+    secret = dp.Share("g = 1", values=(0.0, drawn / records))
+    model = dp.model(
+        table, dp.Query(x=dp.total("x")), secret, records=records, replacement=True, reference="population"
+    )
+    noise = GaussianNoise.of(np.array([[9.0]]))
+    exact = exact_lattice_delta(model, model.rows().row_laws(), noise, [0], epsilon, 1e-3)
+    above, spread = np.arange(200, 400), math.sqrt(records / 4 + 9.0)
+    seen = -math.expm1(drawn * math.log1p(-1 / rows)) * norm.sf((above - far) / spread)
+    assert exact is not None
+    assert (seen - np.exp(epsilon + norm.logsf(above / spread))).max() <= exact.delta
 
 
 @settings(max_examples=4, deadline=None)

@@ -16,7 +16,7 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.projected_law import Circle
+from distpriv.modelling.projected_law import Circle, rounding_of
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import GaussianNoise
 
@@ -26,7 +26,10 @@ MOST_PLACES = 2**18
 """The largest number of whole numbers that a law is computed on."""
 
 NOISE_REACH = 9.0
-"""Of Gaussian noise no more than 10⁻¹⁸ is farther out than so many deviations."""
+"""Of Gaussian noise no more than 10⁻¹⁸ is farther out than so many deviations, which are looked at at least."""
+
+LARGEST_EPSILON = 600.0
+"""Beyond it e^ε is no number any more; δ at a larger one is no larger."""
 
 SHARE_OUTSIDE = 1e-6
 """Which share of δ may lie farther out than is computed."""
@@ -78,7 +81,7 @@ def exact_lattice_delta(
     chosen = list(positions)
     steps = model.steps[chosen]
     covariance = noise.covariance[np.ix_(chosen, chosen)] / np.outer(steps, steps)
-    outside = SHARE_OUTSIDE * delta / len(chosen)
+    outside = SHARE_OUTSIDE * delta / (len(chosen) * (1 + math.exp(min(epsilon, LARGEST_EPSILON))))
     sizes = [
         _places(model, rows, position, math.sqrt(spread), outside)
         for position, spread in zip(chosen, np.diag(covariance), strict=True)
@@ -91,22 +94,28 @@ def exact_lattice_delta(
     direction[chosen] = radix / steps
     circle = Circle(circumference=float(whole), frequencies=whole // 2)
     hidden = _rounded_transform(np.outer(circle.angular, radix), covariance)
-    laws = {
-        name: np.fft.irfft(np.conj(law * hidden), n=whole) for name, law in rows.projected(direction, circle).items()
+    transforms = {name: law * hidden for name, law in rows.projected(direction, circle).items()}
+    laws = {name: np.fft.irfft(np.conj(law), n=whole) for name, law in transforms.items()}
+    least = {
+        name: law - rounding_of(law, transforms[name], sum(rows.drawn[name].values())) for name, law in laws.items()
     }
-    found = {pair: _stick(laws[pair[0]], laws[pair[1]], epsilon) for pair in model.protected_pairs}
+    found = {(one, other): _stick(laws[one], least[other], epsilon) for one, other in model.protected_pairs}
     worst = max(found, key=found.__getitem__)
-    most = max(_stick(laws[one], laws[other], 0.0) for one, other in model.protected_pairs)
+    most = max(_stick(laws[one], least[other], 0.0) for one, other in model.protected_pairs)
     beyond = SHARE_OUTSIDE * delta + ROUNDING
     return ExactDelta(pair=worst, delta=min(1.0, found[worst] + beyond), total_variation=min(1.0, most + beyond))
 
 
 def _stick(first: Floats, second: Floats, epsilon: float) -> float:
-    return float(np.maximum(first - np.exp(epsilon) * np.maximum(second, 0.0), 0.0).sum())
+    odds = math.exp(min(epsilon, LARGEST_EPSILON))
+    return float(np.maximum(first - odds * np.maximum(second, 0.0), 0.0).sum())
 
 
 def _places(model: QueryModel, rows: RowLaws, position: int, noise: float, outside: float) -> int:
-    """Return a power of two of steps outside of which a statistic is with a chance of at most `outside`."""
+    """Return a power of two of steps outside of which a statistic is with a chance of at most `outside`.
+
+    What is outside of the second law comes round to where the first one is, and counts e^ε times there.
+    """
     step = float(model.steps[position])
     farthest = max(float(np.abs(each.about_mean[:, position]).max()) / step for each in rows.strata if len(each))
     variances = {stratum: float(each.variances[position]) for stratum, each in enumerate(rows.strata) if len(each)}
@@ -114,8 +123,9 @@ def _places(model: QueryModel, rows: RowLaws, position: int, noise: float, outsi
     wanted = math.log(2 / outside)
     # The largest t with t² / (2 (V + bt/3)) at most that.
     reach = farthest * wanted / 3 + math.sqrt((farthest * wanted / 3) ** 2 + 2 * spread * wanted)
+    reach += max(NOISE_REACH, math.sqrt(2 * wanted)) * noise
     means = [float(law.mean[position]) / step for law in model.distributions.values()]
-    return int(2 ** math.ceil(math.log2(max(2.0, np.ptp(means) + 2 * (reach + NOISE_REACH * noise) + 2))))
+    return int(2 ** math.ceil(math.log2(max(2.0, np.ptp(means) + 2 * reach + 2))))
 
 
 def _rounded_transform(angles: Floats, covariance: Floats) -> Floats:

@@ -162,7 +162,7 @@ def _added(laws: _Laws, epsilon: float) -> tuple[float, float, float]:
     logs, middles = [], []
     for law, line in zip(laws.tilted, laws.lines, strict=True):
         origins = line.origins(points)
-        found = [law.saddlepoints(at, line.bell.tilts(at)) for at in origins]
+        found = law.saddlepoints_along(origins, [line.bell.tilts(at) for at in origins])
         averaged = line.averaged(points, [each.log_densities for each in found])
         logs.append(averaged + math.log(max(1 + law.term_at_rest, 0.1)))
         middles.append(found[len(found) // 2])

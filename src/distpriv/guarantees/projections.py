@@ -15,7 +15,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.farthest_pairs import Line, Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.projected_law import MOST_POINTS, POINTS, Circle, most_frequencies
+from distpriv.modelling.projected_law import MOST_POINTS, POINTS, Circle, most_frequencies, rounding_of
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import Noise
 
@@ -32,9 +32,6 @@ DECAYED = 8.6
 
 KINKS = 1e-4
 """By which share of itself an integral may err where two densities cross."""
-
-ROUNDING = 1e-16
-"""The share of its highest density that a transform rounds at least."""
 
 LARGEST_EPSILON = 600.0
 """Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
@@ -89,6 +86,8 @@ class ProjectedLaws:
     circle: Circle
     densities: Mapping[str, Floats]
     """By scenario, at points all around the circle."""
+    rounding: Mapping[str, float]
+    """By how much each density may be too high."""
     resolved: bool
     """Whether nothing is smoothed but by the noise itself."""
 
@@ -99,7 +98,7 @@ class ProjectedLaws:
         So it is taken off: what lies where the other density may be rounding alone counts in full.
         """
         first, second = (self.densities[name] for name in pair)
-        likely = np.exp(min(epsilon, LARGEST_EPSILON)) * np.maximum(second - _rounding(second), 0.0)
+        likely = np.exp(min(epsilon, LARGEST_EPSILON)) * np.maximum(second - self.rounding[pair[1]], 0.0)
         found = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
         return min(1.0, found * (1 + KINKS))
 
@@ -111,7 +110,7 @@ class ProjectedLaws:
         """
         deepest, rounded = 0.0, 0.0
         for line in lines:
-            lost = np.array([_rounding(self.densities[name]) for name in line.names])
+            lost = np.array([self.rounding[name] for name in line.names])
             size = len(self.densities[line.names[0]])
             pieces = (slice(start, start + AT_ONCE) for start in range(0, size, AT_ONCE))
             depth = sum(self._valleys(line, lost, piece) for piece in pieces) / size
@@ -143,11 +142,6 @@ class ProjectedLaws:
             between = (1 - above) * density[below % size] + above * density[(below + 1) % size]
             logs.append(np.log(np.maximum(between, 0.0) + INVISIBLE * density.max()))
         return np.asarray(logs[0] - logs[1])
-
-
-def _rounding(density: Floats) -> float:
-    """Return by how much a density may be too high: twice as much as it is too low, where it is negative."""
-    return 2 * max(-float(density.min()), ROUNDING * float(density.max()))
 
 
 def projected_deltas(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, direction: Floats) -> Floats:
@@ -218,11 +212,13 @@ def projected_laws(
     circle = Circle(circumference=reach, frequencies=frequencies, rows=added_up)
     hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
     laws = rows.projected(direction, circle)
-    densities = circle.densities([law * hidden for law in laws.values()])
+    transforms = {name: law * hidden for name, law in laws.items()}
+    densities = dict(zip(transforms, circle.densities(list(transforms.values())), strict=True))
     return ProjectedLaws(
         direction=direction,
         circle=circle,
-        densities=dict(zip(laws, densities, strict=True)),
+        densities=densities,
+        rounding={name: rounding_of(density, transforms[name], added_up) for name, density in densities.items()},
         resolved=smooth <= gaussian,
     )
 

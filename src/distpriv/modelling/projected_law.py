@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["MOST_POINTS", "POINTS", "Circle", "StratumLaw", "most_frequencies"]
+__all__ = ["MOST_POINTS", "POINTS", "Circle", "StratumLaw", "most_frequencies", "rounding_of"]
 
 Transform = NDArray[np.complex128]
 
@@ -41,6 +41,9 @@ LARGEST_RADIUS = 0.98
 
 NEGLIGIBLE = 1e-14
 """What is left out of a sum."""
+
+ROUNDING, ROUNDING_A_ROW = 1e-16, float(np.finfo(float).eps)
+"""The share of itself that a transform is rounded by, and that every row adds to it: it is a product over rows."""
 
 
 def points_a_frequency(rows: int) -> int:
@@ -106,6 +109,21 @@ class Circle:
         rows = np.zeros((len(transforms), size // 2 + 1), dtype=np.complex128)
         rows[:, : self.frequencies + 1] = np.conj(np.asarray(transforms))
         return np.asarray(np.fft.irfft(rows, n=size, axis=1) * (size / self.circumference))
+
+
+def rounding_of(density: Floats, transform: Transform, rows: int) -> float:
+    """Return by how much a density may be too high, whose transform is that of so many rows.
+
+    What is rounded of the transform adds up to so much at most, and where a density is negative it is too low by half
+    of that.
+
+    Args:
+        density: at points all around a circle.
+        transform: at frequencies from 0 upwards.
+        rows: how many are added up.
+    """
+    most = (2 * np.abs(transform).sum() - 1) * float(density.mean())
+    return float(max((ROUNDING_A_ROW * rows + 2 * ROUNDING) * most, -2 * density.min()))
 
 
 def _shared_out(a: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -44,6 +44,9 @@ FULL = 2.0
 NOWHERE = -100.0
 """Logarithm of a density that is none."""
 
+LEADING = 4
+"""So many saddlepoints along a line lead to the next."""
+
 CLOSE = 1e-4
 """Newton steps, in standard deviations, that are left out."""
 
@@ -119,13 +122,15 @@ class TiltedLaw:
         at = self.saddlepoints(self.mean[np.newaxis], np.zeros((1, len(self.mean))))
         return self.second_order(at, 0)
 
-    def saddlepoints(self, points: Floats, tilts: Floats) -> Saddlepoints:
-        """Return the saddlepoint of every point, sought from these tilts by damped Newton steps."""
-        tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata]
+    def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
+        """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
+        known = levels is not None
+        tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata] if levels is None else list(levels)
         logs, covariances = np.full(len(points), -np.inf), np.tile(self.noise, (len(points), 1, 1))
         left = np.arange(len(points))
         for round_ in range(MOST_STEPS):
-            step = self._step(points[left], tilts[left], [level[left] for level in levels] if round_ else None)
+            given = [level[left] for level in levels] if round_ or known else None
+            step = self._step(points[left], tilts[left], given)
             covariances[left] = step.covariances
             for level, found in zip(levels, step.levels, strict=True):
                 level[left] = found
@@ -139,6 +144,29 @@ class TiltedLaw:
             for level, move in zip(levels, step.rises, strict=True):
                 level[left] += move[further]
         return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs, covariances=covariances)
+
+    def saddlepoints_along(self, lines: Sequence[Floats], tilts: Sequence[Floats]) -> list[Saddlepoints]:
+        """Return the saddlepoints of points that move along lines by even steps, each sought from where others lead.
+
+        Args:
+            lines: where the points are, step after step.
+            tilts: where their saddlepoints are sought as long as no others lead there.
+        """
+        found: dict[int, Saddlepoints] = {}
+        for place in sorted(range(len(lines)), key=lambda place: abs(2 * place - len(lines) + 1)):
+            near = sorted(found, key=lambda other: abs(other - place))[:LEADING]
+            if len(near) < LEADING:
+                found[place] = self.saddlepoints(lines[place], tilts[place])
+                continue
+            weights = _leading_to(place, near)
+            known = np.logical_and.reduce([found[other].found for other in near])
+            led = sum(weight * found[other].tilts for weight, other in zip(weights, near, strict=True))
+            levels = [
+                np.where(known, sum(weight * level for weight, level in zip(weights, several, strict=True)), 0.0)
+                for several in zip(*(found[other].levels for other in near), strict=True)
+            ]
+            found[place] = self.saddlepoints(lines[place], np.where(known[:, np.newaxis], led, tilts[place]), levels)
+        return [found[place] for place in range(len(lines))]
 
     def _step(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None) -> "Step":
         """Return a Newton step, short enough that the rows' weights do not change beyond what they tell of it."""
@@ -181,6 +209,15 @@ class TiltedLaw:
         joint = sum(part.four @ part.lengths**2 for part in parts) / 8
         joint -= _third_by_statistics(parts, len(root)) if many else _third_by_rows(parts)
         return float(joint - sum(stratum.number_term for stratum in self.strata))
+
+
+def _leading_to(place: int, near: Sequence[int]) -> list[float]:
+    """Return how much each of several places counts in what a polynomial through them is at another.
+
+    >>> _leading_to(3, [2, 1, 0])
+    [3.0, -3.0, 1.0]
+    """
+    return [math.prod((place - other) / (one - other) for other in near if other != one) for one in near]
 
 
 @frozen(kw_only=True, eq=False)
