@@ -1,7 +1,7 @@
 """Bell curves bent by skewness and kurtosis, and candidates for points at which laws are looked at."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.deciding_points import CANDIDATES, normals
 from distpriv.modelling.tilted_law import TiltedLaw
 
-__all__ = ["a_little_wider", "bent_bell", "candidates_of", "much_wider"]
+__all__ = ["a_little_wider", "as_far_as", "bent_bell", "candidates_of", "much_wider"]
 
 WIDER, FAR = 1.2, 2.0
 """By which factors covariances are widened to draw candidates from: near, and as far out as shapes may matter."""
@@ -30,6 +30,11 @@ def a_little_wider(bell: Bell) -> Bell:
 def much_wider(bell: Bell) -> Bell:
     """Return a Gaussian much wider than another."""
     return bell.wider(1 + (FAR - 1) * min(1.0, FEW_STATISTICS / len(bell.mean)))
+
+
+def as_far_as(delta: float) -> Callable[[Bell], Bell]:
+    """Return how to widen a Gaussian so that as much of it is as far out as what decides such a δ may be."""
+    return lambda bell: bell.wider(max(FAR, -2 * math.log(delta) / len(bell.mean)))
 
 
 def bent_bell(law: TiltedLaw, points: Floats) -> Floats:

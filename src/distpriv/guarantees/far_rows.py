@@ -7,6 +7,7 @@ of them, less than ε is left to hide the shift with. So the second-order term c
 and beyond, where two of them would be (`docs/proofs/saddlepoint_check.md`, "Rows far out").
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,8 +23,8 @@ from distpriv.modelling.tilted_law import law_frame, tilted_laws
 
 __all__ = ["far_rows_gate"]
 
-FAR = 2.0
-"""From so many deviations of the noisy statistics on, a row is far out."""
+FAR = 0.5
+"""From so many deviations of the noisy statistics on, a row is far out; nearer ones are as good as a bell curve."""
 
 NEGLIGIBLE = 0.02
 """What is the case in fewer datasets than this share of the target's δ adds no more than that to it."""
@@ -52,21 +53,24 @@ class _FarRows:
         far = order[lengths[order] >= FAR]
         return cls(moves=moves[far], chances=counts[far] / counts.sum())
 
-    def places(self, drawn: int, negligible: float) -> tuple[Floats, Floats]:
-        """Return points on the way to the rows, from the mean, and the logarithm of by how much each row stands out.
+    def places(self, drawn: int, delta: float) -> tuple[Floats, Floats]:
+        """Return points on the way to the rows, from the mean, and the logarithm of how much each row does there.
 
-        A row that does not where it is does so farther on: λ e^{ρ²/2 + ρt} is 1 at a distance of t beyond it.
+        A row that does not stand out where it is does so farther on: λ e^{ρ²/2 + ρt} is 1 at a distance of t beyond it.
+        As far out as δ is decided, at R, it adds about λ ρ⁴ e^{ρR} to the fourth cumulant.
         """
         often = self.chances > 0
         moves, numbers = self.moves[often], drawn * np.cumsum(self.chances)[often]
-        lengths = np.linalg.norm(moves, axis=1)
+        lengths, farthest = np.linalg.norm(moves, axis=1), math.sqrt(-2 * math.log(delta))
         farther_on = 1 + np.maximum(-np.log(numbers) / lengths**2 - 0.5, 0.0)
+        weighs = np.log(drawn * self.chances[often]) + 4 * np.log(lengths) + lengths * farthest
         points, heights = [np.zeros((0, moves.shape[1]))], [np.zeros(0)]
-        for share in (*(np.full(len(moves), each) for each in ON_THE_WAY), farther_on):
+        ways = [*(np.full(len(moves), each) for each in ON_THE_WAY), farther_on, farthest / lengths]
+        for share in ways:
             beyond = numbers * ndtr((1 - share) * lengths) + numbers**2 / 2 * ndtr((2 - share) * lengths)
-            kept = beyond > negligible
+            kept = beyond > NEGLIGIBLE * delta
             points.append(share[kept, np.newaxis] * moves[kept])
-            heights.append((np.log(drawn * self.chances[often]) + lengths**2 / 2)[kept])
+            heights.append(weighs[kept])
         return np.concatenate(points), np.concatenate(heights)
 
 
@@ -82,7 +86,7 @@ def far_rows_gate(model: QueryModel, rows: RowLaws, noise: Floats, delta: float)
     frame = law_frame(model, noise)
     far = [_FarRows.of(stratum, frame) for stratum in rows.strata]
     gates = [
-        _gate(model, rows, noise, name, [far[s].places(rows.drawn[name][s], NEGLIGIBLE * delta) for s in strata])
+        _gate(model, rows, noise, name, [far[s].places(rows.drawn[name][s], delta) for s in strata])
         for name, strata in _with_more(model, rows, far)
     ]
     return max(gates, default=0.0)

@@ -2,27 +2,29 @@ r"""What the rows' second-order law adds to δ where noise along one line is add
 
 The density of a release is that of the statistics with the Gaussian part of the noise, :math:`q_i`, averaged over where
 the noise along the line may have been. Bell curves are averaged in closed form, and the ratio of :math:`q_i` to its
-bell curve, whose logarithm is about a polynomial of degree 4 along the line, by a grid. What is added to δ is
-:math:`\int ((p_i - e^ε p_j)_+ - (g_i - e^ε g_j)_+)_+`, p the second-order densities and g those of the moments
-(`docs/proofs/saddlepoint_check.md`, "Noise along a line").
+bell curve, of which a few saddlepoints along the line tell enough, by a grid. What is added to δ is
+:math:`\int ((p_i - e^ε p_j)_+ - (g_i - e^ε g_j)_+)_+`, p the second-order densities and g those of the moments:
+a mean over lines of an integral along each of them (`docs/proofs/saddlepoint_check.md`, "Noise along a line").
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from attrs import frozen
+from scipy.special import logsumexp
 
+from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.bent_bells import a_little_wider, bent_bell, much_wider
-from distpriv.guarantees.deciding_points import Choice, blurred, largest_term, normals, sticks
-from distpriv.guarantees.line_bells import LineBell
+from distpriv.guarantees.deciding_points import Choice, largest_term, normals, sticks
+from distpriv.guarantees.line_bells import FEW_OFFSETS, OFFSETS, LineBell
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_law import TiltedLaw, law_frame, tilted_laws
+from distpriv.modelling.tilted_law import Saddlepoints, TiltedLaw, law_frame, tilted_laws
 from distpriv.modelling.uneven_shapes import both_orders, kinds_of_pairs
 
 __all__ = ["line_second_order"]
@@ -33,24 +35,24 @@ KINDS = 6
 IN_REACH, FINALISTS = 0.2, 6
 """The share of the worst look from which a pair may still be the worst, and how many are computed."""
 
-POINTS, FEWER_POINTS, SHARES = 512, 192, (0.5, 0.2, 0.3)
-"""At how many points densities are computed, of few statistics at fewer, and which share of them where bent bells add
-to what those of the moments tell, where either of them decides, and everywhere."""
+CANDIDATES, LINES, SHARES = 512, 256, (0.5, 0.2, 0.3)
+"""From how many lines how many are chosen, and which share of them where rows add to what moments tell, where either
+of them decides, and everywhere."""
 
-FEW_STATISTICS = 3
-"""So many statistics are few."""
+WIDER, FEW_STATISTICS = (1.2, 2.0), 8
+"""By which factors covariances are widened to draw lines from; by less with more statistics than this."""
 
-CANDIDATES, FEWER = 8192, 2048
-"""Of how many candidates points are chosen, and a look is made of."""
+STEPS, MOST_STEPS = 6, 4096
+"""How many steps along a line are one deviation of what is Gaussian along it, and how many there may be."""
 
-NEGLIGIBLE = 1e-4
-"""A share of the target's δ that is not looked at more closely if skewness and kurtosis change no more."""
+LEFT_OUT = 1e-6
+"""The share of the target's δ that may be beyond the last of them."""
 
 AVERAGED = 0.1
 """The share of what is added that averages over the noise along the line may be off by."""
 
 ERRORS = 3.0
-"""How many standard errors are added: a few points may hold much of an integral."""
+"""How many standard errors are added: a few lines may hold much of an integral."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -70,32 +72,118 @@ class _Laws:
         lines = tuple(LineBell(bell=Bell.at_rest(law), axis=axis, law=noise.law) for law in (one, other))
         return cls(pair=pair, tilted=(one, other), lines=(lines[0], lines[1]))
 
-    def candidates(self, wider: Sequence[Callable[[Bell], Bell]], most: int) -> tuple[Floats, Floats]:
-        """Return points of the first law, bell curve and noise made wider, and the logarithm of their density."""
-        first = self.lines[0]
-        sources = [LineBell(bell=of(first.bell), axis=first.axis, law=first.law.spread) for of in wider]
-        parts = np.array_split(normals(len(first.axis) + 1)[:most], len(sources))
-        points = np.concatenate([source.drawn(part) for source, part in zip(sources, parts, strict=True)])
-        offered = np.logaddexp.reduce([source.log_density(points) for source in sources])
-        return points, offered - math.log(len(sources))
+    def candidates(self, delta: float) -> tuple[Floats, Floats]:
+        """Return normal points for lines beside each other, made wider, and the logarithm of their density.
+
+        One of three is from as far out as what decides a δ may be.
+        """
+        size = len(self.lines[0].axis) - 1
+        if size == 0:
+            return np.zeros((1, 0)), np.zeros(1)
+        less = min(1.0, FEW_STATISTICS / (size + 1))
+        far = max(WIDER[-1], -2 * math.log(delta) / size)
+        factors = [*(1 + (factor - 1) * less for factor in WIDER), far]
+        parts = np.array_split(normals(size)[:CANDIDATES], len(factors))
+        points = np.concatenate([math.sqrt(factor) * part for factor, part in zip(factors, parts, strict=True)])
+        lengths = (points**2).sum(axis=1)
+        offered = [-lengths / (2 * factor) - size / 2 * math.log(2 * math.pi * factor) for factor in factors]
+        return points, np.asarray(logsumexp(offered, axis=0) - math.log(len(factors)))
 
     @property
     def term_at_rest(self) -> float:
         """|c₂| in the middle of both laws."""
         return max(abs(law.term_at_rest) for law in self.tilted)
 
-    def plain(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return the logarithms of both densities by moments."""
-        one, other = self.lines
-        return one.log_density(points), other.log_density(points)
+    def steps(self, points: Floats, outside: float) -> tuple[Floats, Floats]:
+        """Return even steps along the lines through points, beyond which so little is left, and how much each counts.
 
-    def bent(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return the same, bent by skewness and kurtosis."""
-        (one, other), (first, second) = self.lines, self.tilted
-        return (
-            one.averaged(points, [bent_bell(first, at) for at in one.origins(points)]),
-            other.averaged(points, [bent_bell(second, at) for at in other.origins(points)]),
-        )
+        Far out both densities fall by the same factor with every step: there the last one stands for all.
+        """
+        one, other = self.lines
+        half, moved = one.law.half(one.own, outside), other.along(points)
+        low = min(-half, -other.law.half(other.own, outside) - float(moved.max()))
+        high = max(half, other.law.half(other.own, outside) - float(moved.min()))
+        count = math.ceil(STEPS * (high - low) / min(one.own, other.own))
+        if count > MOST_STEPS:
+            raise InvalidModel("scenarios vary too differently along the line of the noise to be compared there.")
+        steps = np.linspace(low, high, count + 1)
+        counts = np.full(len(steps), steps[1] - steps[0])
+        counts[[0, -1]] *= one.law.beyond(float(steps[1] - steps[0]))
+        return steps, counts
+
+    def saddlepoints(self, points: Floats, offsets: Floats) -> list[list[Saddlepoints]]:
+        """Return those of both laws at the origins of points, offset by offset."""
+        return [
+            law.saddlepoints_along(origins := line.origins(points, offsets), [line.bell.tilts(at) for at in origins])
+            for law, line in zip(self.tilted, self.lines, strict=True)
+        ]
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class _Sheet:
+    """Lines beside each other, and the densities of both laws along them."""
+
+    laws: _Laws
+    normals: Floats
+    log_chosen: Floats
+    """The logarithm of the density that the lines are chosen by."""
+    delta: float
+    offsets: Floats
+
+    @cached_property
+    def points(self) -> Floats:
+        """Where the lines go through."""
+        return self.laws.lines[0].across(self.normals)
+
+    @cached_property
+    def _steps(self) -> tuple[Floats, Floats]:
+        return self.laws.steps(self.points, LEFT_OUT * self.delta)
+
+    @cached_property
+    def plain(self) -> list[Floats]:
+        """The logarithms of both densities by moments, one line a row."""
+        return [line.along_lines(self.points, self._steps[0]) for line in self.laws.lines]
+
+    @cached_property
+    def saddlepoints(self) -> list[list[Saddlepoints]]:
+        """Those of both laws."""
+        return self.laws.saddlepoints(self.points, self.offsets)
+
+    @cached_property
+    def by_rows(self) -> list[Floats]:
+        """The logarithms of both densities by the second-order law."""
+        found = []
+        for which, (law, line) in enumerate(zip(self.laws.tilted, self.laws.lines, strict=True)):
+            logs = [each.log_densities for each in self.saddlepoints[which]]
+            more = line.rows_along_lines(self.points, self._steps[0], logs, self.offsets)
+            found.append(self.plain[which] + more + math.log(max(1 + law.term_at_rest, 0.1)))
+        return found
+
+    def sticks(self, logs: Sequence[Floats], epsilon: float) -> Floats:
+        """Return (p_i − e^ε p_j)₊ step by step along each line, as parts of an integral."""
+        volume = self.laws.lines[0].log_volume
+        return sticks(logs[0], logs[1], epsilon, self.log_chosen[:, np.newaxis] - volume - np.log(self._steps[1]))
+
+    def more(self, epsilon: float, off: float) -> Floats:
+        """Return what the rows add to δ along each line, where logarithms of their densities may be off by so much.
+
+        Noise along a line leaves much of the mass with a ratio of densities that is just e^ε, so that a small error in
+        their logarithms counts there in full: the second-order law is taken at an ε that is lower by that error, |c₂|.
+        """
+        exact, plain = self.sticks(self.by_rows, epsilon - off), self.sticks(self.plain, epsilon)
+        return np.asarray(np.maximum(exact - plain, 0.0).sum(axis=1))
+
+    def gate(self, epsilon: float) -> float:
+        """Return the largest |c₂| of either law on some of the lines, by how much of δ they hold."""
+        rest = self.laws.term_at_rest
+        held = self.sticks(self.by_rows, epsilon - rest).sum(axis=1)
+        if not held.any():
+            return rest
+        middle = len(self.offsets) // 2
+        found = [
+            largest_term(law, at[middle], held) for law, at in zip(self.laws.tilted, self.saddlepoints, strict=True)
+        ]
+        return max(rest, *found)
 
 
 def line_second_order(
@@ -113,17 +201,17 @@ def line_second_order(
     said = noise.estimates(model, model.protected_pairs, epsilon)
     looks = []
     for pair in _pairs(model, rows, noise, said):
-        laws = _Laws.of(model, rows, noise, pair)
-        bent, differs = _bent_excess(laws, epsilon)
-        looks.append((said[pair] + bent, differs, laws))
+        look = _look(_Laws.of(model, rows, noise, pair), delta)
+        seen = look.gate(epsilon)
+        looks.append((said[pair] + float(look.more(epsilon, seen).mean()), seen, look))
     looks.sort(key=lambda each: -each[0])
     worst, gate = 0.0, 0.0
-    for _, differs, laws in [each for each in looks if each[0] >= IN_REACH * looks[0][0]][:FINALISTS]:
-        if differs < NEGLIGIBLE * delta:
-            added, error, off = differs, 0.0, laws.term_at_rest
-        else:
-            added, error, off = _added(laws, epsilon)
-        bound = noise.delta(model, laws.pair, epsilon)
+    for _, seen, look in [each for each in looks if each[0] >= IN_REACH * looks[0][0]][:FINALISTS]:
+        chosen = _chosen(look, epsilon - seen)
+        off = max(seen, chosen.gate(epsilon))
+        more = chosen.more(epsilon, off)
+        added, error = float(more.mean()), float(more.std() / math.sqrt(len(more)))
+        bound = noise.delta(model, look.laws.pair, epsilon)
         worst, gate = max(worst, bound + added * (1 + off + AVERAGED) + ERRORS * error), max(gate, off)
     return min(1.0, worst), gate
 
@@ -137,38 +225,19 @@ def _pairs(model: QueryModel, rows: RowLaws, noise: LineNoise, said: dict[Pair, 
     return [pair for pair in both_orders(kinds) if pair in said]
 
 
-def _bent_excess(laws: _Laws, epsilon: float) -> tuple[float, float]:
-    """Return what skewness and kurtosis add to δ, and by how much they change it anywhere."""
-    points, offered = laws.candidates([much_wider], FEWER)
-    lower = epsilon - laws.term_at_rest
-    more = sticks(*laws.bent(points), lower, offered) - sticks(*laws.plain(points), epsilon, offered)
-    return float(np.maximum(more, 0.0).mean()), float(np.abs(more).mean())
+def _look(laws: _Laws, delta: float) -> _Sheet:
+    """Return many lines with few saddlepoints on each."""
+    points, offered = laws.candidates(delta)
+    return _Sheet(laws=laws, normals=points, log_chosen=offered, delta=delta, offsets=FEW_OFFSETS)
 
 
-def _added(laws: _Laws, epsilon: float) -> tuple[float, float, float]:
-    """Return the integral of what the second-order law exceeds the moments' by, its standard error, and |c₂|.
-
-    Noise along a line leaves much of the mass with a ratio of densities that is just e^ε, so that a small error in
-    their logarithms counts there in full: the second-order law is taken at an ε that is lower by that error, |c₂|.
-    """
-    candidates, offered = laws.candidates([a_little_wider, much_wider], CANDIDATES)
-    plain, bent = laws.plain(candidates), laws.bent(candidates)
-    differs = np.abs(sticks(*bent, epsilon, offered) - sticks(*plain, epsilon, offered)) + np.finfo(float).tiny
-    decides, order = blurred(*bent, epsilon)
-    kinds = [np.log(differs) + offered, np.logaddexp(decides, blurred(*plain, epsilon)[0]), plain[0]]
-    points, chosen = Choice.of(candidates, offered, kinds, SHARES, order).points(
-        POINTS if candidates.shape[1] > FEW_STATISTICS else FEWER_POINTS
-    )
-    logs, middles = [], []
-    for law, line in zip(laws.tilted, laws.lines, strict=True):
-        origins = line.origins(points)
-        found = law.saddlepoints_along(origins, [line.bell.tilts(at) for at in origins])
-        averaged = line.averaged(points, [each.log_densities for each in found])
-        logs.append(averaged + math.log(max(1 + law.term_at_rest, 0.1)))
-        middles.append(found[len(found) // 2])
-    near = sticks(logs[0], logs[1], epsilon - laws.term_at_rest, chosen)
-    gates = [largest_term(law, at, near) for law, at in zip(laws.tilted, middles, strict=True)] if near.any() else []
-    off = max([laws.term_at_rest, *gates])
-    exact = sticks(logs[0], logs[1], epsilon - off, chosen)
-    more = np.maximum(exact - sticks(*laws.plain(points), epsilon, chosen), 0.0)
-    return float(more.mean()), float(more.std() / math.sqrt(len(more))), off
+def _chosen(look: _Sheet, epsilon: float) -> _Sheet:
+    """Return the lines that tell most, with all saddlepoints."""
+    exact, plain = look.sticks(look.by_rows, epsilon), look.sticks(look.plain, epsilon)
+    differs, decides = np.abs(exact - plain).sum(axis=1), (exact + plain).sum(axis=1)
+    tiny = np.finfo(float).tiny
+    kinds = [np.log(each + tiny) + look.log_chosen for each in (differs, decides)]
+    kinds.append(-(look.normals**2).sum(axis=1) / 2)
+    choice = Choice.of(look.normals, look.log_chosen, kinds, SHARES, differs / (decides + tiny))
+    normals_, chosen = choice.points(LINES)
+    return _Sheet(laws=look.laws, normals=normals_, log_chosen=chosen, delta=look.delta, offsets=OFFSETS)
