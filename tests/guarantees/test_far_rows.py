@@ -98,7 +98,6 @@ def test_noise_too_narrow_for_them_is_not_relied_on_and_wide_noise_is() -> None:
     narrow, wide = 1e-3 * np.eye(3), 100.0 * np.eye(3)
     assert far_rows_gate(model, rows, narrow, 1e-5) > LARGEST_GATE
     assert far_rows_gate(model, rows, wide, 1e-5) == 0
-    assert far_rows_gate(model, rows, narrow, 0.1) == 0  # four in 100,000 datasets
 
 
 def test_rows_of_next_to_no_weight_take_nobodys_place() -> None:
@@ -129,11 +128,12 @@ def test_other_noise_is_not_relied_on_for_a_smaller_delta_than_points_are_chosen
     assert dp.mechanisms.certified_laplace(model, dp.PrivacyTarget(1.0, 1e-3)).certificate.holds_at("gaussian")
 
 
-def test_adults_have_none(adult: pa.Table, paper_query: dp.Query) -> None:
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_adults_have_none_that_tell(adult: pa.Table, paper_query: dp.Query, delta: float) -> None:
     model = dp.model(adult, paper_query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     rows = rows_behind(model)
     assert rows is not None
-    assert far_rows_gate(model, rows, np.diag(model.floor**2), 1e-6) == 0
+    assert 0 < far_rows_gate(model, rows, np.diag(model.floor**2), delta) < LARGEST_GATE
 
 
 @pytest.mark.slow

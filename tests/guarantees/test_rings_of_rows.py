@@ -10,7 +10,6 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import distpriv as dp
-from distpriv import mechanisms as M
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.mechanism import AdditiveMechanism
 
@@ -78,7 +77,7 @@ def law_of(groups: tuple[Group, Group], drawn: tuple[int, int], covariance: Floa
 
 
 def truth(groups: tuple[Group, Group], draws: list[tuple[int, int]], made: AdditiveMechanism, epsilon: float) -> float:
-    """Return δ of all three numbers under Gaussian noise, and of y and z alone under other noise, which is no larger."""
+    """Return δ of all three numbers under Gaussian noise; under other noise of y and z alone, which is no larger."""
     covariance = made.noise.gaussian.covariance
     one, other = (law_of(groups, drawn, covariance[1:, 1:]) for drawn in draws)
     worst = 0.0
@@ -113,7 +112,7 @@ def modelled(groups: tuple[Group, Group], records: int) -> dp.QueryModel:
     )
 
 
-@pytest.mark.parametrize("mechanism", [M.certified_laplace, M.certified_unimodal])
+@pytest.mark.parametrize("mechanism", [dp.mechanisms.certified_laplace, dp.mechanisms.certified_unimodal])
 def test_noise_along_a_line_hides_no_ring(mechanism: Callable[..., AdditiveMechanism]) -> None:
     """Skewness and kurtosis add nothing here, and nothing else was looked at: δ was 3 times what was certified."""
     groups = normal_group(20), group_with_few_far_out(20, 1.95)
@@ -126,7 +125,7 @@ def test_noise_along_a_line_hides_no_ring(mechanism: Callable[..., AdditiveMecha
 def test_nor_one_that_is_nearer_or_farther_out(far: float) -> None:
     groups = normal_group(14), group_with_few_far_out(14, far)
     model = modelled(groups, 14)
-    made = M.certified_laplace(model, dp.PrivacyTarget(epsilon=0.5, delta=1e-5))
+    made = dp.mechanisms.certified_laplace(model, dp.PrivacyTarget(epsilon=0.5, delta=1e-5))
     never_too_little(made, truth(groups, [(14, 0), (0, 14)], made, 0.5))
 
 
@@ -135,5 +134,5 @@ def test_gaussian_noise_hides_no_ring_where_delta_is_small(records: int, epsilon
     """Rows a little nearer than two deviations were not looked at on their way: δ was 3 to 5 times too large."""
     groups = normal_group(records), group_with_few_far_out(records, 1.97)
     model = modelled(groups, records)
-    made = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
+    made = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
     never_too_little(made, truth(groups, [(records, 0), (0, records)], made, epsilon))

@@ -63,11 +63,6 @@ class LineLaw(ABC):
     def variance(self) -> float:
         """E T²."""
 
-    @property
-    def spread(self) -> "LineLaw":
-        """A law to draw from that is seen to everywhere where this one is."""
-        return self
-
 
 @frozen(kw_only=True)
 class LaplaceLine(LineLaw):
@@ -176,15 +171,6 @@ class StaircaseLine(LineLaw):
     @property
     def variance(self) -> float:
         return float(self.shares @ self.edges[1:] ** 2) / 3
-
-    @property
-    def spread(self) -> LineLaw:
-        """The same cells, half of all draws shared evenly between them: what decides may be in one of mass 10⁻⁵.
-
-        >>> StaircaseLine(edges=[0, 2, 6], masses=[0.99, 0.01]).spread.masses
-        array([0.745, 0.255])
-        """
-        return evolve(self, masses=self.masses / 2 + self.masses.sum() / (2 * len(self.masses)))
 
 
 def even_densities(widths: Floats, points: Floats, deviation: float) -> Floats:
