@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from attrs import evolve
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
@@ -183,5 +182,5 @@ def _left(model: QueryModel, noise: Floats, frequency: Floats) -> float:
 def _with_gaussian(noise: GaussianNoise | NoNoise | SumNoise, covariance: Floats) -> GaussianNoise | SumNoise:
     """Return the noise with another Gaussian part."""
     gaussian = GaussianNoise.of(covariance)
-    others = [part for part in noise.parts if not isinstance(part, GaussianNoise)]
-    return evolve(noise, parts=(*others, gaussian)) if others and isinstance(noise, SumNoise) else gaussian
+    others = [part for part in noise.parts if not part.is_gaussian]
+    return SumNoise(parts=(*others, gaussian)) if others else gaussian

@@ -87,7 +87,7 @@ class Noise(ABC):
     @property
     def gaussian(self) -> "GaussianNoise":
         """All the Gaussian noise in it, as one law; it may have no axes."""
-        parts = [part for part in self.parts if isinstance(part, GaussianNoise)]
+        parts = [part.gaussian for part in self.parts if part.is_gaussian]
         if len(parts) == 1:
             return parts[0]
         covariances = [part.covariance for part in parts]
@@ -96,13 +96,13 @@ class Noise(ABC):
     @property
     def laplace_axes(self) -> Floats:
         """The axes of all the Laplace noise in it, as columns; those of different parts need not be orthogonal."""
-        parts = [part.axes for part in self.parts if isinstance(part, LaplaceNoise)]
+        parts = [part.laplace_axes for part in self.parts if part is not self]
         return np.concatenate([np.zeros((self.dimension, 0)), *parts], axis=1)
 
     @property
     def laplace_scales(self) -> Floats:
         """The scales of all the Laplace noise in it, one for each axis."""
-        parts = [part.scales for part in self.parts if isinstance(part, LaplaceNoise)]
+        parts = [part.laplace_scales for part in self.parts if part is not self]
         return np.concatenate([np.zeros(0), *parts])
 
     @property
@@ -259,6 +259,10 @@ class GaussianNoise(_AlongAxes):
         return (self,)
 
     @property
+    def gaussian(self) -> "GaussianNoise":
+        return self
+
+    @property
     def widths(self) -> Floats:
         return np.sqrt(self.variances)
 
@@ -310,6 +314,14 @@ class LaplaceNoise(_AlongAxes):
     @property
     def parts(self) -> "tuple[LaplaceNoise]":
         return (self,)
+
+    @property
+    def laplace_axes(self) -> Floats:
+        return self.axes
+
+    @property
+    def laplace_scales(self) -> Floats:
+        return self.scales
 
     @property
     def widths(self) -> Floats:

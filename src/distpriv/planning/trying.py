@@ -18,7 +18,7 @@ from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import MOST_STATISTICS
 from distpriv.modelling.sensitivity import shift_basis
-from distpriv.noise.laws import GaussianNoise, SumNoise
+from distpriv.noise.laws import SumNoise
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
 from distpriv.planning.earlier import Settlement
 from distpriv.planning.merit import Merit
@@ -121,7 +121,7 @@ class Prospects:
         line, *beside = (part.covariance for part in self.searched.parts)
         several = shift_basis(self.model).shape[1] > 1
         same = candidate.name == "certified_unimodal" or (candidate.name == "certified_laplace" and not several)
-        if not same or not beside or isinstance(self.searched.parts[0], GaussianNoise):
+        if not same or not beside or self.searched.parts[0].is_gaussian:
             return np.asarray(self.searched.covariance / factor**2)
         return np.asarray(line / factor**2 + sum(beside))
 
