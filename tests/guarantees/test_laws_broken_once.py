@@ -476,7 +476,7 @@ def test_rounding_does_not_hide_what_one_scenario_has_and_the_other_lacks(epsilo
     target = dp.PrivacyTarget(epsilon=epsilon, delta=0.7 * chance)
     made = M.certified_gaussian(model, target)
     assert made.certificate.holds_at("gaussian")
-    for factor in (0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2):
+    for factor in (0.8, 0.88, 0.95, 1.1):
         law = made.noise.gaussian.widened(factor)
         noise = math.sqrt(law.covariance[0, 0])
         without = math.hypot(noise, amounts[:rows].std() / math.sqrt(records))

@@ -105,7 +105,9 @@ class _Laws:
         high = max(half, other.law.half(other.own, outside) - float(moved.min()))
         count = math.ceil(STEPS * (high - low) / min(one.own, other.own))
         if count > MOST_STEPS:
-            raise InvalidModel("scenarios vary too differently along the line of the noise to be compared there.")
+            raise InvalidModel(
+                "scenarios differ too much along the line of the noise to be compared there: use certified_gaussian."
+            )
         steps = np.linspace(low, high, count + 1)
         counts = np.full(len(steps), steps[1] - steps[0])
         counts[[0, -1]] *= one.law.beyond(float(steps[1] - steps[0]))

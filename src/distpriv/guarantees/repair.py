@@ -137,9 +137,11 @@ def _step_down(of: Callable[[float], float], wanted: float, room: float) -> floa
         fell = math.log(first / after) if after > 0 else math.inf
         if abs(fell - wanted) <= AIM * room:
             break
-        if fell <= fell_before or fell == math.inf:
+        if not fell_before < fell < math.inf:
             return math.inf
         before, fell_before, step = step, fell, step + (wanted - fell) * (step - before) / (fell - fell_before)
+        if not before / GROWN <= step <= WIDEST:  # a line through two of its points says nothing of δ here
+            return math.inf
     return step
 
 

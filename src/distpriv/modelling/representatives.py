@@ -2,9 +2,10 @@
 
 Of up to three statistics near rows are put into cells, and what is inside of a cell counts as Gaussian. With more of
 them cells would be as wide as the law itself, and hide its shape: there one row is drawn from each of many parts that
-hold equally many, and the drawn ones are turned and stretched so that mean and covariance are those of all rows. The
-rows farthest out stand for themselves. Where rows have few values, as in a table of counts, each value stands for its
-rows, and nothing is left out. In either way nothing depends on units, signs or chance.
+hold equally many, and the drawn ones are turned and stretched so that mean and covariance are those of all rows. Rows
+that are far out stand for themselves, or if there are very many for others as far out. Where rows have few values, as
+in a table of counts, each value stands for its rows, and nothing is left out. In either way nothing depends on units,
+signs or chance.
 """
 
 from heapq import heappop, heappush
@@ -28,6 +29,9 @@ FEW, MANY, MANY_STATISTICS = 1024, 2048, 6
 
 ALONE = 64
 """How many of the rows farthest out stand for themselves."""
+
+FAR_OUT, FAR_PARTS = 6.0, 1024
+"""From so many deviations of a row on it is far out, and how many may stand for those that are, beside the others."""
 
 SEED = 41
 
@@ -70,13 +74,31 @@ def _standing_for(rows: StratumRows) -> Representatives:
     if white.shape[1] <= FEW_STATISTICS:
         means, counts, inside = merged(white, most, None if rows.weights is None else heavy)
         return Representatives(values=means @ onto.T, counts=counts, inside=onto @ inside @ onto.T)
-    chosen, counts = _one_of_each_part(white, most) if rows.weights is None else _one_of_each_weight(white, most, heavy)
+    lengths = (white**2).sum(axis=1)
+    near, far = np.flatnonzero(lengths < FAR_OUT**2), np.flatnonzero(lengths >= FAR_OUT**2)
+    if rows.weights is None:
+        chosen, counts = _one_of_each_part(white[near], most)
+    else:
+        chosen, counts = _one_of_each_weight(white[near], most, heavy[near], heavy[near])
+    out, numbers = _far_out(white[far], heavy[far])
+    chosen, counts = np.concatenate([near[chosen], far[out]]), np.concatenate([counts, numbers])
     return Representatives(
         values=_like_all(white[chosen], counts) @ onto.T, counts=counts, inside=np.zeros((size, size))
     )
 
 
-def _one_of_each_part(white: Floats, most: int) -> tuple[Floats, Floats]:
+def _far_out(white: Floats, heavy: Floats) -> tuple[Rows, Floats]:
+    """Return the numbers of the rows that stand for those far out, and how many each stands for."""
+    _, kinds, place = np.unique(white, axis=0, return_index=True, return_inverse=True)
+    often: Floats = np.bincount(place.ravel(), weights=heavy, minlength=len(kinds)).astype(np.float64)
+    if len(kinds) <= FAR_PARTS:
+        return kinds.astype(np.int64), often
+    fourths = often * (white[kinds] ** 2).sum(axis=1) ** 2
+    chosen, counts = _one_of_each_weight(white[kinds], FAR_PARTS, often, fourths)
+    return kinds[chosen], counts
+
+
+def _one_of_each_part(white: Floats, most: int) -> tuple[Rows, Floats]:
     """Return the numbers of the rows that stand for others, and how many each stands for.
 
     The rows are cut in two along the axis in which they vary most, the largest part first, until there are enough.
@@ -98,10 +120,10 @@ def _one_of_each_part(white: Floats, most: int) -> tuple[Floats, Floats]:
     return np.array([*order[:ALONE], *drawn]), np.array([*[1.0] * ALONE, *counts])
 
 
-def _one_of_each_weight(white: Floats, most: int, heavy: Floats) -> tuple[Floats, Floats]:
-    """Return the same where rows have weights: parts are cut into halves of one weight, and draws follow weights."""
+def _one_of_each_weight(white: Floats, most: int, heavy: Floats, counting: Floats) -> tuple[Rows, Floats]:
+    """Return the same where rows have weights: parts are cut into halves that count the same, draws follow weights."""
     order = np.argsort(-((white**2).sum(axis=1) ** 2) * heavy, kind="stable")  # by what they add to fourth cumulants
-    parts = [(-float(heavy[order[ALONE:]].sum()), 0, order[ALONE:])]
+    parts = [(-float(counting[order[ALONE:]].sum()), 0, order[ALONE:])]
     made = 1
     single: list[Rows] = []
     while parts and len(parts) + len(single) < most - ALONE:
@@ -111,10 +133,10 @@ def _one_of_each_weight(white: Floats, most: int, heavy: Floats) -> tuple[Floats
             continue
         along = white[part, int(white[part].var(axis=0).argmax())]
         part = part[np.argsort(along, kind="stable")]
-        reached = np.cumsum(heavy[part])
+        reached = np.cumsum(counting[part])
         half = int(np.clip(np.searchsorted(reached, reached[-1] / 2) + 1, 1, len(part) - 1))
         for cut in (part[:half], part[half:]):
-            heappush(parts, (-float(heavy[cut].sum()), made, cut))
+            heappush(parts, (-float(counting[cut].sum()), made, cut))
             made += 1
     rng = np.random.default_rng(SEED)
     every = [part for _, _, part in parts] + single
