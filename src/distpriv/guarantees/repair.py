@@ -30,7 +30,7 @@ WIDEST_SMOOTHING = 64.0
 WIDEST = 8.0
 """Noise is widened by up to this factor."""
 
-CLOSE, CLOSE_OTHERWISE, NEAR_TARGET = 3e-4, 5e-3, 0.003
+CLOSE, CLOSE_OTHERWISE, NEAR_TARGET = 3e-4, 5e-3, 0.002
 """By which share noise may be wider than δ asks for, or the logarithm of δ below the target's.
 
 Noise with a Laplace part, and noise that something else than δ is against, is known less well.
@@ -97,7 +97,7 @@ def _widened(
     the factor: the next one to try is where that of moments is as many times below the target, and a little less.
     """
     few, known_well = len(unwidened.statistics) <= FEW, unwidened.noise.kind == "gaussian"
-    room = NEAR_TARGET * ((1 if few else 5) if known_well else 10)
+    room = NEAR_TARGET * ((1 if few else 5) if known_well else 15)
 
     def next_after(at: float, excess: float, farthest: float) -> float:
         return min(at + _step_down(lambda step: by_moments(at + step), excess + AIM * room, room), farthest)
