@@ -65,6 +65,7 @@ def test_without_java_it_is_said_what_to_install(folder: Path) -> None:
     assert_refused(ended, "needs Java, and there is none on the PATH: install Java 17 or newer, on Debian with apt-get")
 
 
+@pytest.mark.slow
 def test_without_pyspark_it_is_said_which_extra_to_install_and_all_else_works(folder: Path) -> None:
     source = "spark:local[2]?path=adult.parquet"
     assert_refused(

@@ -463,7 +463,7 @@ def test_nor_is_it_certified_below_what_its_law_is() -> None:
     assert exact <= made.certificate.delta
 
 
-@pytest.mark.parametrize("epsilon", [25.0, 34.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(25.0, marks=pytest.mark.slow), 34.0])
 def test_rounding_does_not_hide_what_one_scenario_has_and_the_other_lacks(epsilon: float) -> None:
     """At a large ε what a transform rounds, times e^ε, was more than all that is rare."""
     rows, records, web = 2000, 20_000, 20

@@ -90,7 +90,7 @@ def test_of_several_numbers_it_is_what_sampling_says(seed: int, size: int, law: 
     assert truth - 5 * error - 1e-4 <= bound <= truth * 1.02 + 5 * error + 1e-4
 
 
-@pytest.mark.parametrize("fineness", [COARSE, FINE])
+@pytest.mark.parametrize("fineness", [COARSE, pytest.param(FINE, marks=pytest.mark.slow)])
 @settings(max_examples=4)
 @given(seed=st.integers(0, 10**6), law=LAWS, epsilon=st.floats(0, 2))
 def test_coarser_lattices_give_larger_bounds_and_estimates_are_near(

@@ -84,7 +84,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow if case == "many cells" else ()) for case in CASES]
+)
 def test_cells_whose_terms_add_up_are_known_as_well_as_their_ratio_is(case: str) -> None:
     means, more, records, epsilon = CASES[case]
     variance = np.maximum(0.3 * means, 0.5)

@@ -114,6 +114,7 @@ def test_without_noise_laws_on_other_points_are_told_apart() -> None:
     assert found.min() > 0.999
 
 
+@pytest.mark.slow
 def test_laplace_noise_along_a_translation_keeps_its_epsilon() -> None:
     values = np.array([[0.0], [1.0], [2.0], [5.0]])
     laws = RowLaws(strata=(values, values + 3.0), drawn={"a": {0: 2}, "b": {1: 2}}, replacement=False)

@@ -116,7 +116,10 @@ def modelled(groups: tuple[Group, Group], records: int) -> dp.QueryModel:
     )
 
 
-@pytest.mark.parametrize("mechanism", [dp.mechanisms.certified_laplace, dp.mechanisms.certified_unimodal])
+@pytest.mark.parametrize(
+    "mechanism",
+    [dp.mechanisms.certified_laplace, pytest.param(dp.mechanisms.certified_unimodal, marks=pytest.mark.slow)],
+)
 def test_noise_along_a_line_hides_no_ring(mechanism: Callable[..., AdditiveMechanism]) -> None:
     """Skewness and kurtosis add nothing here, and nothing else was looked at: δ was 3 times what was certified."""
     groups = normal_group(20), group_with_few_far_out(20, 1.95)
@@ -125,7 +128,7 @@ def test_noise_along_a_line_hides_no_ring(mechanism: Callable[..., AdditiveMecha
     never_too_little(made, truth(groups, [(20, 0), (0, 20)], made, 0.5))
 
 
-@pytest.mark.parametrize("far", [1.0, 1.5, 2.2])
+@pytest.mark.parametrize("far", [1.0, pytest.param(1.5, marks=pytest.mark.slow), 2.2])
 def test_nor_one_that_is_nearer_or_farther_out(far: float) -> None:
     groups = normal_group(14), group_with_few_far_out(14, far)
     model = modelled(groups, 14)

@@ -56,7 +56,9 @@ def test_one_value_under_two_references_is_no_pair(adult: pa.Table) -> None:
     assert not {(a, b) for a, b in both(adult).protected_pairs if a.split(" / ")[0] == b.split(" / ")[0]}
 
 
-@pytest.mark.parametrize("secret", [SHARE, MEAN], ids=["share", "mean"])
+@pytest.mark.parametrize(
+    "secret", [pytest.param(SHARE, id="share"), pytest.param(MEAN, id="mean", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("reference", ["population", "sample"])
 def test_noise_for_all_references_keeps_its_delta_in_each_of_them(adult: pa.Table, secret: Any, reference: Any) -> None:
     model = both(adult, secret, reference=reference)

@@ -113,6 +113,7 @@ def test_coupled_datasets_of_combinations_have_their_own_laws(adult: pa.Table) -
         assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * error).all()
 
 
+@pytest.mark.slow
 def test_what_a_sample_leaves_open_of_a_combination_is_about_what_other_samples_show(adult: pa.Table) -> None:
     rng, secret = np.random.default_rng(0), dp.Combinations(RICH, HOURS)
     few = adult.slice(0, 1500)

@@ -144,6 +144,7 @@ def test_what_a_sample_leaves_open_is_what_other_samples_have(secret: Any) -> No
         assert 0.7 * spread < np.sqrt(open_) < 1.45 * spread
 
 
+@pytest.mark.slow
 def test_a_certificate_of_weighted_rows_is_kept_by_as_many_rows() -> None:
     rng = np.random.default_rng(7)
     rows = [(int(a), int(b), int(c)) for a, b, c in rng.integers((0, 0, 1), (2, 9, 5), size=(400, 3))]

@@ -54,7 +54,7 @@ VARIED = [
     pytest.param((2, 1, 0.3, 1.0, 2.0, 1e-2, "assumed"), marks=SLOW),
     pytest.param((3, 1, 0.02, 3.0, 0.5, 1e-3, "gaussian"), marks=SLOW),
     (3, 2, 0.0, 1.0, 1.0, 1e-6, "sampling"),
-    (4, 1, 0.0, 4.0, 0.2, 1e-3, "gaussian"),
+    pytest.param((4, 1, 0.0, 4.0, 0.2, 1e-3, "gaussian"), marks=SLOW),
     pytest.param((5, 1, 0.05, 1.0, 1.0, 1e-3, "gaussian"), marks=SLOW),
 ]
 

@@ -255,6 +255,7 @@ def test_every_line_of_a_plan_is_told_as_soon_as_it_is_known_what_costs_nothing_
     assert options[-1] == CHOSEN
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_or_deleted_where_a_link_leads(folder: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -208,7 +208,9 @@ def write_halves(folder: Path, adult: pa.Table) -> None:
         pq.write_table(adult.filter(pc.equal(adult["sex"], sex)).slice(0, 900), folder / f"{name}.parquet")
 
 
-@pytest.mark.parametrize("edits", [(), (SAMPLE,)], ids=["population", "sample"])
+@pytest.mark.parametrize(
+    "edits", [pytest.param((), id="population"), pytest.param((SAMPLE,), id="sample", marks=pytest.mark.slow)]
+)
 def test_a_release_that_hides_a_mixture_of_two_tables_verifies(
     tmp_path: Path, adult: pa.Table, edits: tuple[tuple[str, str], ...]
 ) -> None:
