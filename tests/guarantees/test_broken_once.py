@@ -28,6 +28,7 @@ def test_a_scenario_that_does_not_vary_takes_no_floor_away() -> None:
     assert M.no_noise(model, TARGET, covariance="pooled").certificate.trust == "assumed"
 
 
+@pytest.mark.slow
 def test_a_singular_scenario_breaks_no_search() -> None:
     ones = np.ones((2, 2))
     model = dp.gaussian_model(

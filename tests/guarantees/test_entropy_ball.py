@@ -108,6 +108,7 @@ def test_without_the_ball_such_a_shift_does_exceed_it() -> None:
     assert worst_in_the_ball(made.noise, 1e-5, TARGET.epsilon) > TARGET.delta
 
 
+@pytest.mark.slow
 @given(st.floats(0.05, 3.0), st.floats(1e-4, 0.2), st.floats(1e-10, 1e-4))
 @settings(max_examples=20, deadline=None)
 def test_what_noise_is_made_for_becomes_the_target_in_the_ball(epsilon: float, delta: float, radius: float) -> None:

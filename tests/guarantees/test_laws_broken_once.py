@@ -411,6 +411,7 @@ def test_lobes_are_counted_by_the_rows_that_vary() -> None:
     assert not made.certificate.holds_at("gaussian") or exact <= target.delta
 
 
+@pytest.mark.slow
 def test_numbers_of_all_sizes_are_no_reason_to_fail() -> None:
     rng, group = np.random.default_rng(0), np.repeat([0, 1], [1, 300])
     huge = np.where(rng.random(301) < 0.02, 1e9, rng.normal(size=301))

@@ -171,6 +171,7 @@ def test_a_statistic_that_never_varies_gets_a_hair_of_noise_or_as_much_as_its_sh
     assert (noise.covariance[1, 1] < 1e-6) == (shift == 0)
 
 
+@pytest.mark.slow
 def test_counts_that_are_tied_together_are_covered_across_the_tie() -> None:
     pl = pytest.importorskip("polars")
     rng = np.random.default_rng(0)

@@ -80,6 +80,7 @@ def test_a_lattice_leaves_a_little_less_of_epsilon_and_is_counted() -> None:
     assert np.linalg.eigvalsh(made.noise.gaussian.covariance).min() >= 1
 
 
+@pytest.mark.slow
 def test_several_directions_are_hidden_together() -> None:
     model = random_model(2, 3, unequal=0.05, distance=3.0, pairs=2, parallel=False)
     made = certified_laplace(model, dp.PrivacyTarget(epsilon=1, delta=1e-2))

@@ -69,6 +69,7 @@ def test_the_search_begins_at_the_largest_epsilon_that_holds() -> None:
     assert math.isinf(_start(lambda _: math.inf, 30.0)[1])
 
 
+@pytest.mark.slow
 def test_an_error_out_of_reach_is_said_so() -> None:
     model = dp.gaussian_model(means={"a": [0], "b": [50]}, covariances=[[1]], pairs=[("a", "b")], steps=[1])
     with pytest.raises(NotCertified, match="accept a larger error"):

@@ -83,6 +83,7 @@ def test_errors_are_limited_where_their_statistics_are() -> None:
     assert policy.only("families").max_error == {}
 
 
+@pytest.mark.slow
 def test_all_questions_are_declared_before_the_first_is_answered_and_none_is_left_to_choose(
     tmp_path: Path, adult: pa.Table
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_program_makes_the_model_and_the_plan_of_its_policy(folder: Path, kind
     assert found["total"] == expected.policy.ledger.total
 
 
+@pytest.mark.slow
 def test_a_program_for_several_releases_has_a_plan_for_each(folder: Path) -> None:
     two = '[[release]]\nname = "ages"\nrecords = 100\nstatistics = {age = "mean(age, resolution = 1)"}\n\n'
     two += '[[release]]\nname = "hours"\nrecords = 100\nstatistics = {hours = "mean(hours_per_week)"}\n\n[[protect]]'

@@ -71,6 +71,7 @@ def test_cells_without_their_weights_are_found_out(tmp_path: Path, adult: pa.Tab
     assert not accepted(forged(path.parent, tmp_path / "forged", forget))
 
 
+@pytest.mark.slow
 def test_a_release_of_a_sample_verifies_and_what_it_leaves_open_cannot_be_said_otherwise(
     tmp_path: Path, adult: pa.Table
 ) -> None:
