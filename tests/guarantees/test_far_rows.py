@@ -100,6 +100,13 @@ def test_noise_too_narrow_for_them_is_not_relied_on_and_wide_noise_is() -> None:
     assert far_rows_gate(model, rows, wide, 1e-5) == 0
 
 
+def test_where_no_delta_is_left_all_rows_count() -> None:
+    model = model_of(groups_of(10, 6.0, 4e-5), 10, shift=0.5)
+    rows = rows_behind(model)
+    assert rows is not None
+    assert far_rows_gate(model, rows, 1e-3 * np.eye(3), 0.0) >= far_rows_gate(model, rows, 1e-3 * np.eye(3), 1e-5)
+
+
 def test_rows_of_next_to_no_weight_take_nobodys_place() -> None:
     groups = groups_of(40, 5.5, 2e-5)
     rows, chances = groups[1]

@@ -74,7 +74,7 @@ class _FarRows:
         """
         numbers, lengths = drawn * np.cumsum(self.chances), np.linalg.norm(self.moves, axis=1)
         farther_on = 1 + np.maximum(-np.log(numbers) / lengths**2 - 0.5, 0.0)
-        farthest = math.sqrt(-2 * math.log(delta)) / lengths
+        farthest = math.sqrt(-2 * math.log(max(delta, np.finfo(float).tiny))) / lengths
         found = []
         for share in (*(np.full(len(lengths), each) for each in ON_THE_WAY), farther_on, farthest, farthest / 2):
             beyond = numbers * ndtr((1 - share) * lengths) + numbers**2 / 2 * ndtr((2 - share) * lengths)

@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 from attrs import frozen
-from scipy.special import logsumexp
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.deciding_points import Choice, largest_term, normals, sticks
+from distpriv.guarantees.bent_bells import a_little_wider, as_far_as, candidates_of, much_wider
+from distpriv.guarantees.deciding_points import Choice, largest_term, sticks
 from distpriv.guarantees.line_bells import FEW_OFFSETS, OFFSETS, LineBell
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.modelling.model import QueryModel
@@ -38,9 +38,6 @@ IN_REACH, FINALISTS = 0.2, 6
 CANDIDATES, LINES, SHARES = 512, 256, (0.5, 0.2, 0.3)
 """From how many lines how many are chosen, and which share of them where rows add to what moments tell, where either
 of them decides, and everywhere."""
-
-WIDER, FEW_STATISTICS = (1.2, 2.0), 8
-"""By which factors covariances are widened to draw lines from; by less with more statistics than this."""
 
 STEPS, MOST_STEPS = 6, 4096
 """How many steps along a line are one deviation of what is Gaussian along it, and how many there may be."""
@@ -80,14 +77,8 @@ class _Laws:
         size = len(self.lines[0].axis) - 1
         if size == 0:
             return np.zeros((1, 0)), np.zeros(1)
-        less = min(1.0, FEW_STATISTICS / (size + 1))
-        far = max(WIDER[-1], -2 * math.log(delta) / size)
-        factors = [*(1 + (factor - 1) * less for factor in WIDER), far]
-        parts = np.array_split(normals(size)[:CANDIDATES], len(factors))
-        points = np.concatenate([math.sqrt(factor) * part for factor, part in zip(factors, parts, strict=True)])
-        lengths = (points**2).sum(axis=1)
-        offered = [-lengths / (2 * factor) - size / 2 * math.log(2 * math.pi * factor) for factor in factors]
-        return points, np.asarray(logsumexp(offered, axis=0) - math.log(len(factors)))
+        bell = Bell(mean=np.zeros(size), covariance=np.eye(size))
+        return candidates_of([wider(bell) for wider in (a_little_wider, much_wider, as_far_as(delta))], CANDIDATES)
 
     @property
     def term_at_rest(self) -> float:
