@@ -40,3 +40,22 @@ def test_rows_of_next_to_no_weight_stand_for_nobody() -> None:
     (found,) = representatives(RowLaws(strata=(rows,), drawn={"a": {0: 100}}, replacement=True))
     far = np.linalg.norm(found.values, axis=1) > 30
     assert found.counts[far].sum() / found.counts.sum() == pytest.approx(4e-2 / 5000, rel=0.05)
+
+
+@pytest.mark.parametrize(("rows", "statistics"), [(1100, 40), (3000, 60), (1100, 4)])
+def test_all_rows_are_stood_for_however_many_of_them_are_far_out(rows: int, statistics: int) -> None:
+    """Of forty statistics every row is six deviations out, and of few rows too few were left for so many parts."""
+    values = np.random.default_rng(0).normal(size=(rows, statistics))
+    values[: rows // 8] *= 30
+    (found,) = representatives(RowLaws(strata=(values,), drawn={"a": {0: 20}}, replacement=True))
+    assert found.counts.sum() == pytest.approx(rows)
+    assert np.isfinite(found.values).all()
+
+
+def test_so_are_they_where_a_few_have_all_the_weight() -> None:
+    values, weights = np.random.default_rng(0).normal(size=(1500, 4)), np.full(1500, 1e-9)
+    values[30:] *= 60
+    weights[:30] = 1.0
+    stratum = StratumRows(values=values, weights=weights / weights.sum())
+    (found,) = representatives(RowLaws(strata=(stratum,), drawn={"a": {0: 20}}, replacement=True))
+    assert found.counts.sum() == pytest.approx(1500)

@@ -30,8 +30,9 @@ FEW, MANY, MANY_STATISTICS = 1024, 2048, 6
 ALONE = 64
 """How many of the rows farthest out stand for themselves."""
 
-FAR_OUT, FAR_PARTS = 6.0, 1024
-"""From so many deviations of a row on it is far out, and how many may stand for those that are, beside the others."""
+FAR_OUT, FAR_OUT_OF_MANY, FAR_PARTS = 6.0, 2.0, 1024
+"""From so many deviations of a row on it is far out, and from so many in each of many statistics; a quarter of all are
+at most, by Chebyshev's inequality. How many may stand for those that are, beside the others."""
 
 SEED = 41
 
@@ -75,9 +76,10 @@ def _standing_for(rows: StratumRows) -> Representatives:
         means, counts, inside = merged(white, most, None if rows.weights is None else heavy)
         return Representatives(values=means @ onto.T, counts=counts, inside=onto @ inside @ onto.T)
     lengths = (white**2).sum(axis=1)
-    near, far = np.flatnonzero(lengths < FAR_OUT**2), np.flatnonzero(lengths >= FAR_OUT**2)
+    farthest = max(FAR_OUT**2, FAR_OUT_OF_MANY**2 * white.shape[1])
+    near, far = np.flatnonzero(lengths < farthest), np.flatnonzero(lengths >= farthest)
     if rows.weights is None:
-        chosen, counts = _one_of_each_part(white[near], most)
+        chosen, counts = _one_of_each_part(white[near], min(most, len(near)))
     else:
         chosen, counts = _one_of_each_weight(white[near], most, heavy[near], heavy[near])
     out, numbers = _far_out(white[far], heavy[far])
@@ -123,7 +125,7 @@ def _one_of_each_part(white: Floats, most: int) -> tuple[Rows, Floats]:
 def _one_of_each_weight(white: Floats, most: int, heavy: Floats, counting: Floats) -> tuple[Rows, Floats]:
     """Return the same where rows have weights: parts are cut into halves that count the same, draws follow weights."""
     order = np.argsort(-((white**2).sum(axis=1) ** 2) * heavy, kind="stable")  # by what they add to fourth cumulants
-    parts = [(-float(counting[order[ALONE:]].sum()), 0, order[ALONE:])]
+    parts = [(-float(counting[order[ALONE:]].sum()), 0, order[ALONE:])] if len(order) > ALONE else []
     made = 1
     single: list[Rows] = []
     while parts and len(parts) + len(single) < most - ALONE:
