@@ -41,8 +41,8 @@ MOST_STEPS = 30
 FULL = 2.0
 """By how much a full Newton step may change the logarithm of a row's weight."""
 
-NOWHERE = -100.0
-"""Logarithm of a density that is none."""
+NOWHERE = -700.0
+"""Logarithm of a density that is none; lines through the bulk still pass points far below e^-100, and need them."""
 
 LEADING = 4
 """So many saddlepoints along a line lead to the next."""
