@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
@@ -42,7 +43,7 @@ def exact_delta(model: dp.QueryModel, noise: Noise, epsilon: float) -> float:
     return max(_hockey_stick(one, other, epsilon), _hockey_stick(other, one, epsilon))
 
 
-def _density(transform: np.ndarray) -> Floats:  # type: ignore[type-arg]
+def _density(transform: NDArray[np.complex128]) -> Floats:
     """Return cell masses: those that rounding makes negative are none."""
     masses = np.real(np.fft.fft2(transform)) / transform.size
     assert abs(masses.sum() - 1) < 1e-9
