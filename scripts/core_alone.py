@@ -50,13 +50,13 @@ WORKS = (
     "release policy.toml --out bundle",
     "verify bundle",
     "ledger policy.toml",
-    "export-code policy.toml --out code",
+    "export bundle --to notebook",
 )
 REFUSED = {
     "audit policy.toml": "distpriv[audit]",
     "release policy.toml --out attacked --audit": "distpriv[audit]",
     "plan on_spark.toml": "distpriv[spark]",
-    "release policy.toml --out sheets --excel": "distpriv[excel]",
+    "export bundle --to xlsx": "distpriv[excel]",
     "ledger postgresql://keeper@localhost/ledger": "distpriv[postgres]",
 }
 

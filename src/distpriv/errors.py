@@ -277,13 +277,11 @@ class BundleNotWritten(DistprivError):
     Cure: make room or give another folder, and run the same command again: it shows the same answer, and costs nothing
     more.
 
-    >>> from distpriv.workflow.bundle import BundleFolder
-    >>> folder = BundleFolder.prepared("bundle")
-    >>> folder.discard()  # as when a disk goes away after the release
-    >>> folder.write({"release.json": "{}"})
+    >>> from distpriv.workflow.bundle import replace_files
+    >>> replace_files("bundle", {"release.json": "{}"})  # as when a disk goes away after the release
     Traceback (most recent call last):
-    distpriv.errors.BundleNotWritten: the release is in the ledger, but its bundle could not be written (No such
-    file or directory): run the same command again, which shows the same answer and completes the bundle.
+    distpriv.errors.BundleNotWritten: 'bundle/release.json' could not be written (No such file or directory): see that
+    the bundle is there, may be written to and has room, and run the same command again.
     """
 
 

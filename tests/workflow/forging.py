@@ -12,7 +12,6 @@ import pyarrow as pa
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 from distpriv.errors import DistprivError
-from distpriv.workflow.bundle import json_text
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
@@ -34,7 +33,7 @@ def make_bundles(folder: Path, adult: pa.Table, kinds: Sequence[str] = KINDS) ->
         place = folder / kind
         place.mkdir()
         write_tables(place, adult)
-        made[kind] = without_companions(_release(kind, place))
+        made[kind] = _release(kind, place)
     return made
 
 
@@ -55,21 +54,10 @@ def read(bundle: Path) -> Document:
     return found
 
 
-def without_companions(bundle: Path) -> Path:
-    """Take away what is made of all other files, as bundles of earlier versions were: a forger can make it anew."""
-    document = read(bundle)
-    for name in ("results.json", "ro-crate-metadata.json"):
-        (bundle / name).unlink(missing_ok=True)
-        document["manifest"].pop(name, None)
-    shutil.rmtree(bundle / "checksums", ignore_errors=True)
-    (bundle / "release.json").write_text(json_text(document), encoding="utf-8")
-    return bundle
-
-
 def forged(bundle: Path, to: Path, change: Change | None = None, files: Mapping[str, str | None] | None = None) -> Path:
     """Copy a bundle with its release.json changed, files put in or taken away, and all digests made to fit."""
     shutil.rmtree(to, ignore_errors=True)
-    document = read(without_companions(shutil.copytree(bundle, to)))
+    document = read(shutil.copytree(bundle, to))
     for name, text in (files or {}).items():
         if text is None:
             (to / name).unlink()

@@ -25,9 +25,7 @@ from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
-FILES = [
-    "checksums", "policy.toml", "release.csv", "release.json", "report.html", "results.json", "ro-crate-metadata.json",
-]  # fmt: skip
+FILES = ["policy.toml", "release.csv", "release.json", "report.html"]
 
 
 @pytest.fixture

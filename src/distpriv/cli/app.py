@@ -125,7 +125,6 @@ def release(
     only: Only = None,
     audit: Annotated[bool, typer.Option("--audit", help="Attack simulated releases first; refuse what fails.")] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
-    excel: Annotated[bool, typer.Option("--excel", help="Put a workbook, release.xlsx, into the bundle too.")] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -134,25 +133,24 @@ def release(
     from distpriv.cli.commands import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
-    made = reported(
-        lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, excel=excel, progress=p)
-    )
+    made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
     show_bundle(made, json=json)
 
 
 @app.command()
-def export_code(
-    policy: PolicyFile,
+def export(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The folder of a bundle.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="xlsx, notebook, ro-crate or acro.")],
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="The folder to write to; the policy's own if not given.")
+        str | None, typer.Option("--out", metavar="PATH", help="What to write; beside the bundle if not given.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the Python program and the notebook that do what a policy says."""
+    """Write a bundle in another format: a workbook, a notebook, an RO-Crate, a folder for output checkers."""
     from distpriv.cli.commands import show_exported
-    from distpriv.workflow.exporting_code import export_code as write_code
+    from distpriv.workflow.exporting.export import export_bundle
 
-    show_exported(write_code(policy, out), json=json)
+    show_exported(export_bundle(bundle, to, out), json=json)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import json as json_format
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
@@ -14,7 +15,6 @@ from distpriv.framework.secrets import taken_shares
 from distpriv.progress import Progress
 from distpriv.report.protection import Protection, percent_at_most
 from distpriv.workflow.bundle import Bundle
-from distpriv.workflow.exporting_code import Exported
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.policy.initial import WrittenPolicy
@@ -52,10 +52,9 @@ def show_written(written: WrittenPolicy, *, json: bool) -> None:
     _show(document, text, json=json)
 
 
-def show_exported(written: Exported, *, json: bool) -> None:
-    """Say where the program and the notebook are."""
-    files = {"program": str(written.program), "notebook": str(written.notebook)}
-    _show(files, f"wrote {written.program} and {written.notebook}", json=json)
+def show_exported(written: Path, *, json: bool) -> None:
+    """Say where the export is."""
+    _show({"exported": str(written)}, f"wrote {written}", json=json)
 
 
 def show_plan(planned: PlannedPolicy, *, json: bool) -> int:

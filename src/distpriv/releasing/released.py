@@ -15,7 +15,6 @@ from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
-from distpriv.framework.workbooks import require_workbooks, workbook
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -26,7 +25,6 @@ from distpriv.releasing.estimating import SHOWN, Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
-from distpriv.releasing.released_sheets import release_sheets
 from distpriv.releasing.released_tables import ReleasedTable, released_tables, table_files
 from distpriv.releasing.shown_releases import release_axes, release_html
 
@@ -75,8 +73,6 @@ class Release:
     True
     >>> sorted(file.name for file in shown.save("clinic").iterdir())
     ['release.csv', 'release.json', 'report.html']
-    >>> shown.to_excel("clinic/release.xlsx").name
-    'release.xlsx'
     >>> [label.get_text() for label in shown.plot().get_yticklabels()]
     ['hours']
     >>> shown.questions, sorted(shown.ledger)
@@ -321,30 +317,6 @@ class Release:
                 f"the folder {str(folder)!r} cannot be written ({failure.strerror}): give another one."
             ) from failure
         return place
-
-    def to_excel(self, path: str | Path) -> Path:
-        """Write a workbook: the numbers with their intervals, every table, and the certificates.
-
-        Text stays text, whatever it begins with, so that no name of a statistic or a level becomes a formula.
-
-        Args:
-            path: the file to write; what has its name is replaced.
-
-        Returns:
-            The file.
-
-        Raises:
-            InvalidInput: openpyxl is not installed, or the file cannot be written.
-        """
-        require_workbooks("an Excel file")
-        tables = list(self.tables.values()) if self.model is not None else []
-        document = {**self.to_dict(), "statistics": list(self.mechanism.statistics)}
-        target = Path(path)
-        try:
-            write_whole(target, workbook(release_sheets(document, tables), self.time))
-        except OSError as failure:
-            raise InvalidInput(f"{str(path)!r} cannot be written ({failure.strerror}): give another file.") from failure
-        return target
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.

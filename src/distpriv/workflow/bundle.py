@@ -8,19 +8,15 @@
 | report.html | people who have to decide |
 | policy.toml | whoever wants to know what was asked for, without anything private |
 | audit.json | what attacks have shown, where it was attacked |
-| release.xlsx | the same numbers for spreadsheets, where it was asked for |
-| ro-crate-metadata.json | archives, which read there what every file is |
-| results.json, checksums/ | output checkers, whose viewer opens the folder |
 """
 
-import errno
 import hashlib
 import json
 import os
 import platform
 import reprlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -49,9 +45,9 @@ from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 __all__ = [
     "FORMAT",
     "RELEASE_FILE",
-    "WORKBOOK",
     "Bundle",
     "BundleFolder",
+    "bundled_files",
     "bundled_tables",
     "csv_text",
     "digest",
@@ -64,10 +60,6 @@ __all__ = [
 ]
 
 RELEASE_FILE = "release.json"
-WORKBOOK = "release.xlsx"
-
-EARLIER = ("distpriv release 1", "distpriv release 2")
-"""Formats of earlier versions, which promised less."""
 
 LONGEST_NAME = 200
 """Of a bundle's folder, in bytes: what is written beside it has a longer name."""
@@ -117,25 +109,15 @@ class BundleFolder:
         return cls(target=target, partial=partial, mode=mode)
 
     def write(self, files: Mapping[str, File]) -> None:
-        """Write all files, and only then let them be seen.
-
-        Raises:
-            BundleNotWritten: some could not be written; the answer is in the ledger.
-        """
-        try:
-            for folder in {(self._partial / name).parent for name in files} - {self._partial}:
-                folder.mkdir()
-            for name, content in files.items():
-                write_file(self._partial / name, content)
-            self._partial.chmod(self._mode)
-            if self.target.is_dir():
-                self.target.rmdir()
-            self._partial.rename(self.target)
-        except OSError as failure:
-            raise BundleNotWritten(
-                f"the release is in the ledger, but its bundle could not be written ({failure.strerror}): run the same "
-                "command again, which shows the same answer and completes the bundle."
-            ) from failure
+        """Write all files, and only then let them be seen."""
+        for folder in {(self._partial / name).parent for name in files} - {self._partial}:
+            folder.mkdir()
+        for name, content in files.items():
+            write_file(self._partial / name, content)
+        self._partial.chmod(self._mode)
+        if self.target.is_dir():
+            self.target.rmdir()
+        self._partial.rename(self.target)
 
     def discard(self) -> None:
         """Take away what was not finished."""
@@ -240,20 +222,15 @@ def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
 def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a file holds that says to be a release.json, whatever its keys are."""
     file = Path(path)
+    found = file / RELEASE_FILE if file.is_dir() else file
     try:
-        found = file / RELEASE_FILE if file.is_dir() else file
         if found.exists() and not (found.is_file() and found.stat().st_size <= LONGEST):
             raise InvalidInput(f"{str(path)!r} is no plain file of at most {LONGEST:,} bytes: give a release.json.")
         content = found.read_bytes()
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
-        raise InvalidInput(f"{str(path)!r} cannot be read ({reason}): give a release.json.") from failure
+        raise InvalidInput(f"{str(found)!r} cannot be read ({reason}): give the folder of a bundle.") from failure
     document = strict_json(content, f"the release.json {str(path)!r}")
-    if isinstance(document, dict) and document.get("format") in EARLIER:
-        raise InvalidInput(
-            f"{str(path)!r} was written by an earlier version, whose bundles do not hold all that is checked now: run "
-            "release again on its policy, which shows the same answer in a new bundle."
-        )
     if isinstance(document, dict) and "format" not in document and {"distpriv", "values"} <= document.keys():
         raise InvalidInput(
             f"{str(path)!r} was written by release.save, without the policy that is checked against: a bundle that can "
@@ -264,26 +241,42 @@ def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
+def bundled_files(
+    folder: str | os.PathLike[str], document: Mapping[str, Any], but: Collection[str] = ()
+) -> dict[str, bytes]:
+    """Return the files that the manifest of a bundle names.
+
+    Args:
+        folder: where they are.
+        document: what its release.json holds.
+        but: which of them are left out.
+
+    Raises:
+        InvalidInput: one is not as it was written.
+    """
+    found = {}
+    for name in sorted({*document["manifest"]} - {*but}):
+        with suppress(OSError):
+            found[name] = (Path(folder) / name).read_bytes()
+        if Path(name).name != name or digest(found.get(name, b"")) != document["manifest"][name]:
+            raise InvalidInput(
+                f"{name!r} in {str(folder)!r} is not the file that was written with this release: release the policy "
+                "again, which shows the same answer in a new bundle."
+            )
+    return found
+
+
 def replace_files(folder: str | os.PathLike[str], files: Mapping[str, File]) -> None:
     """Put files into a bundle that is there, each of them whole or not at all; no link in it is followed."""
     for name, content in files.items():
         target = Path(folder) / name
         try:
-            if target.parent != Path(folder):
-                _require_own_folder(target.parent)
             write_whole(target, content)
         except OSError as failure:
             raise BundleNotWritten(
                 f"{str(target)!r} could not be written ({failure.strerror}): see that the bundle is there, may be "
                 "written to and has room, and run the same command again."
             ) from failure
-
-
-def _require_own_folder(folder: Path) -> None:
-    """Make a folder inside of a bundle, or refuse one that is a link to somewhere else."""
-    if folder.is_symlink():
-        raise OSError(errno.EEXIST, f"{folder.name} is a link")
-    folder.mkdir(exist_ok=True)
 
 
 def json_text(document: Mapping[str, Any]) -> str:

@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 from attrs import define, evolve, field
@@ -14,7 +13,6 @@ from distpriv.auditing.audit import claim_of, require_releases
 from distpriv.auditing.report import AuditReport
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.folders import File
-from distpriv.framework.workbooks import require_workbooks, workbook
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -22,25 +20,23 @@ from distpriv.progress import Progress, silent
 from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
-from distpriv.releasing.released_sheets import release_sheets
 from distpriv.releasing.released_tables import table_files
 from distpriv.report.board import board_page
 from distpriv.report.rendering import render
 from distpriv.workflow.board_facts import board_facts
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
-    WORKBOOK,
     Bundle,
     BundleFolder,
+    bundled_files,
     bundled_tables,
     csv_text,
-    digest,
     json_text,
     read_release,
     release_json,
     replace_files,
+    with_manifest,
 )
-from distpriv.workflow.companions import MADE_ANEW, completed
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, plan_policy, planned
 from distpriv.workflow.policy import Policy, read_policy
@@ -57,7 +53,6 @@ def release_policy(
     only: str | None = None,
     audit: bool = False,
     releases: int = 20_000,
-    excel: bool = False,
     progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
@@ -70,7 +65,6 @@ def release_policy(
         only: which of several releases; all of them are declared in the ledger before the first is answered.
         audit: whether to attack simulated releases first, where the policy does not require that anyway.
         releases: how many of them.
-        excel: whether the bundle has a workbook too.
         progress: is told how far the work is.
 
     Raises:
@@ -79,8 +73,6 @@ def release_policy(
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
     """
     require_releases(releases)
-    if excel:
-        require_workbooks("a workbook in a bundle")
     policy = (path if isinstance(path, Policy) else read_policy(path)).only(only)
     require_releases(releases, required=policy.audit == "required")
     source = policy.private_source()
@@ -108,12 +100,10 @@ def release_policy(
             approve=approve,
         )
         try:
-            return _written(found, released, public, folder, attacks.last, excel=excel)
-        except BundleNotWritten:
-            raise
+            return _written(found, released, public, folder, attacks.last)
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
             raise BundleNotWritten(
-                f"the release is in the ledger, but its bundle could not be made ({failure}): run the same command "
+                f"the release is in the ledger, but its bundle could not be written ({failure}): run the same command "
                 "again, which shows the same answer and completes the bundle."
             ) from failure
 
@@ -155,28 +145,9 @@ def audit_bundle(
     public = policy_without_private(found.policy.file.document)
     page = _page(found, released, model, document, public, attacked)
     new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
-    _, files = completed(document, {**_kept_files(folder, document, new), **new})
-    last = files.pop(RELEASE_FILE)
-    replace_files(folder, {**files, RELEASE_FILE: last})
+    whole = with_manifest(document, {**bundled_files(folder, document, new), **new})
+    replace_files(folder, {**new, RELEASE_FILE: json_text(whole)})
     return attacked
-
-
-def _kept_files(
-    folder: str | os.PathLike[str], document: Mapping[str, Any], new: Mapping[str, File]
-) -> dict[str, bytes]:
-    """Return what a bundle keeps of the files that its manifest names, or refuse one that is not as it was written."""
-    found = {}
-    for name, written in document["manifest"].items():
-        if name in new or name in MADE_ANEW:
-            continue
-        with suppress(OSError):
-            found[name] = (Path(folder) / name).read_bytes()
-        if digest(found.get(name, b"")) != written:
-            raise InvalidInput(
-                f"{name!r} in {str(folder)!r} is not the file that was written with this release: release the policy "
-                "again, which shows the same answer in a new bundle."
-            )
-    return found
 
 
 @define(kw_only=True)
@@ -215,21 +186,16 @@ def _written(
     public: str,
     folder: BundleFolder,
     attacked: AuditReport | None,
-    *,
-    excel: bool,
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
     document = release_json(found.policy, released, model)
     page = _page(found, released, model, document, public, attacked)
-    tables = bundled_tables(document, found.policy.query())
     files: dict[str, File] = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
-    files |= table_files(tables)
-    if excel:
-        files[WORKBOOK] = workbook(release_sheets(document, tables), document["time"])
+    files |= table_files(bundled_tables(document, found.policy.query()))
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
-    document, every = completed(document, files)
-    folder.write(every)
+    document = with_manifest(document, files)
+    folder.write({**files, RELEASE_FILE: json_text(document)})
     return Bundle(folder=folder.target, release=released, document=document)
 
 

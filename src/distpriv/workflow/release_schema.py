@@ -357,7 +357,7 @@ PRINTED_RELEASE: dict[str, Schema] = {
     ),
     "policy": said("With every default filled in, and nothing private.", WRITTEN_POLICY),
     "versions": said("Of Python and the libraries.", table(python=VERSION, **dict.fromkeys(LIBRARIES, VERSION))),
-    "manifest": said("The SHA-256 of every other file of the bundle but checksums.", by_name(DIGEST)),
+    "manifest": said("The SHA-256 of every other file of the bundle.", by_name(DIGEST)),
     "tables": said(
         "The cells of every table: estimates that could be true, with their intervals; none where a mean is not told.",
         by_name(

@@ -359,12 +359,6 @@ def test_every_mechanism_has_the_theorem_that_is_expected_of_it(adult: pa.Table)
     assert {candidate.name for candidate in CANDIDATES} == {*BY_THEOREM, *THEOREMS} - {JOINT}
 
 
-def test_a_bundle_of_an_earlier_version_is_told_from_a_broken_one(tmp_path: Path) -> None:
-    (tmp_path / "release.json").write_text('{"format": "distpriv release 1"}', encoding="utf-8")
-    with pytest.raises(InvalidInput, match="was written by an earlier version"):
-        verify_bundle(tmp_path)
-
-
 def test_a_release_json_by_itself_is_checked_but_for_the_other_files(
     bundles: Callable[[str], Path], tmp_path: Path
 ) -> None:

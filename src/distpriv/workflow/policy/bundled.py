@@ -11,7 +11,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.workflow.policy.reading import Policy, policy_of
 from distpriv.workflow.policy.toml_places import Places
 from distpriv.workflow.policy.toml_text import PolicyText
-from distpriv.workflow.policy.withheld import holds_nothing_private
+from distpriv.workflow.policy.withheld import policy_without_private
 
 __all__ = ["policy_in_release", "policy_in_toml"]
 
@@ -51,9 +51,9 @@ def policy_in_toml(text: str) -> dict[str, Any]:
     """
     name = "policy.toml"
     file = PolicyText.parse(text, name=name)
-    if file.text != text or not holds_nothing_private(file):
+    if policy_without_private(file.document) != text:
         raise InvalidPolicy(
-            f"{name} has comments in it, or says where private things are, which a release takes out: give the file as "
-            "it was written."
+            f"{name} is not as a release writes it, without comments and without where private things are: give the "
+            "file as it was written."
         )
     return policy_of(file, HERE).to_dict()

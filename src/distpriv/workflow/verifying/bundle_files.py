@@ -2,10 +2,12 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from attrs import field, frozen
 
 from distpriv.auditing.arsenal import ARSENAL
 from distpriv.auditing.audit import REQUIRED_RELEASES, claim_of, modelled_accuracy
@@ -15,29 +17,32 @@ from distpriv.auditing.report import AttackResult, AuditReport
 from distpriv.errors import DistprivError, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.framework.workbooks import read_workbook, same_sheets, titled
 from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
-from distpriv.releasing.released_sheets import release_sheets
 from distpriv.releasing.released_tables import table_files
-from distpriv.workflow.bundle import RELEASE_FILE, WORKBOOK, bundled_tables, csv_text, digest
-from distpriv.workflow.output_checking import CHECKSUMS, RESULTS_FILE
+from distpriv.workflow.bundle import RELEASE_FILE, bundled_tables, csv_text, digest
 from distpriv.workflow.policy.bundled import policy_in_toml
 from distpriv.workflow.release_schema import AUDIT, SHARED
-from distpriv.workflow.ro_crate import CRATE_FILE
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
-from distpriv.workflow.verifying.companion_checks import Files, companion_problems
 from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["Files", "audit_problem", "files_beside", "files_problem"]
 
 ALWAYS = ("policy.toml", "release.csv", "report.html")
-SOMETIMES = ("audit.json", WORKBOOK, RESULTS_FILE, CRATE_FILE)
-"""Bundles of earlier versions have none for archives and output checkers."""
+AUDITED = "audit.json"
 
 NEAR = 1e-6
 """By which share two computations of the same number may differ on different machines."""
+
+
+@frozen(kw_only=True)
+class Files:
+    """What is beside a release.json."""
+
+    contents: Mapping[str, bytes] = field(repr=False)
+    odd: tuple[str, ...] = ()
+    """What is no plain file, or cannot be read."""
 
 
 def files_beside(path: str | os.PathLike[str], document: Mapping[str, Any]) -> Files | None:
@@ -49,29 +54,15 @@ def files_beside(path: str | os.PathLike[str], document: Mapping[str, Any]) -> F
         names = sorted(entry.name for entry in os.scandir(folder) if entry.name != own)
     except OSError as failure:
         raise InvalidInput(f"{str(folder)!r} cannot be read ({failure.strerror}): give a bundle's folder.") from failure
-    if not given.is_dir() and not set(names) & {*document["manifest"], *ALWAYS, *SOMETIMES}:
+    if not given.is_dir() and not set(names) & {*document["manifest"], *ALWAYS, AUDITED}:
         return None
-    digests = folder / CHECKSUMS
-    held = digests.is_dir() and not digests.is_symlink()
-    plain = [name for name in names if not (held and name == digests.name)]
-    contents = _read(folder, plain)
-    return Files(
-        contents=contents,
-        odd=tuple(name for name in plain if name not in contents),
-        own=_read(folder, [own]).get(own, b""),
-        checksums=_read(digests, sorted(os.listdir(digests))) if held else None,
-    )
-
-
-def _read(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the content of all plain files that can be read."""
-    found = {}
+    contents = {}
     for name in names:
         file = folder / name
         with suppress(OSError):
             if file.is_file() and not file.is_symlink() and file.stat().st_size <= LONGEST:
-                found[name] = file.read_bytes()
-    return found
+                contents[name] = file.read_bytes()
+    return Files(contents=contents, odd=tuple(name for name in names if name not in contents))
 
 
 @first_problem
@@ -81,14 +72,14 @@ def files_problem(files: Files, document: Mapping[str, Any], query: Query) -> It
     for name in files.odd:
         yield f"{name!r} is no plain file that can be read"
     tables = table_files(bundled_tables(document, query))
-    if not {*ALWAYS, *tables} <= set(manifest) <= {*ALWAYS, *SOMETIMES, *tables}:
+    if not {*ALWAYS, *tables} <= set(manifest) <= {*ALWAYS, AUDITED, *tables}:
         yield "the manifest does not name the files that a bundle has"
     for name in sorted(set(manifest) - set(files.contents)):
         yield f"{name!r} is missing"
     for name in sorted(set(files.contents) - set(manifest)):
         yield f"{name!r} is no file of this bundle"
-    if document["policy"]["privacy"]["audit"] == "required" and "audit.json" not in manifest:
-        yield "its policy requires an audit, and there is no 'audit.json'"
+    if document["policy"]["privacy"]["audit"] == "required" and AUDITED not in manifest:
+        yield f"its policy requires an audit, and there is no {AUDITED!r}"
     for name, content in files.contents.items():
         if manifest.get(name) != digest(content):
             yield f"{name!r} is not the file that was written with this release"
@@ -96,18 +87,6 @@ def files_problem(files: Files, document: Mapping[str, Any], query: Query) -> It
         if files.contents.get(name) != text.encode():
             yield f"{name!r} has other numbers than the release"
     yield from _wrong_policy(files.contents["policy.toml"], document)
-    if WORKBOOK in files.contents:
-        yield from _wrong_workbook(files.contents[WORKBOOK], document, query)
-    yield from companion_problems(files, document)
-
-
-def _wrong_workbook(content: bytes, document: Mapping[str, Any], query: Query) -> Iterator[str]:
-    expected = titled(release_sheets(document, bundled_tables(document, query)))
-    try:
-        if not same_sheets(read_workbook(content), expected):
-            yield f"{WORKBOOK!r} has other cells than the release"
-    except InvalidInput as refusal:
-        yield f"{WORKBOOK!r} is no workbook as a release writes it: {str(refusal).rstrip('.')}"
 
 
 def _wrong_policy(content: bytes, document: Mapping[str, Any]) -> Iterator[str]:

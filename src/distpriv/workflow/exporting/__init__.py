@@ -1,0 +1,1 @@
+"""Bundles in the formats of other programs, made on request; `verify` promises nothing about them."""
