@@ -103,10 +103,27 @@ def test_what_is_no_toml_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "edit", [("records = 100", "records = 100 # of the ward"), (f'"{WITHHELD}"', '"ward.parquet"')]
+    "edit",
+    [
+        ("records = 100", "records  =  100"),
+        ("records = 100", "records = 100 # of the ward"),
+        ("records = 100", "records = 100 #"),
+        ("[release]", "#[release]\n[release]"),
+        ("income = '>50K'", "income = '\\u0023'\" #\""),
+        ('private = "(withheld)"', 'private = "ward.parquet"'),
+        ('url = "(withheld)"', 'url = "sqlite:///ward.db"'),
+    ],
 )
-def test_a_bundle_has_no_policy_with_comments_or_with_where_private_rows_are(edit: tuple[str, str]) -> None:
+def test_a_policy_in_a_bundle_is_as_a_release_writes_it(edit: tuple[str, str]) -> None:
     public = public_text(RIGHT)
-    assert policy_in_toml(public)["release"]["records"] == 100
-    with pytest.raises(InvalidPolicy, match="is not as a release writes it"):
-        policy_in_toml(public.replace(*edit, 1))
+    assert policy_in_toml(public) == policy_from(RIGHT).to_dict()
+    with pytest.raises(InvalidPolicy):
+        policy_in_toml(changed(edit, text=public))
+
+
+@given(st.text(st.characters(exclude_categories=["C"])))
+def test_no_comment_in_a_bundle_goes_unnoticed(comment: str) -> None:
+    public = public_text(changed(("income = '>50K'", "income = '#1'")))
+    assert policy_in_toml(public)
+    with pytest.raises(InvalidPolicy):
+        policy_in_toml(changed(("records = 100", f"records = 100 #{comment}"), text=public))

@@ -51,7 +51,7 @@ def policy_in_toml(text: str) -> dict[str, Any]:
     """
     name = "policy.toml"
     file = PolicyText.parse(text, name=name)
-    if policy_without_private(file.document) != text:
+    if text != policy_without_private(file.document):
         raise InvalidPolicy(
             f"{name} is not as a release writes it, without comments and without where private things are: give the "
             "file as it was written."

@@ -68,14 +68,12 @@ def _others(document: Mapping[str, Any], history: History) -> Iterator[str]:
         if asked is not None and list(asked.values()) != _texts(held):
             yield "other releases asked something else than the bundle says"
         yield from _laws(held, joint["model"], start, document["evidence"]["reference"])
-        start += len(held.get("laws", {}).get("statistics", asked or ()))
+        start += len(held["laws"]["statistics"])
 
 
 def _answer(content: Mapping[str, Any]) -> list[float]:
     """Return what was answered, in the order in which it was asked."""
-    laws = content.get("laws")
-    names = query_from_dict(content["query"]).names if laws is None else laws["statistics"]
-    return [content["values"][name] for name in names]
+    return [content["values"][name] for name in content["laws"]["statistics"]]
 
 
 def _texts(content: Mapping[str, Any]) -> list[str]:
@@ -89,8 +87,7 @@ def _laws(
     known = {tuple(pair) for pair in model["protected_pairs"]}
     if not known >= {tuple(pair) for pair in content["protected_pairs"]}:
         yield "it protects pairs that the bundle does not"
-    if (laws := content.get("laws")) is None:  # written by an earlier version
-        return
+    laws = content["laws"]
     for key, value in laws["drawing"].items():
         if model[key] != value:
             yield f"it was certified for datasets with another {key} than the bundle says"
@@ -100,7 +97,7 @@ def _laws(
             continue
         if laws["tables"].get(name) != reference.get(name):
             yield "it was certified on another reference than the bundle says"
-        if start == 0 and laws.get("draws", model["draws"]) != model["draws"]:
+        if start == 0 and laws["draws"] != model["draws"]:
             yield "it holds moments of another number of draws than the bundle says"
         share = NEAR if model["draws"] is None else 20 / model["draws"] ** 0.5
         mean, covariance = np.array(scenario["mean"])[place], np.array(scenario["covariance"])[place, place]
@@ -127,7 +124,7 @@ def _contents(document: Mapping[str, Any], entry: Entry) -> Iterator[str]:
 
 def _seen(certificate: Mapping[str, Any]) -> list[Any]:
     """Return what the rows showed of the statistics with their noise, whatever ε and δ were asked for."""
-    law = certificate.get("law")
+    law = certificate["law"]
     return [] if law is None else [law["ripple"], law["peak"], law["missed"]]
 
 
