@@ -60,6 +60,8 @@ def with_protect(body: str) -> str:
 def _shape() -> Iterator[tuple[str, str, str]]:
     yield "empty file", "", "data: this is missing: add a table that begins with [data]"
     yield "no TOML", "data = [", "line 1: this is no TOML: invalid value"
+    blank = changed(("[release]\n", '[release]\nlicense = " "\n'))
+    yield "a blank licence", blank, "release.license: a licence is named by a line of text"
     yield "no equals sign", changed(("records = 100", "records 100")), "line 7: this is no TOML: expected '='"
     yield "quote not closed", changed(('id = "hospital-2026"', 'id = "hospital')), "line 4: this is no TOML"
     yield "key twice", changed(("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0")), "line 19: this is no TOML"
