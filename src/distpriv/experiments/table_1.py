@@ -19,7 +19,6 @@ MECHANISMS = (
     ("DauM (G)", "directional_uncertainty", "Gaussian, along the shift", "Theorem A.1", _SHARED, True),
     ("GroupDP (G)", "group_privacy_gaussian", "Gaussian, every statistic", "group privacy", "bounded columns", True),
     ("OptM (G)", "optimal_gaussian", "Gaussian, least variance", "least majorant", _SHARED, False),
-    ("OptM (U)", "optimal_unimodal", "unimodal, along the shift", "linear program", _SHARED, False),
     ("CertM (G)", "certified_gaussian", "Gaussian, every direction", "the exact check", "Gaussian statistics", False),
     ("CertM (L)", "certified_laplace", "Laplace and Gaussian", "exact along a line", "Gaussian statistics", False),
     ("CoupM (G)", "coupled_gaussian", "Gaussian, every direction", "coupled draws", "how rows are drawn", False),
