@@ -38,9 +38,6 @@ MEASURES: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], float]] = {
         dp.mechanisms.directional_uncertainty(*given, radius="classic", covariance="pooled").noise.expected_l2
     ),
     "`optimal_gaussian`": lambda *given: dp.mechanisms.optimal_gaussian(*given, covariance="pooled").noise.expected_l2,
-    "`optimal_unimodal`, E\\|Z\\|": lambda *given: (
-        dp.mechanisms.optimal_unimodal(*given, covariance="pooled").noise.expected_l2
-    ),
     "`certified_gaussian`, rms": lambda *given: held(dp.mechanisms.certified_gaussian(*given)).noise.expected_rms,
     "`certified_laplace`": lambda *given: held(dp.mechanisms.certified_laplace(*given)).noise.expected_l2,
     "`certified_unimodal`": lambda *given: held(dp.mechanisms.certified_unimodal(*given)).noise.expected_l2,

@@ -32,7 +32,6 @@ STYLES = {
     "expected_value_gaussian": ("#d55e00", "^", "-."),
     "eigenvector_gaussian": ("#000000", "D", ":"),
     "optimal_gaussian": ("#0072b2", "o", "-"),
-    "optimal_unimodal": ("#56b4e9", "s", "--"),
     "directional_uncertainty": ("#009e73", "v", "-"),
     "directional_gaussian": ("#e69f00", "P", "-."),
     "directional_laplace": ("#cc79a7", "X", "--"),

@@ -8,7 +8,6 @@ from tests.mechanisms.shared import TARGET
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
-from distpriv.guarantees.upper_bound import delta_lower_bound
 
 M = dp.mechanisms
 
@@ -47,25 +46,6 @@ def test_shifts_far_beyond_the_deviations_need_no_memory(shift: float) -> None:
     found = dp.plan(model, TARGET)
     assert found.chosen is not None
     assert found.chosen.error > shift
-
-
-def test_unimodal_noise_in_mixed_units_does_not_hold_across_its_axis() -> None:
-    model = dp.gaussian_model(
-        means={"z": [0, 0], "p": [1e9, 0], "q": [5e8, 0.4]},
-        covariances=np.diag([1e16, 0.01]),
-        pairs=[("z", "p"), ("z", "q")],
-    )
-    mechanism = M.optimal_unimodal(model, TARGET)
-    assert delta_lower_bound(model, mechanism.noise, epsilon=1) > 0.8
-    assert not mechanism.certificate.holds
-
-
-def test_nothing_is_credited_along_a_direction_outside_the_range_of_a_covariance() -> None:
-    model = dp.gaussian_model(
-        means={"a": [0, 0], "b": [1, 1 + 1e-9]}, covariances=[[1.0, 1.0], [1.0, 1.0]], pairs=[("a", "b")]
-    )
-    plain = M.optimal_unimodal(model, TARGET, uncertainty=False).noise.expected_l2
-    assert M.optimal_unimodal(model, TARGET).noise.expected_l2 == pytest.approx(plain, rel=1e-6)
 
 
 @pytest.mark.parametrize("delta", [1e-150, 1e-160, 1e-200, 1e-300])

@@ -19,7 +19,7 @@ from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise
 
 __all__ = [
     "by_coupling",
@@ -27,7 +27,6 @@ __all__ = [
     "gaussian_certificate",
     "lattice_factors",
     "moments_delta",
-    "shared_unimodal",
     "smoothed_target",
 ]
 
@@ -248,51 +247,6 @@ def _translation_certificate(
             _uncovered_assumption(noise),
         ),
     )
-
-
-def shared_unimodal(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: UnimodalNoise,
-    *,
-    shared_delta: float,
-    pooled: bool,
-    name: str,
-    theorem: str,
-) -> AdditiveMechanism:
-    """Return the mechanism with unimodal noise, certified by the δ that is proven for a shared covariance.
-
-    Where covariances were pooled, the certificate has the δ that is proven for them as they are, if that is larger:
-    what is proven for an average that no scenario has would hold on paper only.
-    """
-    least = delta_lower_bound(model, noise, epsilon=target.epsilon)
-    most = max(shared_delta, least)
-    if pooled:
-        most = max(most, delta_upper_bound(model, noise, epsilon=target.epsilon))
-    between = f"; with them as they are, δ is between {least:.3g} and {most:.3g}" if pooled else ""
-    certificate = Certificate(
-        target=target,
-        epsilon=target.epsilon,
-        delta=most,
-        trust="assumed",
-        theorem=theorem,
-        assumptions=(
-            Assumption(
-                statement="the statistics are Gaussian with the modelled means and covariances, or translations of "
-                "each other by the mean shifts with at least that uncertainty along them",
-                status="assumed",
-                evidence=model.provenance.method,
-            ),
-            Assumption(
-                statement="the covariances of a protected pair are equal",
-                status="assumed" if pooled else "checked",
-                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; with one covariance, δ is at "
-                f"most {shared_delta:.3g}{between}",
-            ),
-            _uncovered_assumption(noise),
-        ),
-    )
-    return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
 def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:

@@ -24,9 +24,8 @@ from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
-from distpriv.guarantees.unimodal_bound import unimodal_pair_delta
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import Noise, NoiseLaw, UnimodalNoise
+from distpriv.noise.laws import Noise, NoiseLaw
 
 __all__ = ["bound_by", "coarsest_bounds", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
 
@@ -59,8 +58,6 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
-    if isinstance(noise, UnimodalNoise):
-        return max(unimodal_pair_delta(model, pair, noise, epsilon) for pair in model.protected_pairs)
     return worst_pair_upper_bound(model, noise, lambda _: (epsilon, 1.0))[1]
 
 

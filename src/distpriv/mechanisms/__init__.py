@@ -32,7 +32,6 @@ from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
 from distpriv.mechanisms.informative_gaussian import informative_gaussian
 from distpriv.mechanisms.no_noise import no_noise
 from distpriv.mechanisms.optimal_gaussian import optimal_gaussian
-from distpriv.mechanisms.optimal_unimodal import optimal_unimodal
 from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
@@ -55,6 +54,5 @@ __all__ = [
     "informative_gaussian",
     "no_noise",
     "optimal_gaussian",
-    "optimal_unimodal",
     "wasserstein",
 ]

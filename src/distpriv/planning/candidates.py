@@ -76,7 +76,6 @@ CANDIDATES = (
     Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="optimal_gaussian", options=_POOLED, takes=("weights",), rests_on="moments", exact=True),
-    Candidate(name="optimal_unimodal", options=_POOLED, rests_on="theorem"),
     Candidate(name="directional_uncertainty", options=_POOLED, rests_on="moments", exact=True),
     Candidate(name="eigenvector_gaussian", options=_POOLED, rests_on="moments", exact=True),
     Candidate(name="directional_gaussian", options=_SEVERAL, rests_on="moments", exact=True),

@@ -29,13 +29,6 @@ KINDS = {
             ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),
         ),
     ),
-    "unimodal": (
-        "optimal_unimodal",
-        (
-            ("epsilon = 1.0\ndelta = 0.01\n", 'epsilon = 3.0\ndelta = 0.2\ntrust = "assumed"\n'),
-            ("epsilon = 2.0\ndelta = 0.02\n", "epsilon = 4.0\ndelta = 0.3\n"),
-        ),
-    ),
     "bounded": ("bounded", (("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'),)),
 }
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
@@ -13,7 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.certify import certified, gaussian_certificate, shared_unimodal
+from distpriv.guarantees.certify import certified, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball
@@ -28,7 +27,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import GaussianNoise, NoiseLaw, NoNoise, RoundedNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw, RoundedNoise, UnimodalNoise
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, widening
@@ -50,7 +49,6 @@ THEOREMS = {
     "coupled_laplace": "coupled draws",
     "exact_law": EXACT,
     "optimal_gaussian": "the least-trace theorem",
-    "optimal_unimodal": "the least unimodal noise",
     "directional_uncertainty": "Theorem A.1",
     "eigenvector_gaussian": "Theorem 4.5",
     "directional_gaussian": "Theorem 4.3 with Gaussian noise",
@@ -171,9 +169,8 @@ def _low(claim: Claim) -> float:
 
 
 def _exactly(found: Certificate) -> Recomputed:
-    """Return a certificate whose δ is the one to be written down, or the least one where a bound may be better."""
-    by_program = found.theorem == THEOREMS["optimal_unimodal"]
-    return Recomputed(certificate=found, least=found.delta, most=1.0 if by_program else found.delta)
+    """Return a certificate whose δ is the one to be written down."""
+    return Recomputed(certificate=found, least=found.delta, most=found.delta)
 
 
 def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
@@ -232,15 +229,12 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
         raise InvalidInput("what the rows showed is of another number of statistics.")
     match noise:
-        case GaussianNoise() | NoNoise() | SumNoise():
-            return gaussian_certificate(model, within, noise, theorem, law=law)
+        case LaplaceNoise():
+            return certified(model, within, noise, name=name, theorem=theorem).certificate
         case RoundedNoise():
             return own_lattice_certificate(model, within, noise, theorem, law=law)
-        case UnimodalNoise():
-            unknown = partial(shared_unimodal, model, within, noise, shared_delta=0.0, pooled=True)
-            return unknown(name=name, theorem=theorem).certificate
         case _:
-            return certified(model, within, noise, name=name, theorem=theorem).certificate
+            return gaussian_certificate(model, within, noise, theorem, law=law)
 
 
 def _shown(claim: Claim, drawn: Drawn) -> float:
