@@ -5,16 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.guarantees.directions import telling_directions
-from distpriv.guarantees.lattice_laws import exact_lattice_delta, rows_are_whole
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling.beyond_moments import law_check
 from distpriv.modelling.projected_law import Circle
@@ -29,7 +26,6 @@ from distpriv.modelling.synthetic import synthetic_rows
 from distpriv.modelling.tilted_law import tilted_laws
 from distpriv.modelling.tilted_stratum import merged
 from distpriv.modelling.weighing import row_weights
-from distpriv.noise.laws import GaussianNoise, RoundedNoise
 
 
 def table_of(rows: Floats, *names: str) -> dict[str, list[float]]:
@@ -260,31 +256,6 @@ def test_weighted_rows_are_never_drawn_without_replacement() -> None:
         RowLaws(strata=(rows,), drawn={"a": {0: 1}}, replacement=False)
 
 
-def test_rows_are_whole_whatever_their_weights() -> None:
-    weighted, repeated = both_laws(3)
-    for laws in (weighted, repeated):
-        assert rows_are_whole(laws, np.array([0.01, 1.0])) == [True, False]
-
-
-def test_exact_laws_on_a_lattice_of_weighted_rows_are_those_of_repeated_ones() -> None:
-    rng = np.random.default_rng(2)
-    found = []
-    strata: list[tuple[StratumRows, StratumRows]] = []
-    for _ in range(2):
-        values, often = rng.integers(0, 2, size=(30, 2)).astype(float), rng.integers(1, 5, 30)
-        repeated = StratumRows(values=np.repeat(values, often, axis=0))
-        strata.append((StratumRows(values=values, weights=often / often.sum()), repeated))
-    for one, other in zip(*strata, strict=True):
-        laws = laws_of(one, other)
-        model = evolve(model_of(laws), steps=np.ones(2))
-        noise = GaussianNoise.of(np.diag([1.0, 2.0]))
-        exact = exact_lattice_delta(model, laws, noise, [0, 1], 0.3, 0.01)
-        assert exact is not None
-        found.append((exact.delta, exact.total_variation))
-    assert found[0] == pytest.approx(found[1], rel=1e-9)
-    assert found[0][0] > 0
-
-
 def test_group_privacy_counts_every_record_of_weighted_rows(adult: dp.QueryModel) -> None:
     target = dp.PrivacyTarget(epsilon=1, delta=0.01)
     assert sufficient_group(adult) == 50
@@ -292,22 +263,6 @@ def test_group_privacy_counts_every_record_of_weighted_rows(adult: dp.QueryModel
     few = dp.mechanisms.group_privacy_gaussian(adult, target, group=10).certificate
     assert few.trust == "assumed"
     assert not few.holds
-
-
-def test_counts_in_whole_steps_are_certified_with_their_weights() -> None:
-    query = dp.Query(women=dp.count("sex = 'Female'"))
-    secret = dp.Mean("hours_per_week", values=(40, 41))
-    rows = dp.datasets.adult().slice(0, 4000)
-    model = dp.model(rows, query, secret, records=400, reference="population")
-    mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01), lattice=True)
-    assert mechanism.certificate.holds
-    noise = mechanism.noise
-    assert isinstance(noise, RoundedNoise)
-    deviation = max(float(np.sqrt(noise.credited.covariance[0, 0])), 1e-9)
-    edges = norm.cdf((np.arange(-40, 41)[:, np.newaxis] + np.array([-0.5, 0.5])) / deviation)
-    hidden = [np.convolve(law, edges[:, 1] - edges[:, 0]) for law in step_laws(row_grid(model)).masses.values()]
-    exact = max(float(np.maximum(a - np.e * b, 0).sum()) for a, b in (hidden, hidden[::-1]))
-    assert 0 < exact <= mechanism.certificate.delta <= 0.01
 
 
 @pytest.fixture(scope="module")

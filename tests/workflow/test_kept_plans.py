@@ -235,7 +235,6 @@ def test_a_policy_names_the_mechanisms_to_choose_from(folder: Path) -> None:
         ('mechanisms = ["certified_gausian"]', "there is no mechanism 'certified_gausian'"),
         ("mechanisms = []", "leave it out to try all"),
         ('mechanisms = ["no_noise", "no_noise"]', "named twice"),
-        ('lattice = true\nmechanisms = ["certified_gaussian"]', "lattice = true leaves one mechanism to choose"),
     ],
 )
 def test_wrong_mechanisms_in_a_policy_are_refused_by_their_line(folder: Path, line: str, said: str) -> None:

@@ -53,9 +53,9 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     around = 2 * _around(model)
     if certificate.trust == "sampling":
         return min(ceiling, (1 + around + _exact_total_variation(model, mechanism)) / 2)
-    noise = mechanism.noise.credited
+    noise = mechanism.noise
     known = _total_variation(model, noise)
-    if model.strata and (noise.is_sum_of_parts or noise.line is not None) and known < 1:
+    if model.strata and known < 1:
         known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
     if certificate.law is not None:
         known = max(known, certificate.law.total_variation)
@@ -87,7 +87,6 @@ def _total_variation(model: QueryModel, noise: Noise) -> float:
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.
     """
     most = exact_delta(model, NoNoise(dimension=model.dimension), epsilon=0.0)
-    found = modelled_total_variation(model, noise)
-    most = most if found is None else min(most, found)
+    most = min(most, modelled_total_variation(model, noise))
     low, high = lattice_factors(model, noise.gaussian)
     return min(1.0, high * most + high - low)

@@ -110,8 +110,6 @@ def second_order_delta(
     noise: Noise,
     target: PrivacyTarget,
     delta: float,
-    *,
-    measured: bool = True,
 ) -> tuple[float, float]:
     """Return δ by the second-order law, and how far that may be off.
 
@@ -124,11 +122,9 @@ def second_order_delta(
         noise: what is added to the statistics.
         target: what a certificate is to meet.
         delta: what moments say.
-        measured: whether densities are measured where the second-order term is large; only those of counts in cells,
-            and not those of whole steps.
     """
     if noise.is_gaussian:
-        found, gate = _second_order_of_gaussian(model, rows, noise.gaussian, target, delta, measured=measured)
+        found, gate = _second_order_of_gaussian(model, rows, noise.gaussian, target, delta)
     elif target.delta < LEAST_DELTA:
         return 1.0, UNKNOWN
     elif (line := LineNoise.of(noise)) is not None:
@@ -141,11 +137,11 @@ def second_order_delta(
 
 
 def _second_order_of_gaussian(
-    model: QueryModel, rows: RowLaws, noise: GaussianNoise, target: PrivacyTarget, delta: float, *, measured: bool
+    model: QueryModel, rows: RowLaws, noise: GaussianNoise, target: PrivacyTarget, delta: float
 ) -> tuple[float, float]:
     """Return δ and how far it may be off for Gaussian noise."""
     epsilon = telling_epsilon(model, noise, target, delta)
-    measured = measured and repeats_on_lattice_only(rows, model.steps)  # a heavy row makes lobes that no draw lands on
+    measured = repeats_on_lattice_only(rows, model.steps)  # a heavy row makes lobes that no draw lands on
     enough = FAR_BELOW * target.delta
     check = saddlepoint_check(model, rows, noise, epsilon, model.protected_pairs, enough=enough, measured=measured)
     if not check.is_known or check.gaussian_delta == 0:

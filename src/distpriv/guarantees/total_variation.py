@@ -25,11 +25,11 @@ from distpriv.noise.laws import Noise
 __all__ = ["modelled_total_variation", "normal_laplace_tail", "total_variation_upper_bound"]
 
 
-def modelled_total_variation(model: QueryModel, noise: Noise) -> float | None:
-    """Return H_0 of the worst pair, f_θ taken as Gaussian: exact or, with Laplace noise, a bound; None if unknown."""
+def modelled_total_variation(model: QueryModel, noise: Noise) -> float:
+    """Return H_0 of the worst pair, f_θ taken as Gaussian: exact or, with other noise, a bound."""
     if noise.is_gaussian:
         return exact_delta(model, noise, epsilon=0.0)
-    return total_variation_upper_bound(model, noise) if noise.is_sum_of_parts or noise.line is not None else None
+    return total_variation_upper_bound(model, noise)
 
 
 def total_variation_upper_bound(model: QueryModel, noise: Noise) -> float:

@@ -52,8 +52,7 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     >>> round(dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
     0.09
     """
-    given = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    noise = given.credited if isinstance(given, Noise) else given
+    noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
     if not isinstance(noise, Noise) or noise.is_gaussian:
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)

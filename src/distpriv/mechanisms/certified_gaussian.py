@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import yes_or_no
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
 from distpriv.guarantees.entropy_ball import across_ball
@@ -22,10 +20,9 @@ from distpriv.mechanisms.search.counted_lattice import (
     widened_until_checked,
 )
 from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.lattice_search import in_steps, on_own_lattice
 from distpriv.mechanisms.search.smooth_floor import natural_units, plain_floor
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights, weighted_rms
+from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.progress import Progress, silent
 
@@ -43,7 +40,6 @@ def certified_gaussian(
     target: PrivacyTarget,
     *,
     weights: Weights = None,
-    lattice: bool = False,
     progress: Progress = silent,
 ) -> AdditiveMechanism:
     r"""Add N(0, S) of a small weighted mean square with S ⪰ floor and an exact δ that meets the target.
@@ -56,12 +52,10 @@ def certified_gaussian(
         model: the model of the statistics.
         target: the (ε, δ) to reach, with δ above 0.
         weights: what an error of each statistic costs.
-        lattice: answer in whole steps, with next to no noise on counts that their own randomness hides.
         progress: told of every start of the search.
 
     Raises:
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        AssumptionViolated: `lattice` is asked for, and no statistic can be released in whole steps.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
@@ -73,20 +67,9 @@ def certified_gaussian(
     >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> mechanism.certificate.holds, mechanism.certificate.trust, round(mechanism.noise.expected_rms, 2)
     (True, 'gaussian', 3.99)
-
-    Counts of whole records are on one lattice whatever the secret is, so that they may be published almost as they are:
-
-    >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("workclass = 'Private'", values=(0.4, 0.5))
-    >>> model = dp.model(dp.datasets.adult(), query, secret, records=100, reference="population")
-    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
-    >>> both = [dp.mechanisms.certified_gaussian(model, target, lattice=lattice) for lattice in (False, True)]
-    >>> [round(each.noise.expected_rms, 2) for each in both], both[1].certificate.holds
-    ([1.0, 0.11], True)
     """
     costs = utility_weights(model, weights)
     radius = gaussian_radius(target, "analytic")
-    if yes_or_no("lattice", lattice, InvalidInput):
-        return _on_lattice(model, target, weights, progress)
     if not model.floor.any():
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
@@ -101,18 +84,6 @@ def certified_gaussian(
     private = [law for law in (settled(made_for, target, costs, law) for law in found + felt) if law is not None]
     best = min(private or found, key=lambda covariance: float(costs @ np.diag(covariance)))
     return widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)
-
-
-def _on_lattice(model: QueryModel, target: PrivacyTarget, weights: Weights, progress: Progress) -> AdditiveMechanism:
-    """Return what is cheapest in whole steps: with next to no noise on some statistics, or rounded as it is."""
-    costs = utility_weights(model, weights)
-    shapes = _shapes(model, gaussian_radius(target, "analytic"), costs)
-    made = on_own_lattice(model, target, costs, shapes, name=NAME, theorem=THEOREM, progress=progress)
-    if made is not None and weighted_rms(made.noise.covariance, costs) <= weighted_rms(np.diag(model.floor**2), costs):
-        return made
-    rounded = in_steps(certified_gaussian(model, target, weights=weights, progress=progress), model)
-    both = [each for each in (made, rounded) if each is not None and each.certificate.holds_at("gaussian")]
-    return min(both or [rounded], key=lambda each: weighted_rms(each.noise.covariance, costs))
 
 
 def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Progress) -> Floats:

@@ -20,12 +20,9 @@ from distpriv.modelling.row_laws import RowLaws
 
 __all__ = [
     "Peak",
-    "PeakSearch",
     "SomeRows",
     "Spectrum",
     "distinct_peaks",
-    "draws_for",
-    "extreme_scenarios",
     "peak_at",
     "spectrum",
     "unknown_covariance",

@@ -23,10 +23,10 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.noise.dyadic import Dyadic, nearest
 from distpriv.noise.frame import Frame
 from distpriv.noise.integers import Discrepancy, IntegerGaussian, IntegerLaplace, IntegerNoise, IntegerPiecewise
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, RoundedNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
 from distpriv.noise.limbs import Wholes
 
-__all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "RoundedLattice", "on_lattice"]
+__all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "on_lattice"]
 
 BITS = 40
 """A step is the power of two between 2⁻⁴⁰ and 2⁻³⁹ of the noise's scale: as fine as OpenDP's samplers allow."""
@@ -42,10 +42,6 @@ BARE_BITS = 120
 
 ROUNDING = 1e-9
 """By which share a cost is reported above what was computed: more than all rounding in it."""
-
-
-WHOLE = 1e-9
-"""By how much of itself one over a step may be off the whole number that it stands for."""
 
 
 @runtime_checkable
@@ -162,50 +158,12 @@ class LatticeNoise:
         return sum([noise.skew_cost(skew) for noise in self.base.coordinates], Discrepancy())
 
 
-@frozen(kw_only=True)
-class RoundedLattice(LatticeNoise):
-    """How noise that is rounded to the statistics' own steps is drawn: the answers are whole numbers of steps.
-
-    Statistics that noise is counted on for get it as in any other release, and answers are rounded, which is computed
-    from them and costs nothing. The others are whole already, and get whole noise that is drawn without a look at them.
-    """
-
-    rounded: RoundedNoise
-    narrow: LatticeNoise
-    """Noise of the others, in steps."""
-
-    def draw(self, value: Floats) -> Floats:
-        """Return the statistics with noise, drawn with the operating system's randomness."""
-        released = np.array(value, dtype=np.float64)
-        few, steps = self.rounded.narrow, self.rounded.steps
-        released[~few] = super(RoundedLattice, self).draw(released[~few])  # noqa: UP008 - attrs makes the class anew
-        added = np.rint(self.narrow.draw(np.zeros(int(few.sum()))))
-        released[few] = (np.rint(released[few] / steps[few]) + added) * steps[few]
-        return np.array([_whole(number, step) for number, step in zip(released.tolist(), steps.tolist(), strict=True)])
-
-
-def _whole(number: float, step: float) -> float:
-    """Return the nearest multiple of a step, as the number that people write: 38.57, and not 38.570000000000004."""
-    if step == 0:
-        return number
-    times, parts = round(number / step), round(1 / step)
-    return times / parts if parts and abs(parts * step - 1) < WHOLE else times * step
-
-
 def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> LatticeNoise:
     """Return how noise of this law is drawn on a lattice whose steps are below 2^(1−bits) of its scales.
 
     >>> on_lattice(LaplaceNoise.isotropic(2, 3.0)).steps.tolist() == [2.0**-38, 2.0**-38]
     True
-
-    Rounded noise leaves whole steps:
-
-    >>> answer = on_lattice(RoundedNoise(axes=np.eye(2), variances=[0.04, 9], steps=[1, 0.01])).draw([12, 38.57])
-    >>> bool(answer[0] % 1 == 0), bool(answer[1] == round(answer[1], 2))
-    (True, True)
     """
-    if isinstance(noise, RoundedNoise):
-        return _rounded(noise, bits)
     parts = [_part(law, bits) for law in (noise.parts if isinstance(noise, SumNoise) else (noise,))]
     base = parts[0] if len(parts) == 1 else _widest(parts)
     frame = Frame.along(base.axes)
@@ -213,23 +171,6 @@ def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> Lattice
     steps = np.concatenate([base.steps, np.full(len(frame.outward) - len(base.steps), bare)])
     others = tuple(part for part in parts if part is not base)
     return LatticeNoise(law=noise, base=base, others=others, frame=frame, steps=steps, grain=_grain(parts))
-
-
-def _rounded(noise: RoundedNoise, bits: int) -> RoundedLattice:
-    """Return how the noise of statistics that it is counted on for, and that of the others in steps, is drawn."""
-    few, credited = noise.narrow, noise.credited
-    wide = on_lattice(GaussianNoise(axes=credited.axes[~few], variances=credited.variances), bits=bits)
-    in_steps = noise.axes[few] ** 2 @ noise.variances / noise.steps[few] ** 2
-    return RoundedLattice(
-        law=noise,
-        base=wide.base,
-        others=(),
-        frame=wide.frame,
-        steps=wide.steps,
-        grain=wide.grain,
-        rounded=noise,
-        narrow=on_lattice(GaussianNoise.along(np.eye(len(in_steps)), in_steps), bits=bits),
-    )
 
 
 def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:

@@ -1,4 +1,4 @@
-"""Every law of noise: Gaussian, Laplace, their sums, a staircase along one axis, Gaussian in whole steps, and none."""
+"""Every law of noise: Gaussian, Laplace, their sums, a staircase along one axis, and none."""
 
 from typing import Any, Self, get_args
 
@@ -10,7 +10,6 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.noise.lengths import line_half_width, mixed_length
 from distpriv.noise.parts import GaussianNoise, LaplaceNoise, Noise
-from distpriv.noise.rounded import RoundedNoise
 from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "NoNoise",
     "Noise",
     "NoiseLaw",
-    "RoundedNoise",
     "SumNoise",
     "UnimodalNoise",
     "noise_from_dict",
@@ -140,7 +138,7 @@ class SumNoise(Noise):
         return evolve(self, parts=tuple(part.widened(factor) for part in self.parts))
 
 
-NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | RoundedNoise | SumNoise | NoNoise
+NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | SumNoise | NoNoise
 """Any law of noise."""
 
 LAWS: dict[str, type[NoiseLaw]] = {law.kind: law for law in get_args(NoiseLaw)}
@@ -162,5 +160,5 @@ def noise_from_dict(values: Any) -> NoiseLaw:
     except (TypeError, KeyError, ValueError, AttributeError) as failure:
         raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
     raise InvalidInput(
-        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, rounded, sum or none."
+        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
     )

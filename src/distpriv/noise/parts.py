@@ -34,8 +34,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
-    >>> both.credited == both, both.line, both.is_safer_wider
-    (True, (array([1., 0.]), LaplaceLine(scale=4.0)), True)
+    >>> both.line, both.is_safer_wider
+    ((array([1., 0.]), LaplaceLine(scale=4.0)), True)
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -112,11 +112,6 @@ class Noise(ABC):
         if wide.sum() != 1 or not self.is_sum_of_parts:
             return None
         return self.laplace_axes[:, wide][:, 0], LaplaceLine(scale=float(self.laplace_scales[wide][0]))
-
-    @property
-    def credited(self) -> "Noise":
-        """What guarantees count on: all of it, unless a law says otherwise."""
-        return self
 
     @property
     def is_sum_of_parts(self) -> bool:

@@ -221,7 +221,6 @@ class EarlierReleases:
         return factor
 
     def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
-        self._require_together()
         whole, laws = self.stack(model), [release.noise for release in self.releases]
         within = made_for(model, calibration_target(self.total))
         if not self._by_moments(whole, trust) or not stackable([*laws, mechanism.noise]):
@@ -231,15 +230,6 @@ class EarlierReleases:
             return moments_delta(whole, within, stacked([*laws, mechanism.noise.widened(factor)])) <= within.delta
 
         return _least_factor(holds) or 1.0
-
-    def _require_together(self) -> None:
-        """Refuse to go on after a release whose noise nothing can be certified together with."""
-        for release in self.releases:
-            if not release.noise.is_sum_of_parts and release.noise.line is None:
-                raise BudgetSpent(
-                    f"{release.words} has {release.noise.kind} noise, with which no other release can be certified "
-                    "together: release nothing more of this dataset."
-                )
 
     def _by_moments(self, whole: QueryModel, trust: Trust) -> bool:
         """Tell whether the stack may be certified by its moments."""
@@ -275,7 +265,6 @@ class EarlierReleases:
 
     def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
-        self._require_together()
         laws = [release.noise for release in self.releases]
         on_lattices = calibration_target(self.total)
         within = made_for(model, on_lattices)

@@ -39,7 +39,7 @@ def stacked(laws: Sequence[NoiseLaw]) -> GaussianNoise | SumNoise:
         law = next(law for law in laws if not law.is_sum_of_parts)
         raise InvalidInput(
             f"{type(law).__name__} cannot be certified together with other releases: use a mechanism with "
-            "Gaussian noise, such as certified_gaussian without lattice=True."
+            "Gaussian noise, such as certified_gaussian."
         )
     gaussian = [law.gaussian for law in laws]
     normal = GaussianNoise(

@@ -1,6 +1,6 @@
 """From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -8,7 +8,6 @@ from attrs import evolve, field, frozen
 from distpriv.errors import BudgetSpent, InvalidInput, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import RoundedNoise
 from distpriv.planning.candidates import Choice
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
@@ -55,8 +54,6 @@ class PlannedPolicy:
             return BudgetSpent(spent[0])
         if self.plan.nearest is not None:
             return self.plan.refusal()
-        if self.policy.lattice and self.plan.refusals:
-            return NotCertified(self.plan.refusals[0].reason)
         return NotCertified(
             f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
             "ask for a larger epsilon or delta, or for less trust."
@@ -109,8 +106,6 @@ def planned(
     key = query_key(policy.query(), policy.records)
     rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
     fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
-    if fixed is not None:
-        _require_as_asked(policy, fixed)
     asked = _Asked(policy=policy, model=model, rest=rest if fixed is None else None, progress=progress, watch=watch)
     name = plan_key(policy, model, history, fixed=fixed is not None)
     kept = None if every or fresh else kept_plan(policy, name)
@@ -166,24 +161,13 @@ class _Asked:
     def again(self, kept: KeptPlan) -> Plan | None:
         """Run the mechanism that a kept plan chose, and no other; None where it does not come out as it was kept."""
         allowed = allowed_mechanisms(self.policy)
-        if isinstance(allowed, Mapping) or (allowed is not None and kept.chosen not in allowed):
+        if allowed is not None and kept.chosen not in allowed:
             return None
         try:
             made = self.plan(every=False, choice=[kept.chosen])
         except InvalidInput:  # whatever is wrong is wrong, and said, without a kept plan too
             return None
         return evolve(made, skipped=tuple(kept.passed_over())) if kept.agrees(made) else None
-
-
-def _require_as_asked(policy: Policy, fixed: Fixed) -> None:
-    """Refuse a policy whose question was answered in whole steps that it does not ask for, or the other way round."""
-    whole = fixed.noise.kind == RoundedNoise.kind
-    if whole != policy.lattice:
-        had, cure = ("in", "write lattice = true") if whole else ("not in", "leave lattice out")
-        raise policy.file.refusal(
-            ("privacy", "lattice"),
-            f"the question was answered before, {had} whole steps, and that answer is all there is: {cure}.",
-        )
 
 
 def declare_policy(
@@ -230,8 +214,8 @@ def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> It
             past = (*past, EarlierRelease(query=question.query, noise=noise))
 
 
-def allowed_mechanisms(policy: Policy) -> Choice:
-    """Return what a policy leaves to choose from: everything, unless its questions or its answers ask for more."""
+def allowed_mechanisms(policy: Policy) -> tuple[str, ...] | None:
+    """Return what a policy leaves to choose from: everything, unless it or its questions ask for less."""
     if policy.ledger.adaptive == "immune":
         return IMMUNE
-    return {"certified_gaussian": {"lattice": True}} if policy.lattice else policy.mechanisms
+    return policy.mechanisms

@@ -135,7 +135,6 @@ SHARED: dict[str, Schema] = {
                 table(law={"const": "gaussian"}, axes=MATRIX, variances=some(AT_LEAST_0)),
                 table(law={"const": "laplace"}, axes=MATRIX, scales=some(AT_LEAST_0)),
                 table(law={"const": "unimodal"}, axes=MATRIX, edges=some(NUMBER), masses=some(AT_LEAST_0)),
-                table(law={"const": "rounded"}, axes=MATRIX, variances=some(AT_LEAST_0), steps=some(AT_LEAST_0)),
                 table(law={"const": "sum"}, parts=some(shared("noise"))),
                 table(law={"const": "none"}, dimension=COUNT),
             ]
@@ -291,7 +290,6 @@ WRITTEN_POLICY = table(
         "prior",
         "objective",
         "max_error",
-        "lattice",
         "mechanisms",
         epsilon=AT_LEAST_0,
         delta=SHARE,
@@ -300,7 +298,6 @@ WRITTEN_POLICY = table(
         prior=by_name(SHARE),
         objective={"enum": list(OBJECTIVES)},
         max_error=by_name(AT_LEAST_0),
-        lattice={"const": True},
         mechanisms=some(TEXT),
         audit={"enum": list(get_args(AuditRule))},
     ),

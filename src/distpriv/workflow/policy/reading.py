@@ -72,8 +72,6 @@ class Policy:
     """What mechanisms are compared by."""
     limits: Mapping[str, float]
     """The largest error of statistics of any question with which a release is of use."""
-    lattice: bool
-    """Whether answers are in whole steps, with noise on the statistics' own lattice."""
     mechanisms: tuple[str, ...] | None
     """What a plan may choose from; all mechanisms where nothing is said."""
     audit: AuditRule
@@ -179,7 +177,6 @@ class Policy:
                 **({} if self.prior is None else {"prior": dict(self.prior)}),
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
                 **({"max_error": dict(self.limits)} if self.limits else {}),
-                **({"lattice": True} if self.lattice else {}),
                 **({} if self.mechanisms is None else {"mechanisms": list(self.mechanisms)}),
                 "audit": self.audit,
             },
@@ -296,7 +293,6 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         prior=values.prior(file, shape.privacy.prior, hidden, count),
         objective=values.objective(file, shape.privacy.objective),
         limits=values.max_errors(file, shape.privacy.max_error, asked),
-        lattice=values.lattice(file, shape.privacy.lattice, asked, shape.ledger.adaptive),
         mechanisms=values.mechanisms(file, shape.privacy, shape.ledger.adaptive),
         audit=values.audit_rule(file, shape.privacy.audit),
         ledger=LedgerPolicy(

@@ -106,7 +106,6 @@ class PrivacyTable(_Table):
     prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
     max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None
-    lattice: Annotated[bool, Field(examples=["lattice = true"])] = False
     mechanisms: Annotated[list[str] | None, Field(examples=['mechanisms = ["certified_gaussian"]'])] = None
     audit: Annotated[str, Field(examples=['audit = "required"'])] = "optional"
 

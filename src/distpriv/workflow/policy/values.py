@@ -32,7 +32,6 @@ __all__ = [
     "adaptive",
     "audit_rule",
     "dataset",
-    "lattice",
     "ledger_address",
     "max_errors",
     "mechanisms",
@@ -133,9 +132,8 @@ def mechanisms(file: PolicyText, table: PrivacyTable, adaptive: str) -> tuple[st
         names = tuple(each.name for each in chosen_from(CANDIDATES, table.mechanisms))
     if len(set(names)) < len(table.mechanisms):
         raise file.refusal(place, "a mechanism is named twice: name each of them once.")
-    if table.lattice or adaptive == "immune":
-        other = "lattice = true" if table.lattice else 'adaptive = "immune"'
-        raise file.refusal(place, f"{other} leaves one mechanism to choose: take one of the two out.")
+    if adaptive == "immune":
+        raise file.refusal(place, 'adaptive = "immune" leaves one mechanism to choose: take one of the two out.')
     return names
 
 
@@ -250,17 +248,6 @@ def prior(
     if given is not None:
         with file.at(("privacy", "prior")):
             scenario_chances(tuple(protect(hidden, count).scenarios), given)
-    return given
-
-
-def lattice(file: PolicyText, given: bool, asked: Sequence[Question], adaptive: str) -> bool:
-    """Return whether answers are in whole steps, which no other release of the dataset can be certified with."""
-    if given and (len(asked) > 1 or adaptive == "immune"):
-        raise file.refusal(
-            ("privacy", "lattice"),
-            "noise on the statistics' own lattice cannot be certified together with other releases: leave it out, or "
-            "ask for everything in one release.",
-        )
     return given
 
 

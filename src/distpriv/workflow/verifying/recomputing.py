@@ -20,14 +20,13 @@ from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import THEOREM as EXACT
 from distpriv.guarantees.exact_steps import exact_steps_certificate
 from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
-from distpriv.guarantees.own_lattice import own_lattice_certificate
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, RoundedNoise, UnimodalNoise
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw, UnimodalNoise
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, widening
@@ -228,13 +227,9 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     law = claim.written.law
     if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
         raise InvalidInput("what the rows showed is of another number of statistics.")
-    match noise:
-        case LaplaceNoise():
-            return certified(model, within, noise, name=name, theorem=theorem).certificate
-        case RoundedNoise():
-            return own_lattice_certificate(model, within, noise, theorem, law=law)
-        case _:
-            return gaussian_certificate(model, within, noise, theorem, law=law)
+    if isinstance(noise, LaplaceNoise):
+        return certified(model, within, noise, name=name, theorem=theorem).certificate
+    return gaussian_certificate(model, within, noise, theorem, law=law)
 
 
 def _shown(claim: Claim, drawn: Drawn) -> float:

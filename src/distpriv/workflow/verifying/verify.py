@@ -24,7 +24,6 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
-from distpriv.noise.laws import RoundedNoise
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
@@ -138,11 +137,6 @@ def _against_policy(opened: Opened) -> Iterator[str]:
         yield "the released numbers are not the statistics of the policy"
     if TRUST[opened.own.trust] < TRUST[policy.trust]:
         yield f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for"
-    whole = opened.noise.kind == RoundedNoise.kind
-    if policy.lattice and not whole:
-        yield "the policy asks for noise on the statistics' own lattice, and the release has other noise"
-    if whole and not policy.lattice:
-        yield "the release has noise on the statistics' own lattice, and the policy does not ask for it"
     if document["dataset"] != policy.dataset:
         yield "the release is of another dataset than the policy's"
 
