@@ -11,6 +11,7 @@ import distpriv as dp
 from distpriv.cli.demo import paper_query
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.line_bells import LineBell
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.noise.laws import NoiseLaw
 
 DRAWS, CHUNK, DELTA = 10_000_000, 500_000, 1e-3
@@ -53,7 +54,7 @@ def main() -> None:
         model = dp.model(dp.datasets.adult(), paper_query(), secret, records=100, reference="population")
         for epsilon in epsilons:
             found = getattr(dp.mechanisms, name)(model, dp.PrivacyTarget(epsilon=epsilon, delta=DELTA))
-            bound = dp.delta_upper_bound(model, found, epsilon=epsilon)
+            bound = delta_upper_bound(model, found, epsilon=epsilon)
             mean, error = sampled(model, found.noise, epsilon)
             length = found.noise.expected_l2
             said = f"{length:.2f} | {bound:.3g} | {mean:.4g} ± {error:.1g}"

@@ -19,6 +19,7 @@ from scripts.noise_picture import table
 import distpriv as dp
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise
 from distpriv.planning.merit import Merit
@@ -150,7 +151,7 @@ def numbers_of(model: dp.QueryModel, found: dict[Objective, Found], epsilon: flo
     return {
         "noise": rounded(laws["noise"].expected_rms),
         "estimate": rounded(Merit.of(model).cost(laws["estimate"].covariance)),
-        "delta": rounded(max(dp.delta_upper_bound(model, law, epsilon=epsilon) for law in laws.values())),
+        "delta": rounded(max(delta_upper_bound(model, law, epsilon=epsilon) for law in laws.values())),
         "exact": all(law.is_gaussian for law in laws.values()),
         "bare": [o for o, law in laws.items() if not covers_floor(model, GaussianNoise.of(law.covariance))],
     }

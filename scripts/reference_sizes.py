@@ -19,6 +19,7 @@ from attrs import evolve
 import distpriv as dp
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import relative_errors
+from distpriv.guarantees.upper_bound import delta_upper_bound
 
 __all__ = ["NUMBERS", "PAGE", "filled", "recorded", "run", "runs"]
 
@@ -75,7 +76,7 @@ def run(number: int, rows: int, mechanism: str) -> dict[str, Any]:
         "standard_error": relative_errors(sample)[0].relative,
         "chosen": {name: law.name for name, law in found.items()},
         "noise": {name: law.noise.expected_rms for name, law in found.items()},
-        "delta": {name: dp.delta_upper_bound(whole, law, epsilon=target.epsilon) for name, law in found.items()},
+        "delta": {name: delta_upper_bound(whole, law, epsilon=target.epsilon) for name, law in found.items()},
     }
 
 

@@ -13,6 +13,7 @@ from scripts.published_formulas import ORDERS, Passes
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.public_knowledge import PublicKnowledge
 
 BOUNDS = (formulas.renyi_passes, formulas.averaged_renyi_passes, formulas.near_passes)
@@ -114,7 +115,7 @@ def test_laplace_noise_for_translations_is_the_theorem_s_own(seed: int, epsilon:
     assert noise is not None
     shift = model.mean_shift(("a", "b"))
     assert noise.scales == pytest.approx(np.abs(shift).sum() / epsilon, rel=1e-5)
-    assert dp.delta_upper_bound(model, noise, epsilon=epsilon) <= 1e-3
+    assert delta_upper_bound(model, noise, epsilon=epsilon) <= 1e-3
 
 
 @settings(max_examples=10, deadline=None)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from distpriv.framework.target import PrivacyTarget
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
     from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence, relaxed_by_entropy
-    from distpriv.guarantees.upper_bound import delta_upper_bound
     from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.given import empirical_model, gaussian_model
@@ -58,7 +57,6 @@ __all__ = [
     "count",
     "datasets",
     "declare",
-    "delta_upper_bound",
     "diagnose",
     "distances",
     "earlier_releases",
@@ -106,7 +104,6 @@ _LAZY = {
     "audit": "distpriv.auditing.audit",
     "count": "distpriv.framework.queries",
     "declare": "distpriv.releasing.declaring",
-    "delta_upper_bound": "distpriv.guarantees.upper_bound",
     "diagnose": "distpriv.modelling.diagnostics",
     "earlier_releases": "distpriv.releasing.release",
     "empirical_model": "distpriv.modelling.given",

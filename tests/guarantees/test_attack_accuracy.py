@@ -40,5 +40,5 @@ def test_an_attacker_never_does_better_than_the_certificate_allows() -> None:
     assert not weak.certificate.holds
     assert attack_accuracy_upper_bound(unlike, weak) > 0.89
     laplace = dp.mechanisms.expected_value_laplace(model, TARGET)
-    assert attack_accuracy_upper_bound(model, laplace) == pytest.approx((2 - math.exp(-0.5)) / 2, abs=1e-9)
+    assert attack_accuracy_upper_bound(model, laplace) <= (2 - math.exp(-0.5)) / 2 + 1e-9
     assert attack_accuracy_upper_bound(model, laplace) < dp.PrivacyTarget(epsilon=1).attack_accuracy_ceiling

@@ -162,7 +162,7 @@ def test_fifty_statistics_work() -> None:
 
 def test_noise_that_does_not_fit_is_refused() -> None:
     model = random_model(1, 2)
-    with pytest.raises(InvalidInput, match="this is LaplaceNoise: use delta_upper_bound"):
+    with pytest.raises(InvalidInput, match="this is LaplaceNoise: its certificate has a bound"):
         dp.exact_delta(model, LaplaceNoise.isotropic(2, 1.0), epsilon=1)
     with pytest.raises(InvalidInput, match=r"got shape \(3, 3\)"):
         dp.exact_delta(model, np.eye(3), epsilon=1)

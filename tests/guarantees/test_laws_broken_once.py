@@ -14,12 +14,11 @@ from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.checked_law import LARGEST_CHANCE, LARGEST_GATE, CheckedLaw
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.laplace_second_order import _pairs
 from distpriv.guarantees.law_check import standing_peaks
 from distpriv.guarantees.projections import projected_deltas, projected_laws
 from distpriv.guarantees.saddlepoint import saddlepoint_check
 from distpriv.modelling.uneven_shapes import kinds_of_pairs, uneven_directions
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise
+from distpriv.noise.laws import GaussianNoise, Noise
 
 M = dp.mechanisms
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
@@ -345,17 +344,6 @@ def among_others(both: Floats, others: int, shift: float, shares: tuple[float, f
     query = dp.Query({name: dp.total(name) for name in columns})
     table = pa.table({**columns, "g": group, "h": turned})
     return dp.model(table, query, secrets, records=100, replacement=True, reference="population")
-
-
-def test_laplace_noise_is_held_against_the_pair_whose_shape_differs_however_many_others_there_are() -> None:
-    rng, rows = np.random.default_rng(1), 60
-    one = np.column_stack([rng.gamma(1.0, size=rows), rng.normal(size=rows)])
-    one -= one.mean(axis=0)
-    model = among_others(np.concatenate([one, one * [-1, 1]]), 9, 0.1, (0.05, 0.95))
-    parts = LaplaceNoise(axes=np.array([[0.0], [1.0]]), scales=np.array([20.0])), GaussianNoise.isotropic(2, 1.0)
-    looked_at = _pairs(model, model.rows().row_laws(), SumNoise(parts=parts), 1.0)
-    assert len(looked_at) < len(model.protected_pairs)
-    assert any(pair[0].startswith("h = 1") for pair in looked_at)
 
 
 def test_the_kind_of_pair_whose_shape_differs_is_among_those_looked_at_however_many_there_are() -> None:

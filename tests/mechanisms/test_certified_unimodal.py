@@ -11,6 +11,7 @@ from distpriv.errors import InvalidTarget
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.line_bells import LineBell
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.noise.laws import GaussianNoise, NoiseLaw, SumNoise
 
@@ -90,7 +91,7 @@ def test_more_pairs_than_are_worked_with_are_all_hidden() -> None:
     many = dp.gaussian_model(means=means, covariances=covariances, pairs=pairs)
     found = dp.mechanisms.certified_unimodal(many, TARGET)
     assert found.certificate.holds
-    assert dp.delta_upper_bound(many, found, epsilon=1) <= TARGET.delta
+    assert delta_upper_bound(many, found, epsilon=1) <= TARGET.delta
 
 
 @pytest.mark.slow
@@ -111,7 +112,9 @@ def test_adult_is_hidden_with_less_noise_than_laplace_noise_needs(
 
 def test_the_gaussian_noise_beside_the_line_is_no_less_than_that_beside_laplace_noise() -> None:
     """Plans rule this mechanism out by it."""
-    beside = noise_by_search(MODEL, TARGET, np.ones(2)).parts[-1].covariance
+    searched = noise_by_search(MODEL, TARGET, np.ones(2))
+    assert searched is not None
+    beside = searched.parts[-1].covariance
     found = dp.mechanisms.certified_unimodal(MODEL, TARGET).noise
     assert isinstance(found, SumNoise)
     assert np.linalg.eigvalsh(found.gaussian.covariance - beside).min() > -1e-9 * np.trace(beside)

@@ -1,6 +1,7 @@
 from tests.mechanisms.shared import WORKED
 
 import distpriv as dp
+from distpriv.guarantees.upper_bound import delta_upper_bound
 
 M = dp.mechanisms
 
@@ -11,4 +12,4 @@ def test_expected_value_laplace_is_the_l1_length_over_epsilon() -> None:
     assert mechanism.certificate.holds
     assert mechanism.certificate.delta == 0.0
     assert mechanism.certificate.trust == "assumed"
-    assert dp.delta_upper_bound(WORKED, mechanism, epsilon=0.5) == 0.0
+    assert delta_upper_bound(WORKED, mechanism, epsilon=0.5) == 0.0

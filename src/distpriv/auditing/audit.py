@@ -21,7 +21,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.total_variation import modelled_total_variation
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.plan import Plan
@@ -139,7 +139,7 @@ def _most_exposed(model: QueryModel, noise: NoiseLaw) -> Pair:
     told = residue_accuracy(model, noise)
     leaking = max(told, key=lambda pair: told[pair], default=easiest)
     exposed = modelled_accuracy(model, easiest, noise)
-    return leaking if told and told[leaking] > (exposed or 0.5) else easiest
+    return leaking if told and told[leaking] > exposed else easiest
 
 
 def _divergence(model: QueryModel, pair: Pair, noise: Floats) -> float:
@@ -205,10 +205,9 @@ def _scores(fitted: FittedAttack, released: tuple[Floats, Floats]) -> Scores:
     return first, second
 
 
-def modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float | None:
-    """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for Laplace noise."""
-    found = modelled_total_variation(evolve(model, protected_pairs=(pair, pair[::-1])), noise)
-    return None if found is None else (1 + found) / 2
+def modelled_accuracy(model: QueryModel, pair: Pair, noise: NoiseLaw) -> float:
+    """Return the most that Gaussian statistics allow: exact for Gaussian noise, a proven bound for other noise."""
+    return (1 + delta_upper_bound(evolve(model, protected_pairs=(pair, pair[::-1])), noise, epsilon=0.0)) / 2
 
 
 def _mechanism_and_model(

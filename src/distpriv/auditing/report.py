@@ -93,7 +93,7 @@ class AuditReport:
     """Whether the certificate meets its target."""
     attack_accuracy_ceiling: float
     """The most that the claimed (ε, δ) allows."""
-    modelled_accuracy: float | None
+    modelled_accuracy: float
     """The most that Gaussian statistics with this noise allow; none for noise where no bound is known."""
     attacks: tuple[AttackResult, ...]
     """What each attack achieved."""
@@ -159,8 +159,6 @@ class AuditReport:
             )
 
     def _modelled(self) -> str:
-        if self.modelled_accuracy is None:
-            return ""
         over = "; an attack does better, so the statistics are not as modelled, but on a lattice, say"
         beaten = self.accuracy_lower_bound > self.modelled_accuracy
         return f" and the Gaussian model at most {self.modelled_accuracy:.1%}{over if beaten else ''}"

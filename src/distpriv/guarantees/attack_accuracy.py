@@ -9,7 +9,7 @@ from distpriv.guarantees.exact_grid import exact_grid_delta
 from distpriv.guarantees.exact_steps import exact_steps_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
-from distpriv.guarantees.total_variation import modelled_total_variation
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import step_laws
@@ -87,6 +87,6 @@ def _total_variation(model: QueryModel, noise: Noise) -> float:
     With densities on the lattice between a and b times the continuous ones, p and q, ∫ (bp − aq)₊ ≤ b H_0 + b − a.
     """
     most = exact_delta(model, NoNoise(dimension=model.dimension), epsilon=0.0)
-    most = min(most, modelled_total_variation(model, noise))
+    most = min(most, delta_upper_bound(model, noise, epsilon=0.0))
     low, high = lattice_factors(model, noise.gaussian)
     return min(1.0, high * most + high - low)

@@ -205,7 +205,8 @@ def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | 
     law = noise if isinstance(noise, Noise) else _noise_of(noise)
     if not law.is_gaussian:
         raise InvalidInput(
-            f"the exact check is for Gaussian noise, and this is {type(law).__name__}: use delta_upper_bound."
+            f"the exact check is for Gaussian noise, and this is {type(law).__name__}: its certificate "
+            "has a bound on δ."
         )
     if law.dimension != model.dimension:
         raise InvalidModel(

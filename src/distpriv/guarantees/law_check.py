@@ -18,7 +18,6 @@ from distpriv.guarantees.checked_law import LARGEST_CHANCE, CheckedLaw
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.exact_delta import LARGEST_EPSILON, worst_gaussian_pair
 from distpriv.guarantees.far_rows import far_rows_gate
-from distpriv.guarantees.laplace_second_order import laplace_second_order
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.line_second_order import line_second_order
 from distpriv.guarantees.projections import worst_projection
@@ -125,13 +124,13 @@ def second_order_delta(
     """
     if noise.is_gaussian:
         found, gate = _second_order_of_gaussian(model, rows, noise.gaussian, target, delta)
+    elif (line := LineNoise.of(noise)) is None:  # along several axes nothing is known beyond moments and projections
+        return delta, UNKNOWN
     elif target.delta < LEAST_DELTA:
         return 1.0, UNKNOWN
-    elif (line := LineNoise.of(noise)) is not None:
+    else:
         found, gate = line_second_order(model, rows, line, target.epsilon, target.delta)
         found = max(found, KNOWN_ON_LINES * target.delta)
-    else:
-        found, gate = laplace_second_order(model, rows, noise, target.epsilon, target.delta)
     far_out = far_rows_gate(model, rows, noise.gaussian.covariance, target.delta)
     return found, max(gate, min(far_out, UNKNOWN))
 

@@ -15,7 +15,10 @@ from distpriv.guarantees.line_pairs import LinePair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["LineNoise"]
+__all__ = ["AtPair", "LineNoise", "worst_by"]
+
+AtPair = Callable[[Pair], tuple[float, float]]
+"""The ε of a pair, and a factor for its δ."""
 
 ROUNDING = 1e-14
 """A part of a shift that is smaller than this share of what it was computed from is rounding."""
@@ -60,21 +63,14 @@ class LineNoise:
         """Return about what δ is, for some pairs."""
         return {pair: self.delta(model, pair, epsilon, ROUGH) for pair in pairs}
 
-    def worst_pair(self, model: QueryModel, at: Callable[[Pair], tuple[float, float]]) -> tuple[Pair, float]:
-        """Return the ordered pair with the largest bound, and that bound.
-
-        Every pair has an ε of its own and a factor for its δ, by `at`. All pairs are bounded by coarse lattices, and
-        those with the largest bounds by finer ones until no other can be the worst.
-        """
-        coarse = {pair: at(pair)[1] * self.delta(model, pair, at(pair)[0], COARSE) for pair in model.protected_pairs}
-        worst, most = model.protected_pairs[0], -1.0
-        for pair in sorted(coarse, key=lambda each: -coarse[each]):
-            if coarse[pair] <= most:
-                break
-            epsilon, factor = at(pair)
-            found = min(1.0, coarse[pair], factor * self.delta(model, pair, epsilon))
-            worst, most = (pair, found) if found > most else (worst, most)
-        return worst, most
+    def worst_pair(self, model: QueryModel, at: AtPair) -> tuple[Pair, float]:
+        """Return the ordered pair with the largest bound, and that bound, each pair at an ε and with a factor."""
+        return worst_by(
+            model.protected_pairs,
+            at,
+            coarse=lambda pair, epsilon: self.delta(model, pair, epsilon, COARSE),
+            fine=lambda pair, epsilon: self.delta(model, pair, epsilon, FINE),
+        )
 
     def _carries(self, model: QueryModel, pair: Pair, epsilon: float) -> bool:
         """Tell whether the scenarios differ by a shift along the line that Laplace noise hides at ε, and nothing else.
@@ -90,3 +86,27 @@ class LineNoise:
         parallel = bool((off <= ROUNDING * (np.abs(shift) + np.abs(along * self.axis))).all())
         hidden = bool((off <= UNSEEN * np.sqrt(np.diag(first + self.gaussian.covariance))).all())
         return parallel and hidden and abs(along) <= self.law.scale * epsilon * (1 + 1e-12)
+
+
+def worst_by(
+    pairs: Sequence[Pair], at: AtPair, *, coarse: Callable[[Pair, float], float], fine: Callable[[Pair, float], float]
+) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest bound, and that bound.
+
+    All pairs are bounded coarsely, and those with the largest bounds finely until no other can be the worst.
+
+    Args:
+        pairs: ordered pairs of scenarios.
+        at: the ε of a pair, and the factor of its δ.
+        coarse: bounds δ of a pair at an ε.
+        fine: the same, with more work.
+    """
+    coarsely = {pair: at(pair)[1] * coarse(pair, at(pair)[0]) for pair in pairs}
+    worst, most = pairs[0], -1.0
+    for pair in sorted(coarsely, key=lambda each: -coarsely[each]):
+        if coarsely[pair] <= most:
+            break
+        epsilon, factor = at(pair)
+        found = min(1.0, coarsely[pair], factor * fine(pair, epsilon))
+        worst, most = (pair, found) if found > most else (worst, most)
+    return worst, most

@@ -17,7 +17,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.line_bound import LineNoise
-from distpriv.guarantees.two_steps import TwoSteps, estimates
+from distpriv.guarantees.upper_bound import laplace_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, plausible_models
 from distpriv.modelling.sampled_strata import SampledStratum
@@ -205,12 +205,7 @@ def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], nois
     line = LineNoise.of(noise)
     if line is not None:
         return np.array([list(line.estimates(model, pairs, epsilon).values()) for model in models])
-    steps = [TwoSteps.of(model, pair, noise) for model in models for pair in pairs]
-    several = [[ways[0], *ways[4::3]] for ways in (step.ways(epsilon) for step in steps)]
-    flat = estimates([s for s, w in zip(steps, several, strict=True) for _ in w], [way for w in several for way in w])
-    flat = np.where([way.nothing for w in several for way in w], 0.0, flat)
-    ends = np.cumsum([len(w) for w in several])
-    return np.array([part.min() for part in np.split(flat, ends[:-1])]).reshape(len(models), len(pairs))
+    return np.array([[laplace_bound(model, pair, noise, epsilon) for pair in pairs] for model in models])
 
 
 def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -> Cautious:

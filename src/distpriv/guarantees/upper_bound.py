@@ -1,42 +1,44 @@
-r"""Bounds on δ for Laplace noise, alone or with Gaussian noise.
+r"""Bounds on δ for noise that is not Gaussian, with f_θ Gaussian and the covariances as they are.
 
-Laplace noise along axes v_k hides the part t of a shift inside their span at t ε₁, ε₁ = Σ_k |c_k| / b_k for a shift
-d = Σ_k c_k v_k, and the rest of the way from θ_i to θ_j is a change of covariance and of what is left of the mean:
+Noise along one line has its own δ (`line_bound`). Laplace noise along axes v_k with scales b_k hides the share t of a
+shift d = Σ_k c_k v_k at t ε₁, ε₁ = Σ_k |c_k| / b_k, and the rest of the way from θ_i to θ_j is a change of covariance
+and of what is left of the mean:
 
-.. math:: H_ε(P \| R) ≤ H_{ε - tε₁}(P \| M_t) + e^{ε - tε₁} H_{tε₁}(M_t \| R), \qquad H_{tε₁}(M_t \| R) = 0.
+.. math:: H_ε(P \| R) ≤ H_{ε - a}(P \| M_t) + (1 - e^{(ε - tε₁)/2})^+, \qquad a = \min(ε, tε₁).
 
 Lap(b) is a Gaussian whose variance is exponential with mean 2b², so by joint convexity the first term is at most the
-mean of a divergence of Gaussians, which decreases in every variance (`box_sums`). On one axis that carries the whole
-shift, log M/R attains ε₁ on one side only of a plane about which both Gaussians are symmetric: that halves the bound.
+mean of a divergence of Gaussians, which decreases in every variance. The least of q standard exponentials is an
+exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/laplace_bound.md`).
 """
 
-from collections.abc import Callable, Sequence
+import math
 
 import numpy as np
 
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.box_sums import mean_upper_bound
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.line_bound import LineNoise
+from distpriv.guarantees.line_bound import AtPair, LineNoise, worst_by
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.two_steps import ROUNDING, TwoSteps, Way, estimates
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import Noise, NoiseLaw
+from distpriv.noise.laws import Noise
 
-__all__ = ["bound_by", "coarsest_bounds", "delta_lower_bound", "delta_upper_bound", "worst_pair_upper_bound"]
+__all__ = ["delta_lower_bound", "delta_upper_bound", "laplace_bound", "worst_pair_upper_bound"]
 
-EVALUATIONS = 80
-"""How many points the mean over the Laplace noise's variances may take for one pair."""
+SHARES = np.array([1.0, 0.98, 0.95, 0.9, 0.8, 0.65, 0.4, 0.0])
+"""Which shares of the shift the Laplace noise is tried to carry, and of what it carries free; any gives a bound."""
 
-CLOSE = 0.7
-"""A pair whose estimate is beyond this share of the worst so far is worth a look at all ways to bound it."""
+COARSE, FINE = 8, 64
+"""How many terms the upper sum has."""
+
+ROUNDING = 1e-14
+"""A part of a shift that is smaller than this share of what it was computed from is rounding."""
 
 
-def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw, *, epsilon: float) -> float:
+def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | Noise, *, epsilon: float) -> float:
     """Return a proven upper bound on δ with f_θ Gaussian, covariances as they are; exact for Gaussian noise.
 
     Args:
@@ -47,53 +49,68 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import LaplaceNoise
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
+    >>> delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
     0.0
-    >>> round(dp.delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
+    >>> round(delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=0.5), 3)
     0.09
     """
     noise = mechanism.noise if isinstance(mechanism, AdditiveMechanism) else mechanism
-    if not isinstance(noise, Noise) or noise.is_gaussian:
+    if noise.is_gaussian:
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
     return worst_pair_upper_bound(model, noise, lambda _: (epsilon, 1.0))[1]
 
 
-def worst_pair_upper_bound(
-    model: QueryModel, noise: Noise, at: Callable[[Pair], tuple[float, float]]
-) -> tuple[Pair, float]:
+def worst_pair_upper_bound(model: QueryModel, noise: Noise, at: AtPair) -> tuple[Pair, float]:
     """Return the ordered pair with the largest bound, and that bound.
 
-    Every pair has an ε of its own and a factor for its divergence, by `at`. They are taken worst first, by an estimate,
-    and a bound is not made finer than it takes to show that a pair is no worse than one before: for most the coarsest
-    will do, and those are computed together.
-
-    Noise along one line has its own δ (`line_bound`): bounds in two steps are for what that leaves open.
+    Every pair has an ε of its own and a factor for its divergence, by `at`.
     """
     line = LineNoise.of(noise)
-    pair, delta = (model.protected_pairs[0], 1.0) if line is None else line.worst_pair(model, at)
-    return (pair, delta) if delta < 1 else _worst_in_two_steps(model, noise, at)
+    if line is not None:
+        pair, delta = line.worst_pair(model, at)
+        if delta < 1 or not noise.is_sum_of_parts:
+            return pair, delta
+    return worst_by(
+        model.protected_pairs,
+        at,
+        coarse=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, COARSE),
+        fine=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, FINE),
+    )
 
 
-def _worst_in_two_steps(
-    model: QueryModel, noise: Noise, at: Callable[[Pair], tuple[float, float]]
-) -> tuple[Pair, float]:
-    steps = {pair: TwoSteps.of(model, pair, noise) for pair in model.protected_pairs}
-    ways = {pair: step.ways(at(pair)[0]) for pair, step in steps.items()}
-    firsts = [several[0] for several in ways.values()]
-    roughly = estimates(list(steps.values()), firsts)
-    by = {pair: at(pair)[1] * float(value) for pair, value in zip(steps, roughly, strict=True)}
-    coarse = dict(zip(steps, coarsest_bounds(list(steps.values()), firsts), strict=True))
-    worst, most = model.protected_pairs[0], -1.0
-    for pair in sorted(steps, key=lambda p: -by[p]):
-        factor, step = at(pair)[1], steps[pair]
-        if by[pair] <= CLOSE * most and factor * coarse[pair] <= most:
-            continue
-        way = min(ways[pair], key=step.estimate) if by[pair] > CLOSE * most else ways[pair][0]
-        found = min(1.0, factor * bound_by(step, way, most / factor))
-        worst, most = (pair, found) if found > most else (worst, most)
-    return worst, most
+def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, terms: int = COARSE) -> float:
+    """Return a bound on H_ε of a pair under Laplace noise along any axes, and Gaussian noise."""
+    wide = noise.laplace_scales > 0
+    axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
+    orthonormal = len(axes) >= len(scales) and np.abs(axes.T @ axes - np.eye(len(scales))).max(initial=0) < 1e-9
+    frame = completed(axes) if orthonormal else np.eye(len(axes))
+    within = np.eye(*axes.shape) if orthonormal else axes
+    given = model.mean_shift(pair)
+    shift = frame.T @ given
+    shift = np.where(np.abs(shift) <= ROUNDING * (np.abs(frame).T @ np.abs(given)), 0.0, shift)
+    parts = shift[: len(scales)] if orthonormal else np.linalg.pinv(axes) @ given
+    carried, cost = within @ parts, float(np.abs(parts / scales).sum())
+    free = 1.0 if cost <= epsilon * (1 + 1e-12) else epsilon / cost
+    shares = np.unique(np.concatenate([SHARES, free * SHARES]) if cost else SHARES[:1])
+    moved = np.where(shares <= free, 0.0, -np.expm1(np.minimum(epsilon - shares * cost, 0.0) / 2))
+    rests = shift - shares[:, np.newaxis] * carried
+    rests = np.where(np.abs(rests) <= ROUNDING * (np.abs(shift) + np.abs(carried)), 0.0, rests)
+    gaussian = noise.gaussian.covariance
+    first, second = (frame.T @ (model.distributions[name].covariance + gaussian) @ frame for name in pair)
+    loadings = math.sqrt(2) * within * scales
+    quantiles = (np.arange(terms) / terms) ** 3
+    least = -np.log1p(-quantiles) / max(len(scales), 1)
+    wider = least[:, np.newaxis, np.newaxis] * (loadings @ loadings.T)
+    changed = gaussian_hockey_sticks(
+        np.repeat(np.maximum(epsilon - shares * cost, 0.0), terms),
+        np.repeat(rests, terms, axis=0),
+        *(np.tile((of + of.T) / 2 + wider, (len(shares), 1, 1)) for of in (first, second)),
+    )
+    means = changed.upper_bound.reshape(len(shares), terms) @ np.diff(quantiles, append=1.0)
+    same = np.array_equal(first, second) & ~rests.any(axis=1)
+    return min(1.0, float((np.where(same, 0.0, means) + moved).min()))
 
 
 def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> float:
@@ -110,35 +127,6 @@ def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> flo
     covariances = ([bare.T @ both[k].covariance @ bare for both in laws] for k in (0, 1))
     found = gaussian_hockey_sticks(epsilon, shifts, *covariances)
     return max(0.0, float((found.value - found.error).max()))
-
-
-def bound_by(steps: TwoSteps, way: Way, enough: float) -> float:
-    """Return the bound by one way; with `enough` a number that it need not be lower than.
-
-    With more than two exponentials the divergence is taken where all of them equal the least, which is an exponential
-    too, of a mean as many times smaller (`docs/proofs/laplace_bound.md`, 3 of the proof).
-    """
-    if way.nothing:
-        return 0.0
-    least = steps.count > 2
-
-    def at(exponentials: Floats) -> Floats:
-        return steps.bounds(way, np.repeat(exponentials / steps.count, steps.count, axis=1) if least else exponentials)
-
-    return min(1.0, mean_upper_bound(at, 1 if least else steps.count, evaluations=EVALUATIONS, enough=enough))
-
-
-def coarsest_bounds(steps: Sequence[TwoSteps], ways: Sequence[Way]) -> Floats:
-    """Return the bounds by one way for each of several steps with no variance of the Laplace noise counted."""
-    owner = np.repeat(np.arange(len(ways)), [len(way.terms) for way in ways])
-    weights, lefts = np.array([term for way in ways for term in way.terms]).T
-    found = gaussian_hockey_sticks(
-        lefts,
-        np.array([way.rest for way in ways])[owner],
-        np.array([step.first for step in steps])[owner],
-        np.array([step.second for step in steps])[owner],
-    )
-    return np.minimum(1.0, np.bincount(owner, weights * found.upper_bound))
 
 
 def _complement(axes: Floats) -> Floats:

@@ -17,7 +17,6 @@ from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_est
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import MOST_STATISTICS
-from distpriv.modelling.sensitivity import shift_basis
 from distpriv.noise.laws import SumNoise
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
 from distpriv.planning.earlier import Settlement
@@ -107,23 +106,13 @@ class Prospects:
         quick = candidate.name == "exact_law" and not 1 < self.model.dimension <= MOST_STATISTICS
         if candidate.name not in SEARCHED or quick:
             return self._drawn(candidate, best)
+        if self.searched is None:
+            return None
         narrower, with_epsilon = SEARCHED[candidate.name]
         factor = narrower + with_epsilon * self.target.epsilon
-        over = self.merit.cost(self._narrowed(candidate, factor)) > best.cost
+        over = self.merit.cost(_narrowed(self.searched, candidate, factor)) > best.cost
         about = self.merit.cost(self.searched.covariance)
         return f"a search without proof puts noise along a line at about {about:.3g}." if over else None
-
-    def _narrowed(self, candidate: Candidate, factor: float) -> Floats:
-        """Return the covariance of the noise that was found, so many times narrower where a mechanism's may be.
-
-        Noise of another law on the same line has the same Gaussian noise beside it, for which no factor is needed.
-        """
-        line, *beside = (part.covariance for part in self.searched.parts)
-        several = shift_basis(self.model).shape[1] > 1
-        same = candidate.name == "certified_unimodal" or (candidate.name == "certified_laplace" and not several)
-        if not same or not beside or self.searched.parts[0].is_gaussian:
-            return np.asarray(self.searched.covariance / factor**2)
-        return np.asarray(line / factor**2 + sum(beside))
 
     def _drawn(self, candidate: Candidate, best: Option) -> str | None:
         about = self.pilot.get(candidate.name)
@@ -156,7 +145,7 @@ class Prospects:
         return self.merit.public.covariance if self.merit.objective == "estimate" else None
 
     @cached_property
-    def searched(self) -> SumNoise:
+    def searched(self) -> SumNoise | None:
         """About Laplace noise along a line, with Gaussian noise beside it."""
         return noise_by_search(self.model, self.target, self.merit.weights)
 
@@ -212,6 +201,17 @@ def try_what_can_win(
         run(candidate, reason if told or best is None else prospects.too_much_error(candidate, best))
     names = [candidate.name for candidate in candidates]
     return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]
+
+
+def _narrowed(noise: SumNoise, candidate: Candidate, factor: float) -> Floats:
+    """Return the covariance of noise that was found, so many times narrower where a mechanism's may be.
+
+    Noise of another law on the same line has the same Gaussian noise beside it, for which no factor is needed.
+    """
+    line, *beside = (part.covariance for part in noise.parts)
+    if candidate.name == "exact_law" or not beside or noise.parts[0].is_gaussian:
+        return np.asarray(noise.covariance / factor**2)
+    return np.asarray(line / factor**2 + sum(beside))
 
 
 def _still(names: Sequence[str]) -> str:

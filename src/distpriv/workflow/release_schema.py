@@ -416,7 +416,7 @@ AUDIT = table(
     delta=SHARE,
     certificate_holds=TRUTH,
     attack_accuracy_ceiling=SHARE,
-    modelled_accuracy=maybe(SHARE),
+    modelled_accuracy=SHARE,
     attacks=some(
         table(
             name=TEXT,

@@ -17,7 +17,6 @@ from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_grid import exact_grid_delta
-from distpriv.mechanisms.search.laplace_axes import laplace_axes, unit_scales
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.sensitivity import mean_shifts, shift_basis
@@ -63,8 +62,8 @@ class _Search:
     @classmethod
     def of(cls, model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> "_Search":
         shifts, laws = mean_shifts(model), model.distributions.values()
-        axes = laplace_axes(shifts, shift_basis(model), weights)
-        scales = unit_scales(shifts, axes, weights) / max(target.epsilon, 0.01) if axes.size else np.zeros(0)
+        axes = shift_basis(model)
+        scales = _unit_scales(shifts, axes, weights) / max(target.epsilon, 0.01) if axes.size else np.zeros(0)
         spread = np.sqrt(np.max([np.diag(law.covariance) for law in laws], axis=0))
         return cls(
             model=model,
@@ -105,6 +104,16 @@ class _Search:
             return _root(spent, close, about, bare=self.axes.size == 0)
         except InvalidModel:
             return None
+
+
+def _unit_scales(shifts: Floats, axes: Floats, weights: Floats) -> Floats:
+    r"""Return scales b with :math:`\max_{ij} Σ_k |v_kᵀd_{ij}|/b_k = 1` and little :math:`Σ_k w_k b_k^2`.
+
+    For one shift :math:`b_k ∝ (|v_kᵀd|/w_k)^{1/3}` is best, w the weights of the axes.
+    """
+    parts = np.abs(shifts @ axes)
+    scales = np.cbrt(parts.max(axis=0) / np.maximum(weights @ axes**2, 1e-300))
+    return np.asarray(scales * (parts / scales).sum(axis=1).max())
 
 
 def _root(spent: Callable[[float], float], close: float, about: float, *, bare: bool) -> float | None:

@@ -18,7 +18,6 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import smoothed_target
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.line_delta import FINE, ROUGH, Fineness, LineSum
-from distpriv.mechanisms.search.laplace_search import covariance_differences
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise
@@ -131,7 +130,7 @@ class LineSearch:
     def gaussian(self, shape: Shape) -> GaussianNoise:
         """Return the Gaussian noise of a shape."""
         axis = self.axis(shape)
-        directions, needs, given = covariance_differences(self.model, axis[:, np.newaxis], self.weights)
+        directions, needs, given = _covariance_differences(self.model, axis, self.weights)
         spread = directions * np.sqrt(np.maximum(0.0, math.exp(shape.level) * needs - given))
         beside = axis * (math.exp(shape.along) * self.longest)
         off = self._off(axis) * math.exp(shape.off)
@@ -149,7 +148,7 @@ class LineSearch:
     @property
     def least_level(self) -> float:
         """The logarithm of the least λ that adds anything; −∞ where covariances are equal."""
-        _, needs, given = covariance_differences(self.model, self.axis(Shape())[:, np.newaxis], self.weights)
+        _, needs, given = _covariance_differences(self.model, self.axis(Shape()), self.weights)
         some = needs > 0
         return math.log(float((given[some] / needs[some]).min())) if some.any() else -math.inf
 
@@ -250,6 +249,26 @@ def _around(shape: Shape, step: float) -> Sequence[Shape]:
     if shape.off > -math.inf:
         found += [evolve(shape, turn=shape.turn + 0.2 * step), evolve(shape, turn=shape.turn - 0.2 * step)]
     return found
+
+
+def _covariance_differences(model: QueryModel, axis: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return eigenvectors of the covariances' differences away from the line, |d_k|^{2/3} and a_k along them (3)."""
+    unit = np.sqrt(weights)
+    along = unit * axis / np.linalg.norm(unit * axis)
+    away = np.eye(model.dimension) - np.outer(along, along)
+    squares, pooled = np.zeros_like(away), np.zeros_like(away)
+    for pair in model.protected_pairs:
+        first, second = (
+            np.outer(unit, unit) * matrix for matrix in (model.distributions[name].covariance for name in pair)
+        )
+        change = away @ (first - second) @ away
+        squares += change @ change / len(model.protected_pairs)
+        pooled += (first + second) / (2 * len(model.protected_pairs))
+    values, vectors = np.linalg.eigh(squares)
+    some = values > 1e-20 * np.abs(pooled).max() ** 2
+    values, vectors = values[some], vectors[:, some]
+    given = np.einsum("ik,ij,jk->k", vectors, pooled, vectors)
+    return vectors / unit[:, np.newaxis], np.cbrt(values), given
 
 
 def least_factor(delta: Callable[[float], float], target: float, top: float) -> float:

@@ -150,9 +150,7 @@ def _wrong_audit(
         yield "its pair is none that the release protects"
         return
     modelled = modelled_accuracy(model, report.pair, noise_from_dict(document["noise"]))
-    if (modelled is None) != (report.modelled_accuracy is None) or (
-        modelled is not None and not math.isclose(modelled, report.modelled_accuracy or 0.0, rel_tol=NEAR)
-    ):
+    if not math.isclose(modelled, report.modelled_accuracy, rel_tol=NEAR):
         yield "its accuracy by the model is not that of the moments and the noise"
     if list(report.attacks) != sorted(report.attacks, key=lambda attack: -attack.accuracy):
         yield "its attacks are not in order"
