@@ -1,4 +1,4 @@
-"""Spark gives the numbers that DuckDB gives: moments, pools, replicates, and what it refuses."""
+"""Spark gives the numbers that DuckDB gives: moments, replicates, and what it refuses."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,37 +126,6 @@ def test_what_lacks_a_value_is_refused_as_on_duckdb(
             dp.model(source, dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.0, 1.0)), records=1)
         said.append(str(refusal.value))
     assert said[0].replace("the polars table", "the Spark DataFrame") == said[1]
-
-
-def spread(rows: Mapping[str, Any]) -> float:
-    return float(np.ptp(rows["x"]))
-
-
-def pooled(source: Any, query: dp.Query, key: str) -> dp.QueryModel:
-    return dp.model(source, query, SHARE, records=5, draws=100, seed=3, pool=500, key=key)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("key", ["id", "name"])
-def test_pools_of_the_same_key_have_the_same_rows_on_every_engine(spark: "SparkSession", key: str) -> None:
-    table = random_table(4000).with_columns(name=pl.format("né {}", "id"))
-    query = dp.Query(
-        middle=dp.quantile("x", 0.5),
-        spread=dp.function(spread, columns=["x"]),
-        first=dp.function(lambda rows: rows["y"][0], columns=["y"]),
-    )
-    sources = [table, on_spark(spark, table), on_spark(spark, table, partitions=7)]
-    here, *there = (pooled(source, query, key) for source in sources)
-    assert here.provenance.pools[0].startswith("500 of ")
-    for model in there:
-        assert model.provenance.pools == here.provenance.pools
-        for name, law in here.distributions.items():
-            points = model.distributions[name].points
-            assert points is not None
-            assert np.array_equal(points, np.asarray(law.points))
-    target = dp.PrivacyTarget(epsilon=1.0, delta=0.1)
-    scales = [dp.mechanisms.coupled_gaussian(model, target, seed=11).noise.expected_rms for model in (here, there[1])]
-    assert scales[0] == scales[1] > 0
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from attrs import evolve
 
 from distpriv.engines.engine import engine_for
 from distpriv.engines.expressions import parse_expression
@@ -52,10 +51,3 @@ def test_moments_are_numpys_whatever_the_shift() -> None:
         assert stratum["m0"] + 1e6 == pytest.approx(x[inside].mean(), rel=1e-14)
         assert stratum["s0_1"] == pytest.approx(np.cov(x[inside], y[inside])[0, 1], rel=1e-9)
         assert stratum["low1"] + 4 == y[inside].min()
-
-
-def test_only_rows_that_are_all_held_are_put_in_order_of_their_key() -> None:
-    keyed = evolve(select(), key="y")
-    assert "ORDER BY" not in keyed.rows()  # a sample is drawn of these, and sorting a large table for it takes long
-    assert keyed.ordered_rows().endswith('ORDER BY "y"')
-    assert select().ordered_rows() == select().rows()

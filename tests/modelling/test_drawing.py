@@ -33,8 +33,6 @@ def test_the_law_depends_on_options_that_there_are() -> None:
         ("reference", "all", "reference must be 'sample' or 'population', got 'all'"),
         ("draws", 1, "draws must be a whole number, at least 2, got 1"),
         ("seed", -1, "seed must be a whole number, at least 0, got -1"),
-        ("pool", 0, "pool must be a whole number, at least 1, got 0"),
-        ("key", 3, "key must be the name of a column, got 3"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(option: str, wrong: Any, message: str) -> None:

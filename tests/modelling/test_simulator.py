@@ -7,7 +7,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing
 
@@ -100,10 +100,3 @@ def test_the_same_scenarios_can_be_drawn_from_another_table(place: Place) -> Non
     assert np.array_equal(other.samples("s @ 0.2", 20, 0), simulated.samples("s @ 0.2", 20, 0) + 100)
     with pytest.raises(InvalidModel, match=r"'s @ 0\.2' has no table among the sources"):
         simulated.over({"boom": TABLE})
-
-
-def test_noise_is_calibrated_on_the_rows_that_are_held_already_unless_they_are_samples() -> None:
-    table = pl.DataFrame({"x": np.arange(60.0), "s": np.arange(60) % 2 == 0})
-    for pool, same in ((None, True), (20, False)):
-        model = dp.model(table, dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.4, 0.6)), records=5, pool=pool)
-        assert (model.rows().calibrating(3) is model.rows()) == same

@@ -13,6 +13,7 @@ from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.guarantees.directions import telling_directions
 from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.modelling import reference
 from distpriv.modelling.beyond_moments import law_check
 from distpriv.modelling.projected_law import Circle
 from distpriv.modelling.representatives import representatives
@@ -364,11 +365,12 @@ def test_a_sample_is_refused_for_statistics_of_weighted_rows_that_are_no_sums() 
         dp.model(rows, query, dp.Mean("hours_per_week", values=(38, 42)), records=50, draws=50)
 
 
-def test_a_table_of_which_only_samples_are_held_is_refused_for_weighted_rows() -> None:
+def test_a_table_of_which_only_samples_are_held_is_refused_for_weighted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "MOST_ROWS", 400)
     rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.mean("age"))
     secret = dp.Mean("hours_per_week", values=(38, 42))
     with pytest.raises(InvalidSecret, match=r"needs all rows of .* in memory to weigh them"):
-        dp.model(rows, query, secret, records=50, reference="population", pool=100)
+        dp.model(rows, query, secret, records=50, reference="population")
 
 
 @pytest.mark.parametrize(

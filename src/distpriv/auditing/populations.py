@@ -14,7 +14,6 @@ from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.pools.independent_datasets import IndependentDatasets
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress
 
@@ -55,25 +54,14 @@ def populations(model: QueryModel, pair: Pair, source: Any, seed: int, progress:
     for part in (shadow, test):
         _refuse_too_few(part, pair)
     where = "the reference rows" if source is None else "the source"
-    reference, law = _modelled_law(evolve(simulator, progress=progress), pair, seed)
+    all_rows = "samples of all reference rows" if simulator.is_sampled else "all reference rows, as the certificate is"
     return Populations(
         shadow=shadow,
         test=test,
-        reference=reference,
+        reference=evolve(simulator, progress=progress),
         description=f"shadows are drawn from one half of {where} and tests from the other; bounds are about datasets "
-        f"of all reference rows, as the certificate is{law}",
+        f"of {all_rows}",
     )
-
-
-def _modelled_law(rows: RowSimulator, pair: Pair, seed: int) -> tuple[Population, str]:
-    """Return where datasets of all rows are drawn from, and what is to be said where these are not held."""
-    held = rows.pools()
-    if not held:
-        return rows, ""
-    independent = IndependentDatasets(rows=rows.with_other_rows("audit", seed))
-    rooms = [room for name in pair if (room := independent.room(name)) is not None]
-    most = f", of no more than {min(rooms):,} of either scenario," if rooms else ""
-    return independent, f"{most} by independent draws from samples of them: {'; '.join(held)}"
 
 
 def _refuse_too_few(part: RowSimulator, pair: Pair) -> None:

@@ -52,7 +52,6 @@ class DuckDBEngine:
     """Whether a comma may stand in a fraction, as in 39,5, where everything was left as text."""
 
     dialect = "duckdb"
-    row_number = "ROW_NUMBER() OVER () - 1"
     number_of_hex = "CAST('0x' || {} AS HUGEINT)"
     executors = None
 

@@ -46,10 +46,6 @@ class Engine(Protocol):
         """The table's columns and their types."""
 
     @property
-    def row_number(self) -> str:
-        """SQL that is another whole number in every row, and the same whenever the table is read."""
-
-    @property
     def formats(self) -> tuple[str, ...]:
         """How dates and times are written in the files of the table, where that is told from them."""
 

@@ -59,7 +59,6 @@ class SparkEngine:
         )
 
     dialect = "spark"
-    row_number = "MONOTONICALLY_INCREASING_ID()"
     formats = ()
     commas = False
     number_of_hex = "CAST(CONV({}, 16, 10) AS DECIMAL(38, 0))"

@@ -5,7 +5,7 @@ is taken less a constant near its mean before it is squared: without that, a mea
 deviation of 1 would cost half of the covariance's digits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attrs import field, frozen
 from sqlglot import exp
@@ -17,8 +17,6 @@ __all__ = ["STRATUM", "RowSelect"]
 
 STRATUM = "stratum"
 """The column that tells whether a row satisfies the predicate."""
-
-_ROW = "distpriv_row"
 
 
 @frozen(kw_only=True)
@@ -37,8 +35,6 @@ class RowSelect:
     """Whether rows are left out that lack a value in any column of the table."""
     table: tuple[str, ...] = ()
     """All columns of the table: which rows are left out must not depend on what is asked."""
-    key: str | None = None
-    """A column that tells rows apart."""
 
     @property
     def required_columns(self) -> tuple[str, ...]:
@@ -53,7 +49,7 @@ class RowSelect:
 
     @property
     def _raw(self) -> set[str]:
-        return {*self.columns, *([] if self.key is None else [self.key])}
+        return {*self.columns}
 
     @property
     def _used(self) -> set[str]:
@@ -113,30 +109,11 @@ class RowSelect:
         every = [f"{_quoted(name, self.dialect)} AS t{k}" for k, name in enumerate(self.table)]
         return f"SELECT {', '.join([*every, *self._listed()])} FROM {SOURCE}{self._where()}"
 
-    def ordered_rows(self) -> str:
-        """Return every usable row in the order of the key, where there is one."""
-        return self.rows() + ("" if self.key is None else f" ORDER BY {_quoted(self.key, self.dialect)}")
-
-    def hashed(self, row_number: str, salt: str, predicate: str | None, below: Mapping[bool, str]) -> str:
-        """Return the rows, as `rows` does, whose hash comes before a text that depends on their stratum.
-
-        The hash, `h`, is that of the key, or of the row's number in the table where there is no key, after a salt. It
-        puts rows in a random order, the same in every engine.
-        """
-        identity = row_number if self.key is None else _quoted(self.key, self.dialect)
-        read = self._used | ({*self.table} if self.drop_missing else set())
-        kept = [_quoted(name, self.dialect) for name in sorted(read)]
-        numbered = f"(SELECT {', '.join([*kept, f'{identity} AS {_ROW}'])} FROM {SOURCE}) AS rows_numbered"
-        text = exp.DataType.build("text").sql(dialect=self.dialect)
-        listed = [*self._listed(), f"MD5(CONCAT('{salt}', CAST({_ROW} AS {text}))) AS h"]
-        stratum = [k for k, e in enumerate(self.predicates) if e.text == predicate]
-        chosen = (
-            f"CASE WHEN p{stratum[0]} THEN '{below[True]}' ELSE '{below[False]}' END" if stratum else f"'{below[True]}'"
-        )
-        return (
-            f"SELECT * FROM (SELECT {', '.join(listed)} FROM {numbered}{self._where()}) AS rows_hashed "
-            f"WHERE h < {chosen}"
-        )
+    def stratum(self, predicate: str, satisfied: bool) -> str:
+        """Return the rows, as `rows` does, that satisfy a predicate, or that do not."""
+        (place,) = (k for k, e in enumerate(self.predicates) if e.text == predicate)
+        chosen = f"COALESCE(p{place}, FALSE)"
+        return f"SELECT * FROM ({self.rows()}) AS usable_rows WHERE {chosen if satisfied else f'NOT {chosen}'}"
 
     def _listed(self) -> list[str]:
         listed = [f"CAST({e.sql(self.dialect)} AS DOUBLE) AS v{k}" for k, e in enumerate(self.numbers)]

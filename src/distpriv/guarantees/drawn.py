@@ -78,14 +78,6 @@ class Drawn:
     failure: float
     """The chance that the draws mislead, all laws together."""
     laws: tuple[DrawnLaw, ...]
-    """Those of the first law's rounds, then those of the second's, and so on."""
-    rounds: int = 1
-    """How often the rows of pools were used; the evidence of a law is the average over its rounds."""
-
-    def by_law(self) -> list[tuple[DrawnLaw, ...]]:
-        """Return the draws of each law, round by round."""
-        starts = range(0, len(self.laws), self.rounds)
-        return [self.laws[start : start + self.rounds] for start in starts]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -96,7 +88,6 @@ class Drawn:
             "epsilon": self.epsilon,
             "limit": self.limit,
             "failure": self.failure,
-            "rounds": self.rounds,
             "laws": [law.to_dict() for law in self.laws],
         }
 
@@ -108,7 +99,6 @@ class Drawn:
             measure=written["measure"],
             noise=noise_from_dict(written["noise"]),
             laws=tuple(DrawnLaw.from_dict(law) for law in written["laws"]),
-            rounds=int(written.get("rounds", 1)),
             **numbers,
         )
 

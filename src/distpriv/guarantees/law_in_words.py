@@ -22,11 +22,10 @@ def gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumption
     method = model.provenance.method
     if law is not None:
         return _checked_assumption(model, law)
-    pools = f" drawn from pools of {'; '.join(model.provenance.pools)}" if model.provenance.pools else ""
     return Assumption(
         statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
         status="assumed",
-        evidence=f"moments estimated from {model.provenance.draws or 'given'} points{pools}"
+        evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
         if is_estimated(model)
         else method,
     )

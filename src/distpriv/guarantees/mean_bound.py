@@ -7,13 +7,12 @@ show a mean to be below c still do when any of them is replaced by less (`docs/p
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["CHOICES", "average_evidence", "best_bet", "least_draws", "log_evidence"]
+__all__ = ["CHOICES", "best_bet", "least_draws", "log_evidence"]
 
 CHOICES = 2
 """Of how many noises that are tested on draws one may be chosen: who takes the better of two is misled by either."""
@@ -30,21 +29,6 @@ def log_evidence(values: Floats, counts: Rows, limit: float, bet: float) -> floa
     (True, False)
     """
     return float(counts @ np.log1p(bet * (limit - values)))
-
-
-def average_evidence(logarithms: Sequence[float]) -> float:
-    """Return the logarithm of the average of what one bet has won in several rounds of draws.
-
-    Rounds may share draws, or rows that they are drawn from: an average gains no more than its parts do, however these
-    hang together.
-
-    >>> round(average_evidence([math.log(8), math.log(4)]), 6) == round(math.log(6), 6)
-    True
-    """
-    top = max(logarithms)
-    if math.isinf(top):
-        return top
-    return top + math.log(sum(math.exp(value - top) for value in logarithms) / len(logarithms))
 
 
 def best_bet(values: Floats, counts: Rows, limit: float, *, draws: int, failure: float) -> float:

@@ -6,7 +6,7 @@ the difference of the released statistics is the work of the k swapped rows alon
 """
 
 from functools import partial
-from typing import Literal, NoReturn, Self
+from typing import Literal, Self
 
 import numpy as np
 from attrs import frozen
@@ -14,7 +14,7 @@ from attrs import frozen
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import Stratum, WeightedDraw, block_size, distinct, draw_rows, evaluate
 from distpriv.modelling.streams import Stream, in_blocks
 from distpriv.modelling.transport import RowPairing
@@ -29,7 +29,6 @@ __all__ = [
     "draw_coupled_rows",
     "evaluate_coupled",
     "evaluate_pairs",
-    "refuse_transport_of_samples",
     "row_features",
     "sample_coupled",
     "unpaired_column",
@@ -204,14 +203,6 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     features = np.array([*pool.numbers, *pool.columns.values()], dtype=np.float64)
     spread = features.std(axis=1)[:, np.newaxis]
     return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)
-
-
-def refuse_transport_of_samples() -> NoReturn:
-    """Refuse to pair rows by looking at all of them where datasets must not have been looked at."""
-    raise InvalidModel(
-        "rows cannot be paired by transport where only samples of the strata are held: use pairing='independent', or "
-        "hold all rows with pool=…."
-    )
 
 
 def unpaired_column(query: Query, pool: RowPool) -> str | None:

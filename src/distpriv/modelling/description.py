@@ -25,7 +25,6 @@ def model_to_dict(model: QueryModel) -> dict[str, Any]:
         "records": made.records,
         **made.drawing.law,
         "draws": made.draws,
-        "pools": list(made.pools),
         "statistics": list(model.names),
         "steps": model.steps.tolist(),
         "record_sensitivities": [None if np.isinf(s) else s for s in model.record_sensitivities.tolist()],
@@ -73,7 +72,6 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
                 records=records,
                 drawing=Drawing(**{name: written[name] for name in LAW if name not in IF_GIVEN or name in written}),
                 draws=written["draws"],
-                pools=tuple(written["pools"]),
             ),
         )
     except (KeyError, TypeError, AttributeError) as failure:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import Swap, coupled_block, row_features
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import BLOCK_CELLS, block_size
 from distpriv.modelling.streams import Stream, in_blocks
 

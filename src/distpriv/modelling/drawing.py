@@ -7,7 +7,6 @@ from attrs import asdict, evolve, field, frozen
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of, real, whole, yes_or_no
 from distpriv.framework.scenarios import ProtectedScenarios
-from distpriv.modelling.pools.holding import Holding
 
 __all__ = ["IF_GIVEN", "LAW", "Drawing", "Method", "Missing", "Reference"]
 
@@ -42,11 +41,6 @@ def _seed(value: object) -> int:
     return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")
 
 
-def _pool(value: object) -> int | None:
-    cure = "leave it out to hold a million rows of each stratum"
-    return None if value is None else whole("pool", value, InvalidModel, at_least=1, cure=cure)
-
-
 def _weight(value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise InvalidModel(
@@ -74,8 +68,6 @@ class Drawing:
     reference: Reference = "sample"
     draws: int = field(default=5000, converter=_draws)
     seed: int = field(default=0, converter=_seed)
-    pool: int | None = field(default=None, converter=_pool)
-    key: str | None = None
     weight: str | None = field(default=None, converter=_weight)
     robust: float | None = field(default=None, converter=_robust)
     """How far the law of a record may be from the one modelled, as a relative entropy; None if it is that one."""
@@ -85,8 +77,6 @@ class Drawing:
         yes_or_no("replacement", self.replacement, InvalidModel)
         one_of("missing", self.missing, get_args(Missing), InvalidInput)
         one_of("reference", self.reference, get_args(Reference), InvalidModel)
-        if self.key is not None and not isinstance(self.key, str):
-            raise InvalidModel(f"key must be the name of a column, got {self.key!r}: write key='id', or leave it out.")
 
     @property
     def law(self) -> dict[str, Any]:
@@ -127,8 +117,3 @@ class Drawing:
                 "replacement=False was asked for: leave it out, or say replacement=True.",
                 about=("option", "replacement"),
             )
-
-    @property
-    def holding(self) -> Holding:
-        """How rows of a large table are chosen to be held in memory."""
-        return Holding(rows=self.pool, key=self.key, seed=self.seed)

@@ -9,9 +9,9 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.framework.statistics import RowValue
 from distpriv.framework.tilts import Tilt
-from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.row_lattice import resolution
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["DrawnStrata", "drawn_strata"]

@@ -42,8 +42,6 @@ def model(
     reference: Reference = "sample",
     draws: int = 5000,
     seed: int = 0,
-    pool: int | None = None,
-    key: str | None = None,
     weight: str | None = None,
     robust: float | Iterable[Any] | None = None,
     processes: int | None = None,
@@ -71,10 +69,6 @@ def model(
             noise allows for what so many rows leave open, or the "population" itself, exactly as it is.
         draws: how many datasets to sample per scenario, where sampling is used.
         seed: the same seed gives the same sampled numbers, on any number of processes.
-        pool: how many rows of each stratum to hold in memory, chosen at random, where datasets have to be drawn; by
-            default all rows of a table of up to two million, and a million of each stratum of a larger one.
-        key: a column with another whole number or text in every row, to choose those rows by; the same rows are then
-            chosen on every engine, in whatever order the table is read.
         weight: a column, or a number as SQL text, that says how many people each reference row stands for, as surveys
             have it: rows are then drawn independently, in proportion to it. Private rows have none.
         robust: other public tables that the records may be like instead of the reference, any kind of source each:
@@ -107,8 +101,6 @@ def model(
         reference=reference,
         draws=draws,
         seed=seed,
-        pool=pool,
-        key=key,
         weight=weight,
         robust=radius,
     )
@@ -212,7 +204,6 @@ def _modelled(
             records=records,
             drawing=drawing,
             draws=None if exact else drawing.draws,
-            pools=() if exact else simulator.pools(),
             sources=tuple(dict.fromkeys(table.engine.description for table in tables.values())),
         ),
         query=query,

@@ -102,8 +102,6 @@ class Provenance:
     """How many datasets were sampled; none for exact moments."""
     sources: tuple[str, ...] = ()
     """The tables that records are drawn from, in words."""
-    pools: tuple[str, ...] = ()
-    """Which samples stand for strata, where not all rows of a table are held."""
 
     @property
     def replacement(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, field, fields, frozen
+from attrs import field, fields, frozen
 
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import RowExpression, parse_expression
@@ -23,13 +23,15 @@ from distpriv.framework.tilts import Tilt
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
 from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.pools.holding import POOL_ROWS, Holding, hash_below
-from distpriv.modelling.pools.row_pool import RowPool
 from distpriv.modelling.row_counts import checked_weights
-from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions, refuse_wrong_key
+from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions
 from distpriv.modelling.weighing import row_weights
 
 __all__ = ["ReferenceTable"]
+
+MOST_ROWS, STRATUM_ROWS = 2_000_000, 1_000_000
+"""A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum."""
 
 PROBE_SEED = 0
 """The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
@@ -47,7 +49,6 @@ class ReferenceTable:
     weight: str | None = None
     """What each row counts, one of the properties; None where all rows count the same."""
     select: RowSelect
-    holding: Holding = field(factory=Holding)
     _pools: dict[str | None, RowPool] = field(factory=dict, init=False, repr=False)
     _known: dict[str | None, Mapping[bool, StratumMoments]] = field(factory=dict, init=False, repr=False)
     _weights: dict[Tilt, Floats] = field(factory=dict, init=False, repr=False)
@@ -59,7 +60,6 @@ class ReferenceTable:
         query: Query,
         predicates: Iterable[str] = (),
         missing: Missing = "refuse",
-        holding: Holding | None = None,
         tilts: Iterable[Tilt] = (),
         weight: str | None = None,
     ) -> Self:
@@ -80,8 +80,6 @@ class ReferenceTable:
         }
         if weight is not None:
             properties[weight] = _parsed(weight, engine, ("option", "weight"), "the weight")
-        holding = holding or Holding()
-        refuse_wrong_key(holding.key, engine)
         select = RowSelect(
             dialect=engine.dialect,
             numbers=numbers,
@@ -91,7 +89,6 @@ class ReferenceTable:
             floating=frozenset(c.name for c in engine.schema if pa.types.is_floating(c.type)),
             drop_missing=missing == "drop",
             table=tuple(engine.schema.names),
-            key=holding.key,
         )
         table = cls(
             engine=engine,
@@ -101,7 +98,6 @@ class ReferenceTable:
             properties=properties,
             weight=weight,
             select=select,
-            holding=holding,
         )
         table._refuse.wrong_types(table._types)
         return table
@@ -149,7 +145,7 @@ class ReferenceTable:
         counts = self.engine.select(self.select.missing()).to_pylist()[0]
         if any(count for key, count in counts.items() if key != "n"):
             self._refuse.missing()
-        pool = self._pool(self.engine.select(self.select.ordered_rows()))
+        pool = self._pool(self.engine.select(self.select.rows()))
         self._refuse.infinite_columns(pool)
         self._refuse.infinite_numbers(pool)
         for predicate in self.predicates:
@@ -163,8 +159,7 @@ class ReferenceTable:
         Only a table that is too large to be held has samples, one pair for every predicate.
         """
         if predicate not in self._pools:
-            held = self.held(predicate)
-            self._pools[predicate] = self.pool if held is None else self._sampled(predicate, held)
+            self._pools[predicate] = self._sampled(predicate) if self.is_sampled else self.pool
         return self._pools[predicate]
 
     def weights(self, tilt: Tilt) -> Floats:
@@ -203,54 +198,34 @@ class ReferenceTable:
         return checked_weights(self.weight, given, {"rows": np.arange(len(given)), **dict(strata)})
 
     def _refuse_samples(self, what: str, whom: About) -> None:
-        if self.held(None) is not None:
+        if self.is_sampled:
             raise InvalidSecret(
-                f"{what} needs all rows of {self.engine.description} in memory to weigh them, and only samples of them "
-                "are held: give a smaller reference, or a larger pool=….",
+                f"{what} needs all rows of {self.engine.description} in memory to weigh them, and it has more than "
+                f"{MOST_ROWS:,}: give a random sample of so many of them as the reference.",
                 about=whom,
             )
 
-    def held(self, predicate: str | None) -> int | None:
-        """Return how many rows of each stratum are held; nothing where all of them are.
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether the table is too large to be held, so that rows in memory are a uniform sample of each stratum."""
+        return sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values()) > MOST_ROWS
 
-        If the strata of one predicate are samples, those of all are: noise is calibrated on all of them in one way.
-        """
-        each = [self.moments(text).values() for text in dict.fromkeys([*self.predicates, predicate])]
-        found = [self.holding.held([stratum.rows for stratum in strata]) for strata in each]
-        return next((rows for rows in found if rows is not None), None)
-
-    def holding_for(self, purpose: str, seed: int) -> Self:
-        """Return the same table with other pools, which are independent of those of this one."""
-        table = evolve(self, holding=evolve(self.holding, purpose=purpose, seed=seed))
-        table._known.update(self._known)
-        table.__dict__.update({name: value for name, value in self.__dict__.items() if name in ("probe", "pool")})
-        return table
-
-    def _sampled(self, predicate: str | None, held: int) -> RowPool:
-        """Return the rows of each stratum whose hashes come first, in the order of these."""
-        moments = self.moments(predicate)
-        counts = {side: moments[side].rows for side in (True, False) if side in moments}
-        spare = 0.0
-        while True:
-            spare = 2 * spare + 6 * held**0.5 + 20
-            below = {side: hash_below((held + spare) / count) for side, count in counts.items()}
-            query = self.select.hashed(self.engine.row_number, self.holding.salt(predicate), predicate, below)
-            table = self.engine.select(query).sort_by("h")
-            strata = self._pool(table).positions
-            places = [strata(predicate, side) for side in counts]
-            self._refuse.changed(counts, {side: len(p) for side, p in zip(counts, places, strict=True)}, below)
-            if all(len(p) >= min(held, n) for p, n in zip(places, counts.values(), strict=True)):
-                break
-        self._refuse.ambiguous_key(table["h"])
-        pool = self._pool(table.take(np.concatenate([place[:held] for place in places])))
+    def _sampled(self, predicate: str | None) -> RowPool:
+        """Return a uniform sample of each stratum of a predicate."""
+        queries = (
+            [self.select.stratum(predicate, side) for side in (True, False)] if predicate else [self.select.rows()]
+        )
+        pool = self._pool(pa.concat_tables(self.engine.sample(each, STRATUM_ROWS, PROBE_SEED) for each in queries))
         self._refuse.infinite_columns(pool)
-        return evolve(pool, populations=dict(counts))
+        return pool
 
     def whole_rows(self) -> pa.Table:
         """Return usable rows with all their columns, t0, t1, …, and what is read of them; a sample of a large table."""
         query = self.select.whole_rows()
         rows = sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values())
-        return self.engine.select(query) if rows <= POOL_ROWS else self.engine.sample(query, POOL_ROWS, PROBE_SEED)
+        return (
+            self.engine.select(query) if rows <= STRATUM_ROWS else self.engine.sample(query, STRATUM_ROWS, PROBE_SEED)
+        )
 
     def pooled(self, rows: pa.Table) -> RowPool:
         """Return what is read of rows that `whole_rows` returned."""
@@ -264,7 +239,7 @@ class ReferenceTable:
 
     def stratum_rows(self, predicate: str | None, satisfied: bool) -> int:
         """Return how many usable rows a stratum has."""
-        if predicate not in self._known and "pool" in self.__dict__:
+        if predicate not in self._known and "pool" in self.__dict__ and not self.is_sampled:
             return len(self.pool.positions(predicate, satisfied))
         return self.moments(predicate)[satisfied].rows
 

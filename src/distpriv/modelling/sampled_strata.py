@@ -102,7 +102,10 @@ def sampled_strata(
         return ()
     tables, replacement = simulator.tables, simulator.replacement
     drawn = drawn_rows(simulator.scenarios, {name: id(table) for name, table in tables.items()})
-    rows = {key: tables[next(iter(sizes))].stratum_rows(key[1], key[2]) for key, sizes in drawn.items()}
+    rows = {
+        key: tables[name].stratum_rows(key[1], key[2]) if exact else len(simulator.pool(name).positions(key[1], key[2]))
+        for key, (name, *_) in drawn.items()
+    }
     each: dict[str, list[tuple[int, int]]] = {name: [] for name in covariances}
     for key, sizes in drawn.items():
         for name, size in sizes.items():

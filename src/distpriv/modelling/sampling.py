@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query, Statistic
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.streams import Stream, in_blocks
 
 __all__ = ["Stratum", "WeightedDraw", "distinct", "draw_rows", "evaluate", "evaluate_in_any_order", "sample_query"]

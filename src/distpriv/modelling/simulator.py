@@ -16,16 +16,15 @@ from distpriv.modelling.coupling import (
     OrderedPairing,
     Pairing,
     Swap,
-    refuse_transport_of_samples,
     row_features,
     sample_coupled,
     unpaired_column,
 )
 from distpriv.modelling.differences import Measure, measure_differences, widest
 from distpriv.modelling.drawing import Drawing
-from distpriv.modelling.pools.row_pool import RowPool, Split
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.row_pool import RowPool, Split
 from distpriv.modelling.sampling import Stratum, sample_query
 from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.streams import Stream
@@ -50,8 +49,6 @@ class RowSimulator:
     progress: Progress = silent
     part: tuple[Split, int] | None = None
     """Which rows to draw from, a split and a number of a part; all of them when there is none."""
-    protected: tuple[Pair, ...] = ()
-    """The pairs that noise is calibrated for; all pairs of scenarios where none are named."""
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
     _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
@@ -76,12 +73,17 @@ class RowSimulator:
         return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether some table is too large to be held, so that rows in memory are a uniform sample of each stratum."""
+        return any(table.is_sampled for table in self.tables.values())
+
+    @property
     def replacement(self) -> bool:
         """Whether the same row may be in a dataset twice."""
         return self.drawing.replacement
 
     def over(self, source: Any) -> Self:
-        """Return a simulator of the same scenarios over other tables, in which the key need not be a column.
+        """Return a simulator of the same scenarios over other tables.
 
         Args:
             source: a table for the shares, or tables by the name of their scenario.
@@ -91,9 +93,7 @@ class RowSimulator:
             sources[name] = source[name] if isinstance(source, Mapping) and name in source else source
             if isinstance(sources[name], Mapping) or (scenario.table is not None and sources[name] is source):
                 raise InvalidModel(f"scenario {name!r} has no table among the sources: give {{{name!r}: …}}.")
-        drawing = evolve(self.drawing, key=None)
-        tables = opened_tables(sources, self.scenarios, self.query, drawing)
-        return evolve(self, tables=tables, drawing=drawing, part=None)
+        return evolve(self, tables=opened_tables(sources, self.scenarios, self.query, self.drawing), part=None)
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
@@ -140,32 +140,6 @@ class RowSimulator:
             replacement=self.replacement,
         )
 
-    def calibrating(self, seed: int, pairs: Sequence[Pair] = ()) -> Self:
-        """Return a simulator to calibrate noise for pairs with: of large tables it holds rows that nothing else saw."""
-        return evolve(self.with_other_rows("calibration", seed), protected=tuple(pairs)) if self.pools() else self
-
-    def with_other_rows(self, purpose: str, seed: int) -> Self:
-        """Return the same simulator with other samples of large tables, which are independent of these."""
-        again: dict[int, ReferenceTable] = {}
-        for table in self.tables.values():
-            again.setdefault(id(table), table.holding_for(purpose, seed))
-        return evolve(self, tables={name: again[id(table)] for name, table in self.tables.items()})
-
-    def pools(self) -> tuple[str, ...]:
-        """Say which samples stand for strata, and of how many rows they are."""
-        said: dict[str, None] = {}
-        for name, scenario in self.scenarios.items():
-            held, predicate = self._held(name), scenario.predicate
-            strata = {} if held is None else self.tables[name].moments(predicate)
-            for side in sorted(strata, reverse=True):
-                rows = strata[side].rows
-                said[f"{min(held or 0, rows):,} of {rows:,} {scenario.rows_in_words(side)}"] = None
-        return tuple(said)
-
-    def _held(self, name: str) -> int | None:
-        """Return how many rows of each of a scenario's strata are held; nothing where all of them are."""
-        return self.tables[name].held(self.scenarios[name].predicate)
-
     def pool(self, name: str) -> RowPool:
         """Return the rows in memory that a scenario draws from."""
         return self.tables[name].pool_of(self.scenarios[name].predicate)
@@ -208,8 +182,6 @@ class RowSimulator:
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
-        if self._held(pair[0]) is not None:
-            return "independent"
         return "transport" if unpaired_column(self.query, self.pool(pair[0])) is None else "independent"
 
     def is_weighted(self, pair: Pair) -> bool:
@@ -258,8 +230,6 @@ class RowSimulator:
         assert not self.is_weighted(pair), "weighted rows are coupled row by row"
         for name in pair:
             self.strata(name)
-        if pairing == "transport" and self._held(pair[0]) is not None:
-            refuse_transport_of_samples()
         first_has_more = first.positives > second.positives
         positives, negatives = (self._positions(first, side) for side in (True, False))
         common_positives, common_negatives = map(min, first.sizes, second.sizes)
@@ -307,8 +277,7 @@ class RowSimulator:
         each = [(self._positions(scenario, side), size) for side, size in scenario.strata]
         strata = [Stratum(rows=rows, size=size, weights=self._shares_of(name, rows)) for rows, size in each]
         if not self.replacement:
-            held = "the reference table" if self._held(name) is None else "the pool"
-            place = held if self.part is None else "a part of the table"
+            place = "the reference table" if self.part is None else "a part of the table"
             refuse_too_few_rows(scenario, [len(stratum.rows) for stratum in strata], place)
         return strata
 
@@ -371,7 +340,6 @@ def opened_tables(
                 query,
                 predicates if splits else shares if weighs else (),
                 drawing.missing,
-                drawing.holding,
                 of_it if weighs else (),
                 drawing.weight,
             )

@@ -5,7 +5,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from distpriv.engines.engine import Engine
@@ -15,10 +14,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import is_number
-from distpriv.modelling.pools.holding import hash_below
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["TableRefusals", "columns_of_functions", "refuse_wrong_key"]
+__all__ = ["TableRefusals", "columns_of_functions"]
 
 
 def _number_of_secret(text: str) -> tuple[str, About, bool]:
@@ -134,26 +132,6 @@ class TableRefusals:
             about=("statistic", name),
         )
 
-    def changed(self, counts: Mapping[bool, int], read: Mapping[bool, int], below: Mapping[bool, str]) -> None:
-        """Refuse a table that has other rows than were counted, where all of a stratum were read."""
-        for side, count in counts.items():
-            if below[side] == hash_below(1.0) and read[side] != count:
-                raise InvalidSource(
-                    f"{self.engine.description} has {read[side]:,} rows where it had {count:,} before: give a table "
-                    "that does not change while it is read.",
-                    about=self._itself,
-                )
-
-    def ambiguous_key(self, hashes: pa.ChunkedArray) -> None:
-        """Refuse a key that several rows share, by the hashes of all, in order."""
-        in_order = hashes.combine_chunks()
-        if pc.any(pc.equal(in_order[1:], in_order[:-1])).as_py():
-            raise InvalidSource(
-                f"the key {self.select.key!r} has the same value in several rows of {self.engine.description}: name a "
-                "column that tells rows apart, or no key.",
-                about=("option", "key"),
-            )
-
     def one_sided(self, predicate: str, seen: set[bool]) -> None:
         """Refuse a predicate that is true of every row, or of none."""
         if len(seen) < 2:
@@ -182,21 +160,3 @@ def columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
                 about=("statistic", name),
             )
     return tuple(dict.fromkeys(column for _, column in wanted))
-
-
-def refuse_wrong_key(key: str | None, engine: Engine) -> None:
-    """Refuse a key that is no column, or whose values engines may write in different ways."""
-    if key is None:
-        return
-    names = engine.schema.names
-    if key not in names:
-        raise InvalidSource(
-            f"there is no column {key!r} in {engine.description} for a key: {did_you_mean(key, names)}",
-            about=("option", "key"),
-        )
-    kind = engine.schema.field(key).type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not text and not pa.types.is_integer(kind):
-        raise InvalidSource(
-            f"the key {key!r} is of type {kind}: name a column of whole numbers or of text.", about=("option", "key")
-        )

@@ -17,7 +17,7 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query
 from distpriv.modelling.coupling import evaluate_pairs, row_features
 from distpriv.modelling.differences import Measure, sums_block_size
-from distpriv.modelling.pools.row_pool import RowPool
+from distpriv.modelling.row_pool import RowPool
 from distpriv.modelling.sampling import WeightedDraw, block_size
 from distpriv.modelling.streams import Stream, in_blocks
 

@@ -42,7 +42,7 @@ def too_long(name: str, model: QueryModel, target: PrivacyTarget) -> str | None:
 def needed_calls(name: str, model: QueryModel, target: PrivacyTarget) -> int:
     """Return on how many datasets functions are called: both of every pair, to choose noise and to test it."""
     plan = calibration(model, made_for(model, calibration_target(target)), name=name, seed=0)
-    return 2 * plan.laws * (plan.draws * plan.rounds + plan.shape_draws)
+    return 2 * plan.laws * (plan.draws + plan.shape_draws)
 
 
 def seconds_a_call(model: QueryModel) -> float:

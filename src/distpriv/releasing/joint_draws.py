@@ -22,7 +22,7 @@ from distpriv.framework.domains import whole
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
-from distpriv.guarantees.mean_bound import average_evidence, best_bet, log_evidence
+from distpriv.guarantees.mean_bound import best_bet, log_evidence
 from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.move_lengths import Lengths, length
 from distpriv.modelling.model import QueryModel
@@ -44,8 +44,8 @@ class JointDraws:
     earlier: tuple[NoiseLaw, ...]
     """The noise of each earlier release."""
     new: NoiseLaw
-    moves: tuple[tuple[Floats, ...], ...]
-    """Of every law, round by round."""
+    moves: tuple[Floats, ...]
+    """Of every law."""
     bets: tuple[float, ...]
 
     @classmethod
@@ -60,16 +60,14 @@ class JointDraws:
             return _lengths(earlier, new, differences)
 
         pilot = plan.pilot(measure)
-        moves = tuple(tuple(rounds) for rounds in plan.tests(measure))
+        moves = tuple(plan.tests(measure))
         bets = tuple(_bet(plan, target, law) for law in pilot)
         return cls(plan=plan, target=target, earlier=tuple(earlier), new=new, moves=moves, bets=bets)
 
     def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
         wanted = -math.log(self.plan.failure_of_one_law)
-        laws = tuple(
-            self._law(moves, bet, factor) for rounds, bet in zip(self.moves, self.bets, strict=True) for moves in rounds
-        )
+        laws = tuple(self._law(moves, bet, factor) for moves, bet in zip(self.moves, self.bets, strict=True))
         drawn = Drawn(
             measure="delta",
             noise=stacked([*self.earlier, self.new.widened(factor)]),
@@ -78,12 +76,8 @@ class JointDraws:
             limit=self.plan.limit,
             failure=self.plan.failure,
             laws=laws,
-            rounds=self.plan.rounds,
         )
-        shown = all(
-            average_evidence([log_evidence(law.values, law.counts, drawn.limit, law.bet) for law in rounds]) >= wanted
-            for rounds in drawn.by_law()
-        )
+        shown = all(log_evidence(law.values, law.counts, drawn.limit, law.bet) >= wanted for law in laws)
         return Certificate(
             target=self.target,
             epsilon=self.target.epsilon,

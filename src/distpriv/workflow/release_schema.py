@@ -153,7 +153,6 @@ SHARED: dict[str, Schema] = {
             weight=said("How many people each row of the reference stands for, where rows count differently.", TEXT),
             robust=said("How far the law of a record may be from the modelled one: a relative entropy.", AT_LEAST_0),
             draws=maybe(COUNT),
-            pools=said("Which samples stand for strata, where not all rows are held.", some(TEXT)),
             statistics=STATISTICS,
             steps=some(AT_LEAST_0),
             record_sensitivities=some(maybe(AT_LEAST_0)),
@@ -228,7 +227,6 @@ SHARED: dict[str, Schema] = {
                 epsilon=AT_LEAST_0,
                 limit=AT_LEAST_0,
                 failure=SHARE,
-                rounds=COUNT,
                 laws=some(
                     table(
                         zero=COUNT, infinite=COUNT, gaps=some({"type": "integer"}), counts=some(COUNT), bet=AT_LEAST_0
@@ -311,8 +309,6 @@ WRITTEN_POLICY = table(
         reference={"enum": list(get_args(Reference))},
         draws=COUNT,
         seed=COUNT,
-        pool=maybe(COUNT),
-        key=maybe(TEXT),
         weight=TEXT,
         robust=AT_LEAST_0,
     ),

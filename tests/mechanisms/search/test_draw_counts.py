@@ -1,6 +1,4 @@
-"""How many datasets pools have room for, and what is said where that is not enough."""
-
-import re
+"""How much evidence coupled draws have to give, and of which rows they give it."""
 
 import numpy as np
 import polars as pl
@@ -8,50 +6,41 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.mechanisms.search.calibration import Calibration, calibration
-from distpriv.mechanisms.search.draw_counts import MOST_ROUNDS
-from distpriv.progress import silent
+from distpriv.mechanisms.search.calibration import calibration
+from distpriv.modelling import reference
+from distpriv.modelling.drawing import Reference
 
 TABLE = pl.DataFrame({"x": np.arange(40_000) % 977, "s": np.arange(40_000) % 2 == 0})
 TARGET = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
-
-
-def plan_of(query: dp.Query, share: dp.Share, pool: int | None, target: dp.PrivacyTarget = TARGET) -> Calibration:
-    model = dp.model(TABLE, query, share, records=20, pool=pool, draws=20)
-    return calibration(model, target, name="…", pairing=None, draws=None, seed=1, progress=silent)
-
-
-MEDIAN, TWO = dp.Query(x=dp.quantile("x", 0.5)), dp.Share("s", values=(0.4, 0.6))
-
-
-def test_a_pool_that_is_too_small_is_refused_and_what_is_advised_is_enough() -> None:
-    with pytest.raises(InvalidModel, match="the pools have rows for 83 independent datasets") as refusal:
-        plan_of(MEDIAN, TWO, 1000)
-    times = re.search(r"pools (\d+) times as large", str(refusal.value))
-    assert times is not None
-    assert plan_of(MEDIAN, TWO, 1000 * int(times[1])).pools is not None
-    with pytest.raises(InvalidModel):
-        plan_of(MEDIAN, TWO, 1000 * (int(times[1]) - 1))
-
-
-def test_pilot_and_round_fit_into_the_pool_and_rounds_use_it_again() -> None:
-    plan = plan_of(MEDIAN, TWO, 12_000)
-    assert plan.pools is not None
-    assert (plan.pools.pilot + plan.draws) * 12 <= 12_000  # twelve rows of a stratum at most to a dataset
-    assert plan.rounds == plan.pools.rounds == MOST_ROUNDS
-    assert plan_of(MEDIAN, TWO, None).pools is None
-    assert plan_of(MEDIAN, TWO, None).rounds == 1
-
-
-def test_means_need_no_more_rows_than_the_widest_protected_swap() -> None:
-    near = dp.Share("s", between=(0.1, 0.9), within=0.1)
-    plan = plan_of(dp.Query(x=dp.mean("x")), near, 8_000)
-    assert plan.pools is not None
-    room = plan.pools.pilot + plan.draws
-    assert room == 8_000 // 2  # two rows of twenty are a tenth
+MEAN, MEDIAN = dp.Query(x=dp.mean("x")), dp.Query(x=dp.quantile("x", 0.5))
 
 
 def test_evidence_is_asked_for_that_lets_one_of_two_noises_be_chosen() -> None:
-    plan = plan_of(MEDIAN, dp.Share("s", values=(0.4, 0.5, 0.6)), None)
+    model = dp.model(TABLE, MEDIAN, dp.Share("s", values=(0.4, 0.5, 0.6)), records=20, draws=20)
+    plan = calibration(model, TARGET, name="…", seed=1)
     assert plan.laws == 3
     assert plan.failure_of_one_law == pytest.approx(0.01 * TARGET.delta / (2 * 3))
+
+
+@pytest.mark.parametrize(("query", "rows"), [(MEAN, "sample"), (MEAN, "population"), (MEDIAN, "population")])
+def test_draws_of_some_rows_prove_nothing_of_all_of_them(
+    query: dp.Query, rows: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
+    model = dp.model(TABLE, query, dp.Share("s", values=(0.4, 0.6)), records=20, draws=20, reference=rows)
+    with pytest.raises(InvalidModel, match="give a random sample of its rows as the reference"):
+        calibration(model, TARGET, name="…", seed=1)
+
+
+def test_of_a_large_sample_a_smaller_one_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
+    monkeypatch.setattr(reference, "STRATUM_ROWS", 9_000)
+    model = dp.model(TABLE, MEDIAN, dp.Share("s", values=(0.4, 0.6)), records=20, draws=20)
+    assert [stratum.rows for stratum in model.strata] == [9_000, 9_000]
+    said = str(calibration(model, TARGET, name="…", seed=1).assumptions())
+    assert "a sample has 9,000 rows where s is satisfied" in said
+    exact = dp.model(TABLE, MEAN, dp.Share("s", values=(0.4, 0.6)), records=20)
+    assert [stratum.rows for stratum in exact.strata] == [20_000, 20_000]
+    laws = exact.rows().row_laws()
+    assert [len(stratum) for stratum in laws.strata] == [9_000, 9_000]
+    assert [laws.rows_of(place) for place in range(2)] == [20_000, 20_000]

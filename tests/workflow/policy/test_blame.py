@@ -110,10 +110,3 @@ def test_a_table_with_gaps_is_blamed_and_not_the_share_of_the_same_text(folder: 
     line, said = refused(folder, statistics='a = "mean(gap)"')
     assert line == 'reference = "rows.parquet"'
     assert "has nulls or NaN in column 'gap'" in said
-
-
-@pytest.mark.parametrize("key", ["absent", "gap_"])
-def test_a_key_that_is_no_column_is_blamed_itself_although_its_table_is_named(folder: Path, key: str) -> None:
-    line, said = refused(folder, more=f'[model]\nkey = "{key}"')
-    assert line == f'key = "{key}"'
-    assert "model.key: there is no column" in said

@@ -22,11 +22,11 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
-from distpriv.guarantees.mean_bound import CHOICES, average_evidence, best_bet, least_draws, log_evidence
+from distpriv.guarantees.mean_bound import CHOICES, best_bet, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.search.draw_counts import Pools, how_many, pools_of, shape_draws
+from distpriv.mechanisms.search.draw_counts import how_many, shape_draws
 from distpriv.mechanisms.search.move_lengths import (
     ROUGH,
     Curve,
@@ -36,9 +36,8 @@ from distpriv.mechanisms.search.move_lengths import (
     pilot_scale,
     require_square,
 )
-from distpriv.modelling.coupling import Pairing, refuse_transport_of_samples
+from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel, as_they_are, require_model
-from distpriv.modelling.pools.held_swap import HeldSwap
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
@@ -90,9 +89,7 @@ class Calibration:
     """How many laws of differences there are, each of which has to be below the limit."""
     pairing: Pairing
     draws: int
-    """How many coupled datasets test the noise, in every round."""
-    pools: Pools | None
-    """How rows are shared between draws where only samples of the strata are held."""
+    """How many coupled datasets test the noise."""
     fewer: bool
     """Whether there are fewer draws than a query of means would get."""
     seed: int
@@ -125,14 +122,13 @@ class Calibration:
         pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
-        drawn = [[Lengths.rounded_up(lengths) for lengths in law] for law in self.tests(measure)]
+        drawn = [Lengths.rounded_up(lengths) for lengths in self.tests(measure)]
         wanted = -math.log(self.failure_of_one_law)
         found = 0.0
-        for rounds, bet in zip(drawn, bets, strict=True):
+        for law, bet in zip(drawn, bets, strict=True):
 
-            def passes(scale: float, rounds: Sequence[Lengths] = rounds, bet: float = bet) -> bool:
-                won = [log_evidence(law.deltas(curve, scale), law.counts, self.limit, bet) for law in rounds]
-                return average_evidence(won) >= wanted
+            def passes(scale: float, law: Lengths = law, bet: float = bet) -> bool:
+                return log_evidence(law.deltas(curve, scale), law.counts, self.limit, bet) >= wanted
 
             if not passes(math.inf):
                 raise InvalidModel(
@@ -149,11 +145,7 @@ class Calibration:
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        laws = [
-            DrawnLaw(values=law.values, counts=law.counts, bet=bet)
-            for rounds, bet in zip(drawn, bets, strict=True)
-            for law in rounds
-        ]
+        laws = [DrawnLaw(values=law.values, counts=law.counts, bet=bet) for law, bet in zip(drawn, bets, strict=True)]
         return Scale(value=found, laws=tuple(laws))
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
@@ -183,28 +175,18 @@ class Calibration:
             start = least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
         return bets, start
 
-    @property
-    def rounds(self) -> int:
-        """How many sets of draws test the noise, each of which uses all rows that are held."""
-        return 1 if self.pools is None else self.pools.rounds
-
     def pilot(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw and measure the differences of every law that choose the noise; no other draw may."""
-        if self.pools is not None:
-            return self._pooled(0, measure)
         return self._measured(self.shape_draws, 0, measure)
 
     @property
     def shape_draws(self) -> int:
-        """How many draws of each law choose the noise, where all rows are held."""
+        """How many draws of each law choose the noise."""
         return shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
 
-    def tests(self, measure: Callable[[Floats], Floats]) -> list[list[Floats]]:
-        """Draw and measure the differences that test what was chosen: of every law, round by round."""
-        if self.pools is None:
-            return [[law] for law in self._measured(self.draws, 1, measure)]
-        found = [self._pooled(number, measure) for number in range(1, self.rounds + 1)]
-        return [list(rounds) for rounds in zip(*found, strict=True)]
+    def tests(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
+        """Draw and measure the differences that test what was chosen, of every law."""
+        return self._measured(self.draws, 1, measure)
 
     def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw differences of every law and measure them; stream 0 chooses, and stream 1 tests what was chosen."""
@@ -214,23 +196,12 @@ class Calibration:
             found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
         return found
 
-    def _pooled(self, number: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
-        """Draw differences of every law from pools and measure them: round 0 chooses, the others test."""
-        assert self.pools is not None
-        found = []
-        for group in self.groups:
-            swap = HeldSwap.of(self.rows, group)
-            found += swap.measured(number, self.pools.pilot, self.draws, self.seed, measure, self.progress)
-        return found
-
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the guarantee rests on."""
         swapped = "in pairs that optimal transport brings together" if self.pairing == "transport" else "independently"
         source = "chosen by the caller, who must not have tried others" if self.seed_given else "by the system"
-        again = f", in {self.rounds} rounds of the same rows whose evidence is averaged" if self.rounds > 1 else ""
         fewer = "; the query is slow, and more draws would need less noise" if self.fewer else ""
         return (
-            *self._pool_assumptions(),
             Assumption(
                 statement="the data are drawn from the reference rows as the scenarios say",
                 status="assumed",
@@ -246,28 +217,12 @@ class Calibration:
                 statement=f"δ is below {self.limit:.6g}, but for a chance of {self.failure:.3g} that is added to it",
                 status="checked",
                 evidence=f"{self.draws:,} coupled draws of each of {self.laws} laws of differences, other than those "
-                f"that chose the shape of the noise{again}{fewer}",
+                f"that chose the shape of the noise{fewer}",
             ),
             Assumption(
                 statement="these draws are independent of the data",
                 status="assumed",
                 evidence=f"seed {self.seed}, {source}",
-            ),
-        )
-
-    def _pool_assumptions(self) -> tuple[Assumption, ...]:
-        if self.pools is None:
-            return ()
-        return (
-            Assumption(
-                statement="the pools are uniform samples of their strata",
-                status="assumed",
-                evidence=f"{'; '.join(self.pools.said)}; rows chosen by the hash of a key or of their number",
-            ),
-            Assumption(
-                statement="coupled draws of a round are independent draws from the strata",
-                status="proved",
-                evidence="row numbers are drawn from the whole stratum, and get rows of the pool at random",
             ),
         )
 
@@ -303,7 +258,6 @@ def coupled(
             limit=plan.limit,
             failure=plan.failure,
             laws=scale.laws,
-            rounds=plan.rounds,
         ),
     )
 
@@ -329,24 +283,26 @@ def calibration(
     given = seed is not None
     seed = secrets.randbits(63) if seed is None else seed
     seed = whole("seed", seed, InvalidInput, at_least=0, cure="leave it out to have one drawn")
-    rows = model.rows().calibrating(seed, model.protected_pairs)
+    rows = model.rows()
+    of_all_rows = model.provenance.method != "sampling" or model.provenance.reference == "population"
+    if rows.is_sampled and of_all_rows:
+        raise InvalidModel(
+            "coupled draws prove what they show of the rows that they are drawn from, and the reference has too many "
+            "to be held in memory: give a random sample of its rows as the reference."
+        )
     groups = tuple(rows.difference_groups(model.protected_pairs))
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
-    if pairing == "transport" and rows.pools():
-        refuse_transport_of_samples()
     laws = sum(len({model.scenarios[a].swapped(model.scenarios[b]) for a, b in group}) for group in groups)
     failure = FAILURE * target.delta
     limit = (target.delta - failure) * (1 - ROUNDING)
     drawn, fewer = how_many(model, laws, limit, failure / (CHOICES * laws), draws)
-    drawn, pools = pools_of(rows, groups, drawn, least_draws(limit, failure / (CHOICES * laws)))
     return Calibration(
         rows=rows,
         groups=groups,
         laws=laws,
         pairing=rows.best_pairing(groups[0][0]) if pairing is None else pairing,
         draws=drawn,
-        pools=pools,
         fewer=fewer,
         seed=seed,
         seed_given=given,

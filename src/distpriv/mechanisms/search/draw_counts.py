@@ -1,19 +1,13 @@
-"""How many coupled datasets are drawn to calibrate noise, and how rows are shared between them."""
+"""How many coupled datasets are drawn to calibrate noise."""
 
 import math
-from collections.abc import Sequence
 
-from attrs import frozen
-
-from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.errors import InvalidInput
 from distpriv.framework.domains import whole
-from distpriv.framework.secrets import Pair
 from distpriv.guarantees.mean_bound import least_draws
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.pools.held_swap import HeldSwap
-from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["SHAPE_DRAWS", "Pools", "how_many", "pools_of", "shape_draws"]
+__all__ = ["SHAPE_DRAWS", "how_many", "shape_draws"]
 
 SHAPE_DRAWS = 100_000
 """How many draws at most choose the shape, of one law."""
@@ -32,21 +26,6 @@ MOST_CALLS = 50_000
 
 SHAPE_DRAWS_OF_FUNCTIONS = 5000
 """How many draws at most choose the shape of noise on what a function returns."""
-
-PILOT_SHARE = 5
-"""Which part of the datasets that pools have rows for chooses the noise: one in so many."""
-
-MOST_ROUNDS = 8
-"""How often the rows of pools are used to test the noise; more rounds gain little."""
-
-
-@frozen(kw_only=True)
-class Pools:
-    """How pools are used: some datasets choose, and those of every round test, independent of each other."""
-
-    said: tuple[str, ...]
-    pilot: int
-    rounds: int
 
 
 def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
@@ -81,22 +60,3 @@ def shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = Fal
     if functions:
         return min(draws, SHAPE_DRAWS_OF_FUNCTIONS)
     return min(draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // laws), max(10_000, MOST_SHAPE_NUMBERS // statistics))
-
-
-def pools_of(rows: RowSimulator, groups: Sequence[Sequence[Pair]], draws: int, least: int) -> tuple[int, Pools | None]:
-    """Return how many datasets to draw in a round, and how pools are used, if not all rows are held."""
-    said = rows.pools()
-    if not said:
-        return draws, None
-    limits = [limit for group in groups if (limit := HeldSwap.of(rows, group).datasets) is not None]
-    room = min(limits, default=draws + SHAPE_DRAWS)
-    pilot = min(max(room // PILOT_SHARE, 1), SHAPE_DRAWS)
-    if room - pilot < least:
-        times = math.ceil(1.01 * least / (room - pilot)) if room > pilot else 0
-        more = f"pools {times} times as large" if times else "much larger pools"
-        raise InvalidModel(
-            f"the pools have rows for {room:,} independent datasets, and at least {least:,} and a fourth more are "
-            f"needed to show that delta is small: give {more} with pool=…, a larger delta, or fewer records."
-        )
-    each = min(draws, room - pilot)
-    return each, Pools(said=said, pilot=pilot, rounds=min(math.ceil(draws / each), MOST_ROUNDS))

@@ -205,9 +205,7 @@ class Policy:
 
     def _places(self) -> Mapping[About, KeyPath]:
         """Open every table that the model is made from, and return the key of all that the model may refuse."""
-        found: dict[About, KeyPath] = {
-            ("option", key): ("model", key) for key in ("key", "weight", "replacement", "robust")
-        }
+        found: dict[About, KeyPath] = {("option", key): ("model", key) for key in ("weight", "replacement", "robust")}
         tables: list[tuple[KeyPath, str]] = []
         if self.reference is not None:
             tables.append((("data", "reference"), self.reference))

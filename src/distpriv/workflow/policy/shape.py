@@ -130,8 +130,6 @@ class ModelTable(_Table):
     reference: Annotated[str, Field(examples=['reference = "population"'])] = "sample"
     draws: Annotated[int, Field(examples=["draws = 5000"])] = 5000
     seed: Annotated[int, Field(examples=["seed = 0"])] = 0
-    pool: Annotated[int | None, Field(examples=["pool = 1000000"])] = None
-    key: Annotated[str | None, Field(examples=['key = "id"'])] = None
     weight: Annotated[str | None, Field(examples=['weight = "fnlwgt"'])] = None
     robust: Annotated[float | None, Field(examples=["robust = 1e-7"])] = None
 

@@ -9,32 +9,28 @@ from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.mechanisms.search.calibration import Calibration
-from distpriv.mechanisms.search.draw_counts import Pools
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import silent
 
 __all__ = ["draws_assumptions"]
 
 _SEED = re.compile(r"seed (\d{1,30}), ")
-_POOLS = "; rows chosen by the hash of a key or of their number"
 
 
 def draws_assumptions(drawn: Drawn, written: Certificate, model: QueryModel) -> tuple[Assumption, ...]:
     """Return what draws rest on, in the words of a calibration.
 
-    How rows were paired, who chose the seed and which one, and which pools there are cannot be seen in draws: where the
-    certificate says one of the things that there are to say, that is taken.
+    How rows were paired, who chose the seed and which one cannot be seen in draws: where the certificate says one of
+    the things that there are to say, that is taken.
     """
     said = " ".join(assumption.evidence for assumption in written.assumptions)
     seed = _SEED.search(said)
-    pools = [a.evidence.removesuffix(_POOLS) for a in written.assumptions if a.evidence.endswith(_POOLS)]
     again = Calibration(
         rows=cast(Any, None),
         groups=(),
-        laws=len(drawn.by_law()),
+        laws=len(drawn.laws),
         pairing="transport" if "optimal transport" in said else "independent",
         draws=int(drawn.laws[0].counts.sum()),
-        pools=Pools(said=(pools[0],), pilot=0, rounds=drawn.rounds) if pools else None,
         fewer="the query is slow" in said,
         seed=int(seed.group(1)) if seed else 0,
         seed_given="chosen by the caller" in said,

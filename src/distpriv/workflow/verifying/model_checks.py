@@ -64,7 +64,7 @@ def policy_problem(policy: Policy, model: QueryModel) -> Iterator[str]:
     exact = asked.has_exact_moments and (options.method != "sampling" or not in_order)
     if made.method != ("exact moments" if exact else "sampling"):
         yield f"the policy does not give moments by {made.method!r}"
-    if made.draws != (None if exact else options.draws) or (exact and made.pools):
+    if made.draws != (None if exact else options.draws):
         yield "the moments are of another number of draws than the policy's"
 
 
@@ -228,11 +228,11 @@ def draws_problem(model: QueryModel, drawn: Drawn) -> str | None:
     if drawn.measure == "delta" or noise.kind not in ("gaussian", "laplace"):
         return None
     longest = 0.0
-    for rounds in drawn.by_law():
-        values = np.concatenate([law.values for law in rounds])
-        counts = np.concatenate([law.counts for law in rounds])
-        mean = float(counts @ values / counts.sum())
-        error = math.sqrt(float(counts @ (values - mean) ** 2)) / counts.sum() if math.isfinite(mean) else 0.0
+    for law in drawn.laws:
+        mean = float(law.counts @ law.values / law.counts.sum())
+        error = (
+            math.sqrt(float(law.counts @ (law.values - mean) ** 2)) / law.counts.sum() if math.isfinite(mean) else 0.0
+        )
         longest = max(longest, mean + UNLIKELY * error)
     for pair in model.protected_pairs:
         moved = np.abs(noise.axes.T @ model.mean_shift(pair)) - _sampling_error(model, pair, noise.axes)

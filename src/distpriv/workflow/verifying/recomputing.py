@@ -19,7 +19,7 @@ from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, withou
 from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import THEOREM as EXACT
 from distpriv.guarantees.exact_steps import exact_steps_certificate
-from distpriv.guarantees.mean_bound import CHOICES, average_evidence, log_evidence
+from distpriv.guarantees.mean_bound import CHOICES, log_evidence
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
@@ -240,9 +240,7 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
         raise InvalidInput("draws of all releases tell of δ, and those of one of lengths.")
     _require_its_units(drawn)
     needed = _laws(claim.model)
-    if drawn.rounds < 1 or len(drawn.laws) % drawn.rounds:
-        raise InvalidInput(f"{len(drawn.laws)} histograms of draws are no {drawn.rounds} rounds of every law.")
-    laws = drawn.by_law()
+    laws = drawn.laws
     if len(laws) < needed:
         raise InvalidInput(f"{len(laws)} laws of differences were drawn, and the protected pairs have {needed}.")
     if not 0 < drawn.limit < 1 or not 0 < drawn.failure < 1:
@@ -265,13 +263,10 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
 def _won(drawn: Drawn) -> list[float]:
     """Return the evidence of the draws of every law."""
     found = []
-    for rounds in drawn.by_law():
-        for law in rounds:
-            if not 0 <= law.bet * (1 - drawn.limit) < 1 or law.bet != rounds[0].bet:
-                raise InvalidInput("a bet on the draws is out of its range.")
-        found.append(
-            average_evidence([log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in rounds])
-        )
+    for law in drawn.laws:
+        if not 0 <= law.bet * (1 - drawn.limit) < 1:
+            raise InvalidInput("a bet on the draws is out of its range.")
+        found.append(log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet))
     return found
 
 

@@ -26,8 +26,6 @@ class RowPool:
     """Which rows satisfy each predicate."""
     properties: Mapping[str, Floats] = field(factory=dict)
     """The numbers that rows are weighed by, by expression."""
-    populations: Mapping[bool, int] | None = None
-    """How many rows each stratum has in the table, where these are a sample of them in random order."""
     _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
