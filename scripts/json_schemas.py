@@ -86,7 +86,6 @@ VERIFY = table(
 
 LEDGER = table(
     ledger=said("The ledger's own id; null where there is no ledger.", maybe(TEXT)),
-    version=maybe(COUNT),
     head=said("The digest of its newest entry.", maybe(TEXT)),
     datasets=some(
         table(
@@ -100,8 +99,8 @@ LEDGER = table(
             ),
             releases=some(
                 table(
-                    number=said("Its place in the ledger, over all datasets.", maybe(COUNT)),
-                    digest=maybe(TEXT),
+                    number=said("Its place in the ledger, over all datasets.", COUNT),
+                    digest=TEXT,
                     position=COUNT,
                     time=TIME,
                     statistics=by_name(TEXT),

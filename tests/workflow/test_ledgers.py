@@ -1,8 +1,7 @@
-"""Ledgers as policies and commands use them: made on purpose, listed, migrated, and shown without a password."""
+"""Ledgers as policies and commands use them: made on purpose, listed, and shown without a password."""
 
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,11 +18,10 @@ import distpriv as dp
 from distpriv.cli.app import app
 from distpriv.errors import DistprivError, InvalidInput, InvalidPolicy, LedgerUnavailable
 from distpriv.releasing.ledger import Ledger
-from distpriv.workflow.ledgers import create_ledger, list_ledger, migrate_ledger
+from distpriv.workflow.ledgers import create_ledger, list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 
-VERSION_1 = Path(__file__).parents[1] / "releasing" / "ledger_version_1.db"
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.02)
 NOT_MADE = ("create = true\n", "")
 
@@ -62,7 +60,7 @@ def test_an_address_of_the_wrong_type_is_not_shown(value: str) -> None:
 def test_no_command_shows_the_password_of_a_ledger(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     policy = str(write_policy(folder, ("sqlite:///ledger.db", text)))
-    for use in (list_ledger, create_ledger, migrate_ledger):
+    for use in (list_ledger, create_ledger):
         for where in (text, policy):
             with pytest.raises(DistprivError) as caught:
                 use(where)
@@ -132,7 +130,7 @@ def test_a_listing_has_looks_declaration_releases_head_and_id(folder: Path) -> N
     ledger.look(before, TOTAL, "another one")
     ledger.declare(ledger.history("clinic"), TOTAL, {"questions": ["mean(age)"]})
     found = json.loads(run(ledger.url, "--json")[1])
-    assert (found["ledger"], found["version"], found["head"]) == (ledger.id, 2, ledger.head)
+    assert (found["ledger"], found["head"]) == (ledger.id, ledger.head)
     clinic, ward = found["datasets"]
     assert clinic["declaration"]["content"] == {"questions": ["mean(age)"]}
     assert (clinic["looks"], clinic["releases"], ward["declaration"]) == (0, [], None)
@@ -154,24 +152,24 @@ def test_a_ledger_is_made_by_the_command(folder: Path) -> None:
     assert re.fullmatch(r"nothing has been released yet\.\n\nledger [0-9a-f]{32}, no entry yet\n", text)
     assert json.loads(run(url, "--json")[1])["datasets"] == []
     assert run(url, "--create")[0] == 1
-    assert "not both" in run(url, "--create", "--migrate")[1]
-    assert "give --migrate" in run(url, "--rename", "a=b")[1]
 
 
-def test_a_ledger_of_version_1_is_listed_and_migrated_by_the_command(folder: Path) -> None:
-    shutil.copy(VERSION_1, folder / "ledger.db")
-    policy = write_policy(folder, ('id = "ward"', 'id = "clinic-2026"'))
-    found = json.loads(run(policy, "--json")[1])
-    assert (found["ledger"], found["version"], found["head"]) == (None, 1, None)
-    assert [(each["dataset"], len(each["releases"])) for each in found["datasets"]] == [("Clinic-2026", 1)]
-    assert "run this with --migrate" in run(policy)[1]
-    for use in (plan_policy, lambda given: release_policy(given, folder / "out")):
-        with pytest.raises(LedgerUnavailable, match="--migrate"):
-            use(str(policy))
-    assert "OLD=NEW" in run(policy, "--migrate", "--rename", "ward")[1]
-    code, text = run(policy, "--migrate", "--rename", "ward=Ward-2025", "--json")
-    assert (code, [each["dataset"] for each in json.loads(text)["datasets"]]) == (0, ["clinic-2026"])
-    assert Ledger.open(f"sqlite:///{folder / 'ledger.db'}").datasets() == ("clinic-2026", "ward-2025")
+def test_a_ledger_of_another_version_is_refused(folder: Path) -> None:
+    policy = write_policy(folder)
+    ledger = Ledger.create(f"sqlite:///{folder / 'ledger.db'}")
+    with sqlite3.connect(folder / "ledger.db") as connection:
+        connection.execute("UPDATE ledger SET version = 1")
+    connection.close()
+    uses: list[Callable[[], object]] = [
+        lambda: Ledger.open(ledger.url),
+        lambda: ledger.history("ward"),
+        lambda: list_ledger(str(policy)),
+        lambda: plan_policy(str(policy)),
+        lambda: release_policy(str(policy), folder / "out"),
+    ]
+    for use in uses:
+        with pytest.raises(LedgerUnavailable, match=r"is of version 1, and this distpriv reads version 2 alone: "):
+            use()
 
 
 def test_an_entry_that_is_no_release_is_a_sentence_and_no_traceback(folder: Path) -> None:

@@ -205,28 +205,14 @@ def ledger(
         ),
     ],
     create: Annotated[bool, typer.Option("--create", help="Make the ledger first; there must be none yet.")] = False,
-    migrate: Annotated[
-        bool, typer.Option("--migrate", help="Bring a ledger of an earlier version to the present one first.")
-    ] = False,
-    rename: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="With --migrate: another id for a dataset; can be there several times."),
-    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """List what has been looked at and released, and what it costs together."""
     from distpriv.cli.commands import show_ledger
-    from distpriv.workflow.ledgers import create_ledger, list_ledger, migrate_ledger
+    from distpriv.workflow.ledgers import create_ledger, list_ledger
 
-    if rename and not migrate:
-        raise InvalidInput("datasets are renamed when a ledger is migrated: give --migrate with --rename.")
-    if create and migrate:
-        raise InvalidInput("a ledger is made or migrated, not both: give --create or --migrate.")
-    if migrate:
-        show_ledger(migrate_ledger(where, rename or []), json=json)
-    else:
-        show_ledger(create_ledger(where) if create else list_ledger(where), json=json)
+    show_ledger(create_ledger(where) if create else list_ledger(where), json=json)
 
 
 @app.command()

@@ -1,14 +1,14 @@
-"""What has been looked at and released of a dataset: the ledger, made, migrated, listed and opened for a policy."""
+"""What has been looked at and released of a dataset: the ledger, made, listed and opened for a policy."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from attrs import frozen
 
-from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource, LedgerUnavailable
-from distpriv.releasing.ledger import Entry, History, Ledger, dataset_id
+from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.releasing.ledger import Entry, History, Ledger
 from distpriv.releasing.ledger.urls import shown_url
 from distpriv.releasing.written_queries import query_from_dict
 from distpriv.workflow.policy import Policy, read_policy
@@ -18,7 +18,6 @@ __all__ = [
     "create_ledger",
     "history_of",
     "list_ledger",
-    "migrate_ledger",
     "opened_ledger",
     "require_ledger",
 ]
@@ -30,15 +29,14 @@ class LedgerListing:
 
     histories: tuple[History, ...]
     ledger: str | None = None
-    """The ledger's own id; none where there is no ledger, or one of version 1."""
-    version: int | None = None
+    """The ledger's own id; none where there is no ledger."""
     head: str | None = None
     """The digest of the newest entry; none before the first one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was released and what is promised about it, as numbers, lists and text."""
         datasets = [_dataset(history) for history in self.histories]
-        return {"ledger": self.ledger, "version": self.version, "head": self.head, "datasets": datasets}
+        return {"ledger": self.ledger, "head": self.head, "datasets": datasets}
 
     def __str__(self) -> str:
         parts = [_lines(history) for history in self.histories if history.total is not None]
@@ -46,8 +44,6 @@ class LedgerListing:
         if self.ledger is not None:
             newest = "no entry yet" if self.head is None else f"newest entry {self.head}"
             parts.append(f"ledger {self.ledger}, {newest}")
-        elif self.version is not None:
-            parts.append(f"the ledger is of version {self.version}: run this with --migrate before the next release.")
         return "\n\n".join(parts)
 
 
@@ -65,25 +61,6 @@ def create_ledger(where: str) -> LedgerListing:
     """Make the ledger of a policy, or one that is given by its URL; where there is one already that is refused."""
     url, policy = _address(where)
     return _listing(Ledger.create(policy.ledger_url() if policy else str(url)), policy)
-
-
-def migrate_ledger(where: str, renamed: Sequence[str] = ()) -> LedgerListing:
-    """Bring a ledger of version 1 to the present one.
-
-    Args:
-        where: a policy, or the URL of a ledger.
-        renamed: other ids for datasets, each as OLD=NEW.
-    """
-    url, policy = _address(where)
-    names = {}
-    for text in renamed:
-        old, found, new = text.rpartition("=")
-        if not found:
-            raise InvalidInput(f"a dataset is renamed by OLD=NEW, got {text!r}: write it as in 'ward 7=ward-7'.")
-        names[old] = new
-    ledger = Ledger.open(policy.ledger_url() if policy else str(url))
-    ledger.migrate(names)
-    return _listing(ledger, policy)
 
 
 def history_of(policy: Policy) -> History:
@@ -126,21 +103,8 @@ def _nothing(dataset: str) -> History:
 
 
 def _listing(ledger: Ledger, policy: Policy | None) -> LedgerListing:
-    histories, version = ledger.histories(), ledger.version
-    if policy is not None:
-        found = [history for history in histories if _is_called(history.dataset, policy.dataset)]
-        histories = tuple(found) or (_nothing(policy.dataset),)
-    if version == 1:
-        return LedgerListing(histories=histories, version=version)
-    return LedgerListing(histories=histories, ledger=ledger.id, version=version, head=ledger.head)
-
-
-def _is_called(old: str, name: str) -> bool:
-    """Tell whether an id, perhaps one of version 1, is another spelling of a name."""
-    try:
-        return dataset_id(old) == name
-    except InvalidInput:
-        return False
+    histories = ledger.histories() if policy is None else (ledger.history(policy.dataset),)
+    return LedgerListing(histories=histories, ledger=ledger.id, head=ledger.head)
 
 
 def _dataset(history: History) -> dict[str, Any]:
@@ -160,8 +124,8 @@ def _release(entry: Entry) -> dict[str, Any]:
     content = entry.content
     with _listable(entry):
         return {
-            "number": entry.number or None,
-            "digest": entry.digest or None,
+            "number": entry.number,
+            "digest": entry.digest,
             "position": entry.position,
             "time": entry.time,
             "statistics": _statistics(content),

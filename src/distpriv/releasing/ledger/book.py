@@ -16,10 +16,9 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
-from distpriv.releasing.ledger import version_1
 from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, History, Kind, canonical, content_of, dataset_id
 from distpriv.releasing.ledger.patience import Interrupted, Patience
-from distpriv.releasing.ledger.sql_tables import VERSION, NumberTaken, drop_version_1, extend, version_of
+from distpriv.releasing.ledger.sql_tables import NumberTaken, extend, version_of
 from distpriv.releasing.ledger.store import Store
 
 __all__ = ["Ledger"]
@@ -152,7 +151,7 @@ class Ledger:
         return self._store.read().chain.datasets
 
     def histories(self) -> tuple[History, ...]:
-        """Return the histories of all datasets; of a ledger of version 1 too, by the ids that it has.
+        """Return the histories of all datasets.
 
         >>> import distpriv as dp
         >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
@@ -160,23 +159,8 @@ class Ledger:
         >>> [(history.dataset, history.looks) for history in ledger.histories()]
         [('ward', 1)]
         """
-        with self._store.transaction("be read", writes=False) as connection:
-            old = version_1.read_version_1(connection) if self._store.version(connection) == 1 else None
-        if old is not None:
-            return tuple(sorted(old, key=lambda history: history.dataset))
         chain = self._store.read().chain
         return tuple(map(chain.history, chain.datasets))
-
-    @property
-    def version(self) -> int:
-        """The version of its tables; one that is not 2 must be migrated before anything can be released.
-
-        >>> import distpriv as dp
-        >>> dp.Ledger.create("sqlite:///ledger.db").version
-        2
-        """
-        with self._store.transaction("be read", writes=False) as connection:
-            return self._store.version(connection)
 
     @property
     def id(self) -> str:
@@ -270,39 +254,6 @@ class Ledger:
                 raise LedgerChanged(f"dataset {now.dataset!r} has an answer to this query already: ask again.")
 
         return self._write(history, total, "release", query_key, content, check)
-
-    def migrate(self, renamed: Mapping[str, str] | None = None) -> None:
-        """Bring a ledger of version 1 to the present one, in one transaction.
-
-        Releases keep their content, position, time and key; ids get the one spelling that `dataset_id` gives them.
-
-        Args:
-            renamed: other ids for datasets, by their old ones: where two ids become one, or one has no such spelling.
-
-        Raises:
-            InvalidInput: it is of the present version, or an id needs another name.
-            LedgerUnavailable: something in it cannot be read; it is left as it is.
-
-        >>> import distpriv as dp
-        >>> dp.Ledger.create("sqlite:///ledger.db").migrate()
-        Traceback (most recent call last):
-        distpriv.errors.InvalidInput: the ledger sqlite:///ledger.db is of version 2: there is nothing to migrate.
-        """
-        store, key = self._store, self._store.new_key()
-        with store.transaction("be migrated", writes=True) as connection:
-            if store.version(connection) != 1:
-                raise InvalidInput(
-                    f"the ledger {self._store.shown} is of version {VERSION}: there is nothing to migrate."
-                )
-            old, name = version_1.read_version_1(connection), secrets.token_hex(16)
-            unknown = sorted(set(renamed or {}) - {history.dataset for history in old})
-            if unknown:
-                raise InvalidInput(f"there is no dataset {unknown[0]!r} in the ledger to rename: check its id.")
-            chain = version_1.migrated(old, name, _now(), renamed or {})
-            drop_version_1(connection)
-            store.begin(connection, name, key, chain)
-        if chain.entries:
-            store.kept(chain.entries)
 
     def _write(
         self,

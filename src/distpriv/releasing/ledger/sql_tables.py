@@ -7,7 +7,7 @@ import sqlalchemy as sql
 from attrs import frozen
 from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateTable, DropTable
+from sqlalchemy.schema import CreateTable
 
 from distpriv.errors import InvalidInput
 from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, canonical, content_of, start_of
@@ -17,7 +17,6 @@ __all__ = [
     "NumberTaken",
     "Present",
     "begin",
-    "drop_version_1",
     "extend",
     "present",
     "require_kept",
@@ -25,7 +24,7 @@ __all__ = [
 ]
 
 VERSION = 2
-"""Of the tables; version 1 had one of datasets and one of releases, without digests."""
+"""Of the tables."""
 
 _LONG = sql.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 _DIGEST = sql.String(64)
@@ -52,8 +51,6 @@ _ENTRIES = sql.Table(
     sql.Column("previous", _DIGEST, nullable=False),
     sql.Column("digest", _DIGEST, nullable=False),
 )
-_BARRIER = sql.Table("releases", _TABLES, sql.Column("moved_to_entries", sql.Integer))
-"""Software that knows version 1 alone would begin a new history where it finds no such table, and fails on this one."""
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "number": (int,),
@@ -82,18 +79,16 @@ class Present:
 
 def version_of(connection: sql.Connection) -> int | None:
     """Return of which version the tables are, or nothing where there is no ledger."""
-    names = set(sql.inspect(connection).get_table_names())
-    if _LEDGER.name in names:
-        version = connection.execute(sql.select(_LEDGER.c.version)).scalar()
-        if isinstance(version, int):
-            return version
-        if version is not None:
-            raise ChainBroken("its version is no number")
-    return 1 if {"datasets", "releases"} <= names else None
+    if _LEDGER.name not in sql.inspect(connection).get_table_names():
+        return None
+    version = connection.execute(sql.select(_LEDGER.c.version)).scalar()
+    if not isinstance(version, int | None):
+        raise ChainBroken("its version is no number")
+    return version
 
 
-def begin(connection: sql.Connection, ledger: str, key: bytes, chain: Chain | None = None) -> None:
-    """Make the tables of a new ledger, with entries that it has from the beginning.
+def begin(connection: sql.Connection, ledger: str, key: bytes) -> None:
+    """Make the tables of a new ledger.
 
     Raises:
         InvalidInput: a table of another kind has one of their names.
@@ -103,16 +98,8 @@ def begin(connection: sql.Connection, ledger: str, key: bytes, chain: Chain | No
         raise InvalidInput(f"there is a table {taken[0]!r} of another kind in the database: give another database.")
     for table in _TABLES.sorted_tables:
         connection.execute(CreateTable(table))
-    entries = () if chain is None else chain.entries
-    _insert(connection, entries)
-    values = {"id": ledger, "version": VERSION, "key_digest": hashlib.sha256(key).hexdigest(), "count": len(entries)}
-    connection.execute(sql.insert(_LEDGER).values(**values, head=start_of(ledger) if chain is None else chain.head))
-
-
-def drop_version_1(connection: sql.Connection) -> None:
-    """Take the tables of version 1 away, whose content has been read."""
-    for name in ("releases", "datasets"):
-        connection.execute(DropTable(sql.Table(name, sql.MetaData())))
+    values = {"id": ledger, "version": VERSION, "key_digest": hashlib.sha256(key).hexdigest(), "count": 0}
+    connection.execute(sql.insert(_LEDGER).values(**values, head=start_of(ledger)))
 
 
 def extend(connection: sql.Connection, chain: Chain, entries: Sequence[Entry]) -> None:

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from sqlalchemy.exc import SQLAlchemyError
 
 from distpriv.errors import LedgerUnavailable
-from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry
+from distpriv.releasing.ledger.chain import ChainBroken, Entry
 from distpriv.releasing.ledger.connecting import ledger_engine
 from distpriv.releasing.ledger.files import KEY_VARIABLE, Beside, Seen, key_of_server
 from distpriv.releasing.ledger.patience import Interrupted, is_passing, patiently
@@ -59,7 +59,7 @@ class Store:
         except LedgerUnavailable:
             if self.seen() == seen:
                 raise
-            return self._read()  # it was made or migrated in between
+            return self._read()  # it was made in between
         if self.beside and seen and seen.number < len(found.chain.entries):
             # Whoever wrote the newest entry has not come so far. Where nothing may be written, nothing can be lost.
             with suppress(LedgerUnavailable):
@@ -92,17 +92,7 @@ class Store:
 
     def checked(self, connection: sql.Connection, seen: Seen | None) -> Present:
         """Return everything, or refuse a ledger of another version and one that is not as it was written."""
-        version = self.version(connection)
-        if version == 1:
-            raise LedgerUnavailable(
-                f"the ledger {self.shown} is of version 1, so nothing is released: run `distpriv ledger POLICY "
-                "--migrate` once."
-            )
-        if version != VERSION:
-            raise LedgerUnavailable(
-                f"the ledger {self.shown} is of version {version}, and this distpriv knows {VERSION}: install the "
-                "one that wrote it."
-            )
+        self.require(version_of(connection))
         found = present(connection)
         if self.beside is not None:
             self._check_beside(found, seen)
@@ -127,30 +117,27 @@ class Store:
                 "to an older one, or exchanged"
             )
 
-    def version(self, connection: sql.Connection) -> int:
-        """Return the version of the tables, or say that there is no ledger."""
-        version = self.require(version_of(connection))
-        if version == 1 and self.beside is not None and (traces := self.beside.traces()):
-            raise ChainBroken(f"it is of version 1 and {traces}")
-        return version
-
-    def require(self, version: int | None) -> int:
-        """Return the version of a ledger that is there, or say that there is none."""
-        if version is not None:
-            return version
-        self.refuse_traces()
-        raise LedgerUnavailable(f"there is no ledger {self.shown}, so nothing is released: {_HOW_TO_MAKE}.")
+    def require(self, version: int | None) -> None:
+        """Refuse a database without a ledger, and a ledger of another version."""
+        if version is None:
+            self.refuse_traces()
+            raise LedgerUnavailable(f"there is no ledger {self.shown}, so nothing is released: {_HOW_TO_MAKE}.")
+        if version != VERSION:
+            raise LedgerUnavailable(
+                f"the ledger {self.shown} is of version {version}, and this distpriv reads version {VERSION} alone: "
+                "install the distpriv that wrote it."
+            )
 
     def refuse_traces(self) -> None:
         """Refuse to take a ledger that was emptied or lost for one that never was."""
         if self.beside is not None and (traces := self.beside.traces()):
             raise ChainBroken(f"it is empty or gone, and {traces}")
 
-    def begin(self, connection: sql.Connection, name: str, key: bytes, chain: Chain | None = None) -> None:
+    def begin(self, connection: sql.Connection, name: str, key: bytes) -> None:
         """Make tables and files; files first, since those that have seen nothing are no trace of a ledger."""
         if self.beside is not None:
             self.beside.begin(name, key)
-        begin(connection, name, key, chain)
+        begin(connection, name, key)
 
     def kept(self, entries: Sequence[Entry]) -> Entry:
         """Read entries back from the database itself, remember the newest one beside it, and return the last of them.
