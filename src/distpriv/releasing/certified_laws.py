@@ -67,7 +67,7 @@ def require_same_laws(written: Mapping[str, Any], model: QueryModel, digests: Ma
                 f"the table that {name!r} is drawn from has other rows than when {which} was certified: give the table "
                 "as it was, since all releases of a dataset are certified on the same laws."
             )
-    for name, drawn in written.get("scenarios", {}).items():
+    for name, drawn in written["scenarios"].items():
         if name in model.scenarios and model.scenarios[name].to_dict() != drawn:
             raise LawsChanged(
                 f"{name!r} draws other rows of its table than when {which} was certified: call another scenario by "

@@ -65,9 +65,9 @@ class Fixed:
         return noise_from_dict(self.content["noise"])
 
     @property
-    def laws(self) -> Mapping[str, Any] | None:
-        """What it was certified on; none where an earlier version did not write that down."""
-        return self.content.get("laws")
+    def laws(self) -> Mapping[str, Any]:
+        """What it was certified on."""
+        return dict(self.content["laws"])
 
     @property
     def pairs(self) -> frozenset[tuple[str, ...]]:
@@ -172,8 +172,7 @@ def _require_compatible(question: Fixed, dataset: str, model: QueryModel, digest
             f"{which} protects {one!r} against {other!r}, and this one does not: protect at least what all earlier "
             "releases do."
         )
-    if question.laws is not None:
-        require_same_laws(question.laws, model, digests, which)
+    require_same_laws(question.laws, model, digests, which)
 
 
 def _why_safe(history: History, own: Fixed | None, others: tuple[Fixed, ...], adaptive: Adaptive) -> Questions:
@@ -237,7 +236,7 @@ def drawn_to_dict(drawn: Evidence | None) -> dict[str, Any] | None:
 
 
 def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
-    written = content.get("drawn", {}).get(drawn)
+    written = content["drawn"].get(drawn)
     return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else evidence_from_dict(written))
 
 

@@ -92,7 +92,7 @@ class EarlierRelease:
     values: tuple[float, ...] | None = None
     """What was answered, in the order of the query; none for a question that was declared and not asked yet."""
     laws: Mapping[str, Any] | None = field(default=None, repr=False, eq=False)
-    """What it was certified on, as `laws_to_dict` wrote it; none where an earlier version did not."""
+    """What it was certified on, as `laws_to_dict` wrote it; none before it is written down."""
 
     @property
     def words(self) -> str:
@@ -343,17 +343,7 @@ class EarlierReleases:
 
     def _assumptions(self) -> Sequence[Assumption]:
         questions = "assumed" if self.releases and self.questions != "declared" else self.questions
-        said = about_questions(questions, len(self.releases) + 1)
-        unknown = [release.words for release in self.releases if release.laws is None and release.position is not None]
-        if unknown:
-            said.append(
-                Assumption(
-                    statement=f"the reference is the one that {', '.join(unknown)} had",
-                    status="assumed",
-                    evidence="an earlier version did not write down what it was certified on",
-                )
-            )
-        return said
+        return about_questions(questions, len(self.releases) + 1)
 
     def _on_steps(self, whole: QueryModel) -> str:
         return (

@@ -69,7 +69,7 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     _require_same_details(own, plan.model.query)
     mechanism = own.mechanism(plan.model.query)
     model = in_order_of(mechanism, plan.model)
-    covered = own.laws is not None and own.pairs >= {tuple(pair) for pair in model.protected_pairs}
+    covered = own.pairs >= {tuple(pair) for pair in model.protected_pairs}
     certificate = _promised_alone(own, plan, model, mechanism, earlier.seed, covered=covered)
     joint = own.joint_certificate()
     same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)

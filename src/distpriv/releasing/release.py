@@ -259,7 +259,7 @@ def _content(plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer)
         "laws": laws_to_dict(promise.model),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
-        **({} if answer.estimated is None else answer.estimated.to_dict()),
+        **answer.estimated.to_dict(),
         "joint_certificate": promise.joint.to_dict(),
         "drawn": answer.drawn,
         "trust": plan.trust,

@@ -21,7 +21,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import ASSUMES, Fit
 from distpriv.modelling.synthetic import synthetic_rows
 from distpriv.noise.laws import NoiseLaw
-from distpriv.releasing.estimating import SHOWN, Estimates, with_covariance
+from distpriv.releasing.estimating import Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
@@ -109,8 +109,8 @@ class Release:
     """Why it is no danger if a question depends on an earlier answer."""
     ledger: Mapping[str, Any] | None
     """Where the ledger has it: the ledger's id, the entry's number, and its digest, in which all earlier ones are."""
-    estimated: Estimates | None = field(repr=False)
-    """What it tells together with public knowledge; none where an earlier version wrote it to the ledger."""
+    estimated: Estimates = field(repr=False)
+    """What it tells together with public knowledge."""
     model: QueryModel | None = field(default=None, repr=False, eq=False)
     """The law of its statistics; none where it was only read from a ledger."""
     earlier: EarlierReleases | None = field(default=None, repr=False, eq=False)
@@ -128,40 +128,32 @@ class Release:
         They are right on average if the private data are like one of the scenarios; `values` are whatever these are
         worth. Both are covered by the same certificate.
         """
-        return self._estimated().values
+        return self.estimated.values
 
     @property
     def estimate_intervals(self) -> Mapping[str, tuple[float, float]]:
         """For each statistic, where it is with a probability of 95 %, on average over the scenarios."""
-        return self._estimated().intervals
+        return self.estimated.intervals
 
     @property
     def estimate_errors(self) -> Mapping[str, float]:
         """The root mean square error of each estimate, on average over the scenarios."""
-        return self._estimated().errors
+        return self.estimated.errors
 
     @property
     def fit(self) -> Fit:
         """How plausible all answers of the dataset are if the private data are like the reference."""
-        return self._estimated().fit
+        return self.estimated.fit
 
     @property
     def public_means(self) -> Mapping[str, float]:
         """What was known of every statistic without any release."""
-        return self._estimated().public_means
+        return self.estimated.public_means
 
     @property
     def public_errors(self) -> Mapping[str, float]:
         """The root mean square error of `public_means`: what a release has to be better than."""
-        return self._estimated().public_errors
-
-    def _estimated(self) -> Estimates:
-        if self.estimated is None:
-            raise InvalidInput(
-                "the ledger holds no estimates of this release, which an earlier version wrote: ask the same question "
-                "again, which shows the same answer with its estimates."
-            )
-        return self.estimated
+        return self.estimated.public_errors
 
     def synthetic(self, rows: int | None = None, *, seed: int = 0) -> pa.Table:
         """Draw rows of the public reference, weighed so that its statistics are the estimates.
@@ -196,7 +188,7 @@ class Release:
                 "with distpriv.release(…) to draw synthetic rows."
             )
         records = self.model.provenance.records if rows is None else rows
-        return synthetic_rows(self.model, self.estimates, self._estimated().prior, records or 0, seed)
+        return synthetic_rows(self.model, self.estimates, self.estimated.prior, records or 0, seed)
 
     def to_frame(self) -> Any:
         """Return a pandas table with a row for each statistic: estimate, interval, noisy value, noise, public mean.
@@ -225,7 +217,7 @@ class Release:
             )
         if not self.model.query.tables:
             return {}
-        prior = dict(self._estimated().prior) or None
+        prior = dict(self.estimated.prior) or None
         earlier = self.earlier or EarlierReleases(releases=(), total=self.certificate.target, questions="alone")
         known, found = with_covariance(self.values, self.mechanism, self.model, earlier, prior)
         return released_tables(self.model.query, self.model, known, found, self.values, self.noise_deviations)
@@ -358,7 +350,7 @@ class Release:
             "time": self.time,
             "values": dict(self.values),
             "intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            **(dict.fromkeys(SHOWN) if self.estimated is None else self.estimated.shown()),
+            **self.estimated.shown(),
             "mechanism": self.mechanism.name,
             "noise": self.mechanism.noise.to_dict(),
             "certificate": self.certificate.to_dict(),
@@ -398,9 +390,9 @@ class Release:
             position=entry.position,
             time=entry.time,
             repeated=repeated,
-            questions=content.get("questions", "first" if entry.position == 1 else "assumed"),
+            questions=content["questions"],
             ledger={"id": ledger, "number": entry.number, "head": entry.digest},
-            estimated=Estimates.from_dict(content).renamed(names) if "estimates" in content else None,
+            estimated=Estimates.from_dict(content).renamed(names),
         )
 
     def __str__(self) -> str:
@@ -413,11 +405,9 @@ class Release:
 
     def _table(self) -> list[str]:
         """Return the numbers for people: estimates first, or noisy values where the reference does not fit."""
-        tables = self.tables if self.model is not None and self.estimated is not None else {}
+        tables = self.tables if self.model is not None else {}
         cells = {name for key, each in tables.items() for name in each.table.names(key)}
         noisy = {name: (value, self.intervals[name]) for name, value in self.values.items() if name not in cells}
-        if self.estimated is None:
-            return _columns({"noisy value": noisy})
         estimates = {name: (self.estimates[name], self.estimate_intervals[name]) for name in noisy}
         shown = {"estimate": estimates}
         shown = {**shown, "noisy value": noisy} if self.fit.fits else {"noisy value": noisy, **shown}

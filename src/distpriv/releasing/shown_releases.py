@@ -20,20 +20,16 @@ ESTIMATE, NOISY, PUBLIC = "#009e73", "#0072b2", "#888888"
 
 def release_html(release: Release) -> str:
     """Return the released numbers with their intervals beside the public means, and what is promised of them."""
-    known = release.estimated is not None
-    header = ["statistic", "noisy value", "95 % interval"]
-    rows = [[name, f"{value:.5g}", _ends(release.intervals, name)] for name, value in release.values.items()]
-    if known:
-        header = ["statistic", "estimate", "95 % interval", *header[1:], "public mean"]
-        rows = [
-            [row[0], f"{release.estimates[row[0]]:.5g}", _ends(release.estimate_intervals, row[0]), *row[1:],
-             f"{release.public_means[row[0]]:.5g}"]
-            for row in rows
-        ]  # fmt: skip
+    header = ["statistic", "estimate", "95 % interval", "noisy value", "95 % interval", "public mean"]
+    rows = [
+        [name, f"{release.estimates[name]:.5g}", _ends(release.estimate_intervals, name),
+         f"{value:.5g}", _ends(release.intervals, name), f"{release.public_means[name]:.5g}"]
+        for name, value in release.values.items()
+    ]  # fmt: skip
     caption = "not in a ledger" if release.dataset is None else f"release {release.position} of {release.dataset}"
     return shown(
         html_table(caption, header, rows),
-        paragraph(release.fit.sentence) if known else "",
+        paragraph(release.fit.sentence),
         *(_promise(part) for part in (release.joint, release.certificate) if part is not None),
     )
 
