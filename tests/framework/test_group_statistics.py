@@ -70,7 +70,7 @@ def test_one_record_moves_them_by_no_more_than_they_say(given_rows: tuple[Any, A
 )
 def test_they_come_back_from_text_and_from_a_ledger(statistic: Statistic) -> None:
     assert parse_statistic(statistic.text) == statistic
-    assert statistic_from_dict(statistic.to_dict("statistic 's'")) == statistic
+    assert statistic_from_dict(statistic.to_dict()) == statistic
     assert [row.predicate for row in statistic.row_values] == [False, True]
     assert not statistic.is_mean
 

@@ -1,13 +1,9 @@
 """Claims about releases that were false once, each with what broke it."""
 
-import functools
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +15,6 @@ import distpriv as dp
 from distpriv.errors import DistprivError, InvalidQuery, MissingValues
 from distpriv.framework.queries import Statistic
 from distpriv.releasing.private import look_at, reading_assumption
-from distpriv.releasing.written_queries import query_key
 
 NULL_FOR_THE_RICH = "case when income = '>50K' then null else age end"
 
@@ -168,94 +163,6 @@ def test_the_same_number_under_two_names_is_refused_before_anything_is_written(t
     assert not (tmp_path / "ledger.db").exists() or not dp.Ledger.open(url).history("d").entries
 
 
-def power_mean(rows: Mapping[str, Any], power: float = 1.0, *, shift: float = 0.0) -> float:
-    return float(((rows["age"] + shift) ** power).mean())
-
-
-def captured(power: float) -> Callable[..., float]:
-    return lambda rows: float((rows["age"] ** power).mean())
-
-
-def defaulted(power: float, shift: float = 0.0) -> Callable[..., float]:
-    def compute(rows: Mapping[str, Any], power: float = power, *, shift: float = shift) -> float:
-        return float(((rows["age"] + shift) ** power).mean())
-
-    return compute
-
-
-def capturing_helper(helper: Callable[[Any], Any]) -> Callable[..., float]:
-    return lambda rows: float(helper(rows["age"]))
-
-
-@attrs.frozen
-class PowerMean:
-    power: Any
-
-    def __call__(self, rows: Mapping[str, Any]) -> float:
-        return float((rows["age"] ** self.power).mean())
-
-    def method(self, rows: Mapping[str, Any]) -> float:
-        return self(rows) + 1
-
-
-class WithSlots:
-    __slots__ = ("power",)
-
-    def __init__(self, power: float) -> None:
-        self.power = power
-
-    def __call__(self, rows: Mapping[str, Any]) -> float:
-        return float((rows["age"] ** self.power).mean())
-
-
-OTHERS: dict[str, Callable[[Any], Callable[..., Any]]] = {
-    "a captured value": captured,
-    "a default": defaulted,
-    "a default of a keyword": lambda value: defaulted(1.0, value),
-    "a partial": lambda value: functools.partial(power_mean, power=value),
-    "a partial of a partial": lambda value: functools.partial(functools.partial(power_mean), power=value),
-    "an object": PowerMean,
-    "a method": lambda value: PowerMean(value).method,
-    "an object with slots": WithSlots,
-    "an array": lambda value: PowerMean(np.array([value, 1.0])),
-    "a captured function": lambda value: capturing_helper(lambda ages: ages.mean() ** value),
-    "a captured list": lambda value: captured([value]),  # type: ignore[arg-type]
-    "a comprehension": lambda value: lambda rows: sum(age**value for age in rows["age"]),
-}
-
-
-def key_of(function: Callable[..., Any], **options: Any) -> str:
-    return query_key(dp.Query(a=dp.function(function, columns=["age"], **options)), 50)
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-def test_functions_that_compute_something_else_are_another_question(kind: str) -> None:
-    """Only code was compared: a release of one function answered another one with 0.757, the truth being 0.07."""
-    make = OTHERS[kind]
-    assert key_of(make(2)) == key_of(make(2))
-    assert key_of(make(2)) != key_of(make(3))
-
-
-def test_a_comprehension_is_the_same_function_in_another_process(tmp_path: Path) -> None:
-    """The code of a function within a function has its place in memory in its name."""
-    script = tmp_path / "keys.py"
-    script.write_text(
-        "import distpriv as dp\n"
-        "from distpriv.releasing.written_queries import query_key\n"
-        "def half(value):\n"
-        "    return value / 2\n"
-        "def one(rows):\n"
-        "    return sum(half(age) for age in rows['age'] if age in {1, 2, 'a', 'b'}) + (lambda x: x)(3)\n"
-        "print(query_key(dp.Query(a=dp.function(one, columns=['age'])), 10))\n"
-    )
-    ran = [
-        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert ran[0] == ran[1]
-    assert len(ran[0].strip()) == 64
-
-
 def numbered(rows: pa.Table, first: int) -> pa.Table:
     return rows.append_column("id", pa.array(np.arange(first, first + rows.num_rows)))
 
@@ -350,78 +257,3 @@ def test_no_other_statistic_chooses_the_rows_that_the_noise_is_made_from() -> No
     for name, law in alone.distributions.items():
         assert law.mean[0] == beside.distributions[name].mean[0]
         assert law.covariance[0, 0] == beside.distributions[name].covariance[0, 0]
-
-
-def imports_its_own(_: Mapping[str, Any]) -> float:
-    import tests.releasing.shared as helper
-
-    return float(helper.RECORDS)
-
-
-def imports_from_beside(_: Mapping[str, Any]) -> float:
-    from .shared import RECORDS
-
-    return float(RECORDS)
-
-
-def imports_a_library(rows: Mapping[str, Any]) -> float:
-    import statistics
-
-    return float(statistics.mean(rows["age"]))
-
-
-look_up = getattr
-
-HIDING: dict[str, Callable[..., Any]] = {
-    "a module of its own": imports_its_own,
-    "a module beside it": imports_from_beside,
-    "eval": lambda _: eval("RECORDS"),
-    "exec": lambda _: exec("RECORDS"),
-    "globals": lambda _: globals()["RECORDS"],
-    "locals": lambda _: locals(),
-    "vars": lambda _: vars(),
-    "getattr": lambda rows: getattr(rows, "age"),  # noqa: B009
-    "getattr under another name": lambda rows: look_up(rows, "age"),
-    "setattr": lambda rows: setattr(rows, "age", 1),
-    "__import__": lambda _: __import__("tests.releasing.shared"),
-    "compile": lambda _: compile("RECORDS", "", "eval"),
-    "sys.modules": lambda _: sys.modules["tests.releasing.shared"],
-    "a function within": lambda _: [eval("RECORDS") for _ in range(2)],
-}
-
-
-@pytest.mark.parametrize("kind", HIDING)
-def test_a_function_that_finds_things_by_their_names_needs_a_version(kind: str) -> None:
-    """Its key stayed the same when what it imported or evaluated had changed."""
-    with pytest.raises(InvalidQuery, match=r"give it a version, as in function\(…, version='1'\)"):
-        key_of(HIDING[kind])
-    assert key_of(HIDING[kind], version="1") != key_of(HIDING[kind], version="2")
-
-
-def test_a_function_that_imports_an_installed_library_needs_none() -> None:
-    assert key_of(imports_a_library) == key_of(imports_a_library)
-
-
-def test_arrays_with_other_fields_are_other_values() -> None:
-    """Fields of the same sizes under other names and types had the same key."""
-    fields = [[("a", "<i4"), ("b", "<i4")], [("b", "<i4"), ("a", "<i4")], [("a", "<f4"), ("b", "<i4")]]
-    keys = {key_of(captured(np.zeros(2, dtype=kind))) for kind in fields}  # type: ignore[arg-type]
-    assert len(keys) == len(fields)
-
-
-def test_a_set_of_its_own_kind_is_the_same_in_another_process(tmp_path: Path) -> None:
-    """Texts are in another order in the sets of another process."""
-    script = tmp_path / "keys.py"
-    script.write_text(
-        "import distpriv as dp\n"
-        "from distpriv.releasing.written_queries import query_key\n"
-        "class Names(frozenset):\n"
-        "    pass\n"
-        "NAMES = Names('abcdefghij')\n"
-        "print(query_key(dp.Query(a=dp.function(lambda rows: len(NAMES), columns=['age'])), 10))\n"
-    )
-    ran = {
-        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
-        for _ in range(3)
-    }
-    assert len(ran) == 1

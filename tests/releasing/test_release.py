@@ -1,5 +1,5 @@
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from distpriv.errors import (
     BudgetSpent,
     InvalidInput,
     InvalidModel,
+    InvalidQuery,
     InvalidSource,
     LedgerUnavailable,
     NotCertified,
@@ -169,17 +170,62 @@ def test_a_plan_that_holds_nothing_and_one_without_rows_release_nothing(table: p
         dp.release(dp.plan(bare, TARGET), private(table), ledger=None)
 
 
+def test_a_function_without_a_version_is_refused_with_a_ledger_before_anything_is_read(
+    table: pa.Table, url: str
+) -> None:
+    plan = _plan_of(table, spread=dp.function(_spread, columns=["age"]))
+    with pytest.raises(InvalidQuery, match=r"'spread' is a function without a version.*write function"):
+        dp.release(plan, "no_such_file.parquet", ledger=url, dataset="f")
+    with pytest.raises(InvalidQuery, match=r"function without a version"):
+        dp.declare({"spread": plan}, ledger=url, dataset="f")
+    assert dp.Ledger.open(url).datasets() == ()
+
+
 @pytest.mark.slow
-def test_functions_are_released_and_repeated_but_not_joined_by_others(table: pa.Table, url: str) -> None:
-    query = dp.Query(spread=dp.function(_spread, columns=["age"]))
-    model = dp.model(table, query, SECRET, records=RECORDS, draws=300, processes=1)
-    plan = plan_with(model, "coupled_gaussian", dp.PrivacyTarget(epsilon=2, delta=0.05))
-    total = dp.PrivacyTarget(epsilon=4, delta=0.1)
-    first = dp.release(plan, private(table), ledger=url, dataset="f", total=total)
-    assert dp.release(plan, private(table), ledger=url, dataset="f", total=total).values == first.values
-    other = planned(table, {"age": dp.mean("age")})
-    with pytest.raises(InvalidInput, match="at once"):
-        dp.release(other, private(table), ledger=url, dataset="f", total=total, adaptive="assumed")
+def test_a_function_is_released_once_for_each_version(table: pa.Table, url: str) -> None:
+    def release(plan: dp.Plan) -> dp.Release:
+        total = dp.PrivacyTarget(epsilon=4, delta=0.1)
+        return dp.release(plan, private(table), ledger=url, dataset="f", total=total, adaptive="assumed")
+
+    plan = _plan_of(table, spread=dp.function(_spread, columns=["age"], version="1"))
+    first = release(plan)
+    assert release(plan).values == first.values
+    changed = _plan_of(table, spread=dp.function(_renamed(np.std), columns=["age"], version="1"))
+    assert release(changed).values == first.values  # nothing new is told of the private table
+    assert dp.release(_plan_of(table, spread=dp.function(_spread, columns=["age"])), private(table), ledger=None).values
+    looks = dp.Ledger.open(url).history("f").looks
+    for other in (
+        _plan_of(table, spread=dp.function(_spread, columns=["age"], version="2")),
+        planned(table, {"age": dp.mean("age")}),
+    ):
+        with pytest.raises(InvalidInput, match="at once"):  # as a function cannot be stacked with other queries
+            release(other)
+    assert dp.Ledger.open(url).history("f").looks == looks == 1
+
+
+@pytest.mark.slow
+def test_one_function_under_two_versions_does_not_average_its_noise_out(table: pa.Table, url: str) -> None:
+    one, two = (dp.function(_spread, columns=["age"], version=version) for version in ("1", "2"))
+    alone, both = _plan_of(table, spread=one), _plan_of(table, spread=one, again=two)
+    made = dp.release(both, private(table), ledger=url, dataset="f")
+    assert made.certificate.holds
+    average = both.mechanism.noise.covariance.mean()  # of the noise of both answers
+    assert average > 0.99 * alone.mechanism.noise.covariance[0, 0]
+
+
+def _plan_of(table: pa.Table, **statistics: Any) -> dp.Plan:
+    model = dp.model(table, dp.Query(statistics), SECRET, records=RECORDS, draws=300, processes=1)
+    return plan_with(model, "coupled_gaussian", dp.PrivacyTarget(epsilon=2, delta=0.05))
+
+
+def _renamed(statistic: Callable[..., Any]) -> Callable[..., float]:
+    """Return another function that is called `_spread`."""
+
+    def spread(rows: Mapping[str, Any]) -> float:
+        return float(statistic(rows["age"]))
+
+    spread.__qualname__ = _spread.__qualname__
+    return spread
 
 
 def _spread(rows: Mapping[str, Any]) -> float:

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidQuery
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Statistic
-from distpriv.releasing.written_queries import definitions, query_from_dict, query_key, query_to_dict
+from distpriv.releasing.written_queries import definitions, query_from_dict, query_key, query_to_dict, require_distinct
 
 columns = st.sampled_from(["age", "hours", '"weekly wage"'])
 statistics = st.one_of(
@@ -45,10 +46,21 @@ def test_spelling_of_sql_and_what_is_declared_do_not_count() -> None:
     assert definitions(dp.Query(a=dp.quantile("age", 0.5))) != definitions(dp.Query(a=dp.quantile("age", 0.25)))
 
 
-def test_functions_are_told_apart_by_their_code_and_cannot_be_read_back() -> None:
-    one = dp.Query(a=dp.function(lambda rows: rows["age"].max(), columns=["age"]))
-    other = dp.Query(a=dp.function(lambda rows: rows["age"].min(), columns=["age"]))
-    assert query_key(one, 10) != query_key(other, 10)
+def test_functions_are_known_by_name_version_columns_and_size_and_cannot_be_read_back() -> None:
+    def key(name: str = "a", function: Any = max, version: str = "1", columns: Any = ("age",), size: Any = None) -> str:
+        return query_key(dp.Query({name: dp.function(function, columns, size=size, version=version)}), 10)
+
+    low, high = (lambda rows: rows["age"].min()), (lambda rows: rows["age"].max())
+    assert key(function=low) == key(function=high)  # the curator says that they are the same
+    different = [key(), key("b"), key(function=min), key(version="2"), key(columns=["sex"]), key(size=2)]
+    assert len(set(different)) == len(different)
+    require_distinct(dp.Query(low=dp.function(low, ["age"]), high=dp.function(high, ["age"])))
+    one = dp.Query(a=dp.function(low, columns=["age"]))
+    with pytest.raises(InvalidQuery, match="'a' is a function without a version"):
+        query_key(one, 10)
+    for wrong in ("", " ", 3):
+        with pytest.raises(InvalidQuery, match="the version of a function is text"):
+            dp.function(max, columns=["age"], version=wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidQuery, match="all statistics of a dataset at once"):
         query_from_dict(query_to_dict(one))
 
@@ -60,7 +72,7 @@ def test_what_is_no_statistic_is_refused() -> None:
         definitions(dp.Query(a=dp.mean("age +")))
 
 
-def test_what_earlier_versions_wrote_is_written_and_known_by_the_same_key() -> None:
+def test_the_form_of_a_written_query_and_its_key() -> None:
     query = dp.Query(
         a=dp.mean("age", resolution=2, bounds=(0, 99)),
         b=dp.total("hours + 1"),
@@ -79,7 +91,7 @@ def test_what_earlier_versions_wrote_is_written_and_known_by_the_same_key() -> N
         {"name": "f", "kind": "quantile", "expression": "age", "level": 0.25, "resolution": 1.0},
         {"name": "g", "kind": "function", "function": "max", "version": "1", "columns": ["age"], "size": 2},
     ]
-    assert query_key(query, 100) == "7a6ff6bca312313296c264786b9a10e980bb5d1c1dbc8a60f814a1a5c26a5565"
+    assert query_key(query, 100) == "78c05fec716fd7f8e1f0cd57a64be67fe0e57781aea96716d84a871eb02eca6c"
 
 
 @given(statistics)

@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from distpriv.errors import InvalidQuery
 from distpriv.framework.notation import statistic_from_dict
 from distpriv.framework.queries import Query, Statistic
+from distpriv.framework.statistics.functions import FunctionOfRows
 
 __all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict", "require_distinct"]
 
@@ -22,7 +23,7 @@ def query_to_dict(query: Query) -> list[dict[str, Any]]:
     >>> query_to_dict(dp.Query(age=dp.mean("age")))[0]["expression"]
     'age'
     """
-    return [{"name": name, **_to_dict(name, statistic)} for name, statistic in query.statistics]
+    return [{"name": name, **statistic.to_dict()} for name, statistic in query.statistics]
 
 
 def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
@@ -37,6 +38,8 @@ def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
 def definitions(query: Query) -> tuple[str, ...]:
     """Return what each released number is, whatever it is called: spelling and spacing of SQL do not count.
 
+    A function is known by what it is called, as nothing else tells it from another one.
+
     >>> import distpriv as dp
     >>> definitions(dp.Query(a=dp.count("sex='Female'"))) == definitions(dp.Query(b=dp.count("SEX  = 'Female'")))
     True
@@ -49,7 +52,23 @@ def definitions(query: Query) -> tuple[str, ...]:
 
 
 def query_key(query: Query, records: int) -> str:
-    """Return a key that two queries share exactly if they ask for the same numbers, in any order."""
+    """Return a key that two queries share exactly if they ask for the same numbers, in any order.
+
+    Raises:
+        InvalidQuery: a function has no version, so that a ledger cannot tell it from another one.
+
+    >>> import distpriv as dp
+    >>> query_key(dp.Query(oldest=dp.function(max, columns=["age"])), 100)
+    Traceback (most recent call last):
+    distpriv.errors.InvalidQuery: statistic 'oldest' is a function without a version, and a ledger knows a function by
+    its name and version: write function(…, version='1'), and another version whenever the function changes.
+    """
+    for name, statistic in query.statistics:
+        if isinstance(statistic, FunctionOfRows) and statistic.version is None:
+            raise InvalidQuery(
+                f"statistic {name!r} is a function without a version, and a ledger knows a function by its name and "
+                "version: write function(…, version='1'), and another version whenever the function changes."
+            )
     text = json.dumps([records, sorted(definitions(query))])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -71,13 +90,9 @@ def require_distinct(query: Query) -> None:
 
 def _defining(name: str, statistic: Statistic) -> dict[str, Any]:
     """Return what a statistic computes; bounds and resolutions say how much is known of it, not what it is."""
-    described = _to_dict(name, statistic)
+    described = statistic.to_dict() | ({"name": name} if isinstance(statistic, FunctionOfRows) else {})
     described |= {key: _canonical(described[key]) for key in statistic.form.texts}
     return {key: value for key, value in described.items() if key not in ("bounds", "resolution")}
-
-
-def _to_dict(name: str, statistic: Statistic) -> dict[str, Any]:
-    return statistic.to_dict(f"statistic {name!r}")
 
 
 def _canonical(expression: str) -> str:

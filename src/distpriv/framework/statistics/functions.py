@@ -38,7 +38,7 @@ class FunctionOfRows(Statistic):
     resolution: float | None = field(default=None, converter=resolution_of)
     """The spacing of its values; found on sampled values when None."""
     version: str | None = None
-    """What the function is known by, with its name, rather than by its code."""
+    """What a ledger knows the function by, together with its name."""
 
     @property
     def form(self) -> Form:
@@ -64,14 +64,12 @@ class FunctionOfRows(Statistic):
         """There is none of Python code."""
         raise InvalidQuery("a Python function has no text: name it in code, not in a policy.")
 
-    def to_dict(self, where: str) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what a ledger knows the function by, from which it cannot be made again."""
-        from distpriv.framework.function_keys import function_hash  # loads what only ledgers need
-
         return {
             "kind": self.form.word,
             "function": _called(self.callable),
-            **({"code": function_hash(self.callable, where)} if self.version is None else {"version": self.version}),
+            "version": self.version,
             "columns": list(self.columns),
             "size": self.size,
         }
@@ -100,9 +98,12 @@ def function(
         columns: the columns it reads.
         size: how many numbers it returns; they are named ``key_1 … key_k`` after the query's key.
         resolution: the spacing of its values, if they are on a lattice; found on sampled values when not given.
-        version: what a ledger knows the function by, together with its name; give another one whenever the function
-            changes. By default it is known by its code and all that the code works with: captured values, defaults,
-            functions that it calls, versions of libraries.
+        version: names the function in a ledger, together with the name of the statistic and the function's own. A
+            release with a ledger needs one; without a ledger it may be left out. Whoever changes the function, or
+            anything that it works with, changes the version: code is not compared, and using a version for another
+            function is an assertion by the curator that both compute the same. The other function then gets the stored
+            answer of the first, which is post-processing and costs nothing; one function under two versions is two
+            queries, and costs what two queries cost.
 
     Raises:
         InvalidQuery: there is nothing to call, or no column to read.

@@ -109,7 +109,7 @@ class Statistic(ABC):
     >>> import numpy as np
     >>> import distpriv as dp
     >>> women = dp.proportion("sex = 'F'")
-    >>> women.text, women.form.word, women.to_dict("statistic 'women'")["kind"]
+    >>> women.text, women.form.word, women.to_dict()["kind"]
     ("proportion(sex = 'F')", 'proportion', 'proportion')
     >>> women.size, women.names("women"), women.columns, women.row_values == (women.row_of(0),), women.least_records
     (1, ('women',), (), True, 1)
@@ -195,8 +195,8 @@ class Statistic(ABC):
         """The statistic as a policy has it, the same for the same statistic."""
         return self.form.text(self)
 
-    def to_dict(self, where: str) -> dict[str, Any]:  # noqa: ARG002 - for those that can be refused
-        """Return the statistic as a ledger has it; `where` is what it belongs to, for messages."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistic as a ledger has it."""
         return self.form.to_dict(self)
 
 
