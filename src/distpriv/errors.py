@@ -406,8 +406,8 @@ class InvalidPolicy(InvalidInput):
     Cure: change the line that the message names; `distpriv init` writes a policy that can be followed.
 
     >>> from distpriv.workflow.plan_policy import plan_policy
-    >>> from distpriv.workflow.policy.initial import write_policy
-    >>> policy = write_policy("policy.toml")  # as `distpriv init` does
+    >>> from distpriv.workflow.policy.initial import draft_policy
+    >>> policy = draft_policy("policy.toml").path  # as `distpriv init` does
     >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
     >>> plan_policy("policy.toml")
     Traceback (most recent call last):

@@ -103,7 +103,6 @@ def plan(
     policy: PolicyFile,
     only: Only = None,
     every: Annotated[bool, typer.Option("--all", help="Also try mechanisms that cannot be chosen.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Plan anew, whatever plan is kept beside the policy.")] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -114,7 +113,7 @@ def plan(
     from distpriv.workflow.plan_policy import plan_policy
 
     watch = lines_as_found(Console(stderr=True))
-    made = reported(lambda p: plan_policy(policy, p, only=only, every=every, fresh=fresh, watch=watch))
+    made = reported(lambda p: plan_policy(policy, p, only=only, every=every, watch=watch))
     raise typer.Exit(show_plan(made, json=json))
 
 

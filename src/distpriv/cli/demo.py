@@ -15,9 +15,8 @@ from distpriv.errors import InvalidInput
 from distpriv.experiments.properties import paper_query
 from distpriv.modelling.diagnostics import diagnose
 from distpriv.workflow.ledgers import list_ledger
-from distpriv.workflow.plan_policy import plan_policy
+from distpriv.workflow.plan_policy import each_plan_once, plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.remembered_plans import remembered_plans
 from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["paper_query", "show_demo"]
@@ -70,7 +69,7 @@ MORE = {"overtime": "count(hours_per_week > 45)", "graduates": "count(education_
 
 def show_demo(console: Console, folder: str = FOLDER) -> None:
     """Model, plan, release, verify and audit the paper's five statistics, ask again, and ask what was declared too."""
-    with remembered_plans():  # each of the commands below would make them anew
+    with each_plan_once():  # each of the commands below would make them anew
         _show_commands(console, folder)
 
 

@@ -1,9 +1,7 @@
 """Running mechanisms side by side: those that draw rows here, the others in processes of their own where it pays."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 
 from attrs import evolve
 from joblib.externals.loky import ProcessPoolExecutor, as_completed
@@ -19,7 +17,7 @@ from distpriv.planning.option import Option, Refusal, Watch, option, unwatched
 from distpriv.processes import end_with_caller, usable_processes
 from distpriv.progress import Progress
 
-__all__ = ["Made", "attempt", "remembered_attempts", "run_all"]
+__all__ = ["attempt", "run_all"]
 
 NUMERICAL = (ArithmeticError, ValueError, MemoryError)
 """What arithmetic raises where numbers overflow, do not converge or need more memory than there is."""
@@ -30,25 +28,6 @@ MANY_STATISTICS = 8
 FEW_CANDIDATES = 2
 """So few are done before a process has started."""
 
-Made = list[tuple[tuple[Candidate, PrivacyTarget, Merit, int | None], Option | Refusal]]
-"""What came of mechanisms on one model, by all that this depends on."""
-
-_MADE: ContextVar[Made | None] = ContextVar("mechanisms made", default=None)
-
-
-@contextmanager
-def remembered_attempts(made: Made) -> Iterator[None]:
-    """Run no mechanism inside that was run for the same: whatever is released before it, and at any trust.
-
-    Args:
-        made: what was run before on this model; what is run inside is added.
-    """
-    token = _MADE.set(made)
-    try:
-        yield
-    finally:
-        _MADE.reset(token)
-
 
 def attempt(
     candidate: Candidate, model: QueryModel, target: PrivacyTarget, merit: Merit, seed: int | None
@@ -57,19 +36,6 @@ def attempt(
 
     Noise is made for a target that is a millionth smaller, and the certificate is that of noise drawn on its lattice.
     """
-    known, asked = _MADE.get(), (candidate, target, merit, seed)
-    if known is None or (seed is None and "seed" in candidate.takes):  # draws of its own are drawn anew
-        return _attempted(candidate, model, target, merit, seed)
-    for before, result in known:
-        if before == asked:
-            return result
-    known.append((asked, _attempted(candidate, model, target, merit, seed)))
-    return known[-1][1]
-
-
-def _attempted(
-    candidate: Candidate, model: QueryModel, target: PrivacyTarget, merit: Merit, seed: int | None
-) -> Option | Refusal:
     try:
         made = candidate.make(
             model,

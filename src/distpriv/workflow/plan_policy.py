@@ -1,17 +1,20 @@
 """From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
 
+import json
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from distpriv.errors import BudgetSpent, InvalidInput, NotCertified
+from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
-from distpriv.planning.candidates import Choice
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
 from distpriv.progress import Progress, silent
+from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.declaring import Declaration, declare
 from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
@@ -19,15 +22,16 @@ from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
-from distpriv.workflow.kept_plans import KeptPlan, keep_plan, kept_plan, plan_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
 from distpriv.workflow.policy import Policy, read_policy
-from distpriv.workflow.remembered_plans import plan_once, remembered
 
-__all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "plan_policy", "planned"]
+__all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "each_plan_once", "plan_policy", "planned"]
 
 IMMUNE = ("group_privacy_laplace",)
 """Mechanisms whose cost adds up whatever is asked next."""
+
+_MADE: ContextVar[dict[str, Plan] | None] = ContextVar("plans made", default=None)
+"""Plans without earlier releases, by all that they depend on, the content of the reference included."""
 
 
 @frozen(kw_only=True)
@@ -73,7 +77,6 @@ def plan_policy(
     *,
     only: str | None = None,
     every: bool = False,
-    fresh: bool = False,
     watch: Watch = unwatched,
 ) -> PlannedPolicy:
     """Plan what a policy asks for, or one of several releases that it declares.
@@ -83,10 +86,9 @@ def plan_policy(
         progress: is told how far the work is.
         only: which of several releases.
         every: whether to try mechanisms as well that would not be chosen.
-        fresh: whether to plan anew, whatever is kept beside the policy.
         watch: is called with every line of the plan as soon as it is known.
     """
-    return planned(read_policy(path).only(only), progress, every=every, fresh=fresh, watch=watch)
+    return planned(read_policy(path).only(only), progress, every=every, watch=watch)
 
 
 def planned(
@@ -94,10 +96,9 @@ def planned(
     progress: Progress = silent,
     *,
     every: bool = False,
-    fresh: bool = False,
     watch: Watch = unwatched,
 ) -> PlannedPolicy:
-    """Plan a policy that was read, or take the choice of a plan that is kept beside it, certified anew."""
+    """Plan a policy that was read."""
     history = history_of(policy)
     if _still_to_declare(policy, history):
         plans = _declaring(policy, progress, every=every)
@@ -106,68 +107,55 @@ def planned(
     key = query_key(policy.query(), policy.records)
     rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
     fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
-    asked = _Asked(policy=policy, model=model, rest=rest if fixed is None else None, progress=progress, watch=watch)
-    name = plan_key(policy, model, history, fixed=fixed is not None)
-    kept = None if every or fresh else kept_plan(policy, name)
-    made = asked.remembered(every=every) or (None if kept is None else asked.again(kept))
-    if made is None:
-        made = asked.plan(every=every)
-        keep_plan(policy, name, made)
+    made = _plan(policy, model, rest if fixed is None else None, progress, every=every, watch=watch)
     return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
 
 
-@frozen(kw_only=True)
-class _Asked:
-    """One question on its model, to be planned."""
+@contextmanager
+def each_plan_once() -> Iterator[None]:
+    """Make no plan twice inside, as declaring and releasing would: of one question on the same rows."""
+    outer = _MADE.get()
+    token = _MADE.set({} if outer is None else outer)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
 
-    policy: Policy
-    model: QueryModel
-    rest: EarlierReleases | None
-    progress: Progress
-    watch: Watch = unwatched
 
-    def plan(self, *, every: bool, choice: Choice = None) -> Plan:
-        """Plan with the mechanisms that the policy leaves, or with some of them."""
-        after, settings = self._after, self._settings(every=every, choice=choice)
-        with self.policy.file.at(("privacy", "weights")):
-            return plan_once(
-                self.model,
-                after,
-                settings,
-                lambda: plan(self.model, after=after, progress=self.progress, watch=self.watch, **settings),
-            )
-
-    def remembered(self, *, every: bool) -> Plan | None:
-        """Return what an earlier step of the same task has planned, if one has."""
-        return remembered(self.model, self._after, self._settings(every=every))
-
-    @property
-    def _after(self) -> EarlierReleases | None:
-        return self.rest if self.rest is not None and self.rest.releases else None
-
-    def _settings(self, *, every: bool, choice: Choice = None) -> dict[str, Any]:
-        policy = self.policy
-        return {
-            "target": policy.target,
-            "trust": policy.trust,
-            "weights": policy.weights,
-            "prior": policy.prior,
-            "objective": policy.objective,
-            "max_error": policy.max_error,
-            "mechanisms": allowed_mechanisms(policy) if choice is None else choice,
-            "all": every,
-        }
-
-    def again(self, kept: KeptPlan) -> Plan | None:
-        """Run the mechanism that a kept plan chose, and no other; None where it does not come out as it was kept."""
-        allowed = allowed_mechanisms(self.policy)
-        if allowed is not None and kept.chosen not in allowed:
-            return None
-        try:
-            made = self.plan(every=False, choice=[kept.chosen])
-        except InvalidInput:  # whatever is wrong is wrong, and said, without a kept plan too
-            return None
-        return evolve(made, skipped=tuple(kept.passed_over())) if kept.agrees(made) else None
+def _plan(
+    policy: Policy,
+    model: QueryModel,
+    rest: EarlierReleases | None,
+    progress: Progress,
+    *,
+    every: bool,
+    watch: Watch = unwatched,
+) -> Plan:
+    """Plan one question on its model with the mechanisms that the policy leaves."""
+    after, made = rest if rest is not None and rest.releases else None, _MADE.get()
+    key = None
+    if made is not None and after is None and (rows := reference_digests(model)):
+        key = json.dumps([policy.to_dict(), policy.asked, every, model_to_dict(model), rows], default=str)
+        if key in made:
+            return made[key]
+    with policy.file.at(("privacy", "weights")):
+        found = plan(
+            model,
+            policy.target,
+            policy.trust,
+            policy.weights,
+            prior=policy.prior,
+            objective=policy.objective,
+            max_error=policy.max_error,
+            mechanisms=allowed_mechanisms(policy),
+            all=every,
+            after=after,
+            progress=progress,
+            watch=watch,
+        )
+    if made is not None and key is not None:
+        made[key] = found
+    return found
 
 
 def declare_policy(
@@ -207,7 +195,7 @@ def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> It
         one = policy.only(question.name)
         model = one.model(progress)
         rest = EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
-        made = _Asked(policy=one, model=model, rest=rest, progress=progress).plan(every=every)
+        made = _plan(one, model, rest, progress, every=every)
         yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
         if left:
             noise = rest.calibrated(made.model, made.mechanism, made.trust)[0].noise

@@ -38,10 +38,9 @@ from distpriv.workflow.bundle import (
     with_manifest,
 )
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
-from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, plan_policy, planned
+from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.policy.withheld import policy_without_private
-from distpriv.workflow.remembered_plans import remembered_plans
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
 
@@ -85,7 +84,7 @@ def release_policy(
     folder = BundleFolder.prepared(out)
     with ExitStack() as ending:
         ending.callback(folder.discard)
-        ending.enter_context(remembered_plans())
+        ending.enter_context(each_plan_once())
         declare_policy(policy, progress, approve=approve)
         found = planned(policy, progress)
         if found.fixed is None and found.plan.chosen is None:

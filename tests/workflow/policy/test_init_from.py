@@ -12,7 +12,7 @@ import pytest
 from distpriv.errors import InvalidInput
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.policy import read_policy
-from distpriv.workflow.policy.initial import initial_policy, write_policy
+from distpriv.workflow.policy.initial import draft_policy, initial_policy
 from distpriv.workflow.policy.survey import Survey
 
 ROWS = pa.table({"age": [20 + k % 50 for k in range(400)], "income": ["low", "high", "low"] * 133 + ["low"]})
@@ -85,9 +85,8 @@ def policy_in(folder: str) -> str:
 )
 def test_a_policy_from_files_can_be_followed_from_any_folder(file: str, source: str, folder: str, here: Path) -> None:
     write(here / file)
-    policy = read_policy(
-        write_policy(policy_in(folder), source.format(here=here if "*" not in source else escaped(here)))
-    )
+    named = source.format(here=here if "*" not in source else escaped(here))
+    policy = read_policy(draft_policy(policy_in(folder), named).path)
     assert policy.model().names == ("age",)
 
 
@@ -104,7 +103,7 @@ def test_a_policy_from_a_database_can_be_followed_from_any_folder(name: str, fol
     with duckdb.connect(os.path.expanduser(file)) as connection:
         connection.register("rows", ROWS)
         connection.execute("CREATE SCHEMA s; CREATE TABLE s.persons AS SELECT * FROM rows")
-    policy = read_policy(write_policy(policy_in(folder), f"duckdb:{file}?table=s.persons"))
+    policy = read_policy(draft_policy(policy_in(folder), f"duckdb:{file}?table=s.persons").path)
     assert policy.model().names == ("age",)
 
 
@@ -125,21 +124,21 @@ def test_what_spark_reads_is_called_as_it_is_called_from_the_policy(
     monkeypatch.chdir(tmp_path / "data")
     monkeypatch.setattr("distpriv.workflow.policy.initial.survey", lambda _: Survey(rows=0, columns=()))
     monkeypatch.setattr("distpriv.workflow.policy.initial._of_survey", lambda _, reference: reference)
-    assert write_policy(tmp_path / "policy.toml", source).read_text(encoding="utf-8") == written.replace("../", "")
+    assert draft_policy(tmp_path / "policy.toml", source).path.read_text(encoding="utf-8") == written.replace("../", "")
     (tmp_path / "other").mkdir()
-    assert write_policy(tmp_path / "other" / "policy.toml", source).read_text(encoding="utf-8") == written
+    assert draft_policy(tmp_path / "other" / "policy.toml", source).path.read_text(encoding="utf-8") == written
 
 
 def test_a_policy_from_a_table_can_be_planned(here: Path) -> None:
     write(here / "part 1.csv")
-    assert plan_policy(str(write_policy(policy_in("../other"), "part*.csv"))).plan.chosen is not None
+    assert plan_policy(str(draft_policy(policy_in("../other"), "part*.csv").path)).plan.chosen is not None
 
 
 def test_a_name_that_no_text_can_hold_is_refused_and_nothing_is_written(here: Path) -> None:
     source = os.fsdecode(b"caf\xe9.csv")
     (here / source).write_text("age,income\n" + "30,low\n40,high\n" * 100)
     with pytest.raises(InvalidInput, match="is no name in UTF-8: rename it"):
-        write_policy("policy.toml", source)
+        draft_policy("policy.toml", source)
     assert not os.path.lexists("policy.toml")
 
 

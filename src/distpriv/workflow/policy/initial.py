@@ -15,7 +15,7 @@ from distpriv.framework.notation import all_words
 from distpriv.workflow.policy.survey import Column, LeftOut, Survey, survey
 from distpriv.workflow.policy.toml_writing import toml_key, toml_string
 
-__all__ = ["WrittenPolicy", "draft_policy", "initial_policy", "write_policy"]
+__all__ = ["WrittenPolicy", "draft_policy", "initial_policy"]
 
 MOST_STATISTICS = 5
 """A draft releases so many means; the others are in it as comments."""
@@ -51,11 +51,6 @@ class WrittenPolicy:
 
     path: Path
     left_out: tuple[LeftOut, ...] = ()
-
-
-def write_policy(path: str | os.PathLike[str], source: str | None = None) -> Path:
-    """Write a commented policy into a new file, with the columns of a reference table if one is given."""
-    return draft_policy(path, source).path
 
 
 def draft_policy(path: str | os.PathLike[str], source: str | None = None) -> WrittenPolicy:
