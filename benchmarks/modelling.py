@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 
 ROWS = 10_000_000
 BATCH = 1_000_000

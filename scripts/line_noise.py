@@ -6,9 +6,9 @@ Usage: python -m scripts.line_noise     (a few minutes)
 import math
 
 import numpy as np
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.line_bells import LineBell
 from distpriv.guarantees.upper_bound import delta_upper_bound

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from paper.setting import paper_query
+
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.drawing import Reference
 from distpriv.planning.option import Option
