@@ -70,10 +70,6 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.modelling
-	$(BIN)/python -m benchmarks.exact_check
-	$(BIN)/python -m benchmarks.ranges
-	$(BIN)/python -m benchmarks.distances
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.commands

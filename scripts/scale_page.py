@@ -12,7 +12,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 from benchmarks.scale_growth import TINY, Cluster, Point, at_scale, growth, points_of
 from matplotlib.axes import Axes
-from scripts.noise_picture import table
 
 DOCS = Path(__file__).parents[1] / "docs"
 NUMBERS, PAGE = DOCS / "images" / "scale.json", DOCS / "scale.md"
@@ -33,6 +32,13 @@ MANY_ROWS = 10**10
 LIMIT = 2 * 10**9
 """Bytes that the exact model of 10⁸ rows × 5 columns may take."""
 Numbers = dict[str, Any]
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table, its first column to the left."""
+    head = list(head)
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def engine_points(points: Iterable[Point], way: str, width: int) -> list[Point]:
