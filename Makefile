@@ -70,25 +70,18 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.modelling
-	$(BIN)/python -m benchmarks.exact_check
-	$(BIN)/python -m benchmarks.ranges
-	$(BIN)/python -m benchmarks.distances
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.tables
-	$(BIN)/python -m benchmarks.auditing
 	$(BIN)/python -m benchmarks.commands
-	$(BIN)/python -m benchmarks.reproduction
 	$(BIN)/python -m benchmarks.scale
 
 # The documentation site, in build/site; open index.html there. Every warning is an error.
 docs: $(READY)
 	$(BIN)/python -m scripts.build_site
 
+# Every table and figure of the paper beside the published numbers, in build/paper.
 reproduce: $(READY)
-	$(BIN)/distpriv reproduce
-	$(BIN)/distpriv reproduce --protocol paper
-	$(BIN)/python -m benchmarks.reproduction
+	$(BIN)/python -m paper
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.experiments.properties import paper_query
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Trust
 from distpriv.mechanisms.search.least_majorant import least_majorant

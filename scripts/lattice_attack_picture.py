@@ -9,10 +9,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from paper.setting import paper_query
 
 import distpriv as dp
 from distpriv.auditing.audit import audit
-from distpriv.cli.demo import paper_query
 from distpriv.guarantees.mechanism import AdditiveMechanism
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "lattice_attack.svg"

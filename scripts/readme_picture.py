@@ -9,9 +9,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 from distpriv.framework.arrays import Floats
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

@@ -49,6 +49,6 @@ def adult() -> "pa.Table":
 @pytest.fixture(scope="session")
 def paper_query() -> "dp.Query":
     """The five statistics of the paper, in its order."""
-    from distpriv.cli import demo
+    from paper import setting
 
-    return demo.paper_query()
+    return setting.paper_query()

@@ -6,12 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import laplace, multivariate_normal, norm
-from scripts.true_delta import mixture_log_density
 
 from distpriv.auditing.densities import gaussian_log_density, log_density
-from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
 
 VALUES = np.array([[0.3, -1.0], [4.0, 2.0], [-6.0, 0.5], [0.0, 0.0]])
 MEAN, COVARIANCE = np.array([0.5, -0.2]), np.array([[2.0, 0.6], [0.6, 1.0]])
@@ -66,30 +64,3 @@ def test_a_law_without_variance_somewhere_has_a_density_all_the_same() -> None:
     found = gaussian_log_density(np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([0.0, 1.0]), np.diag([1.0, 0.0]))
     assert np.isfinite(found).all()
     assert found[0] - found[1] > 1e6
-
-
-LAWS: list[NoiseLaw] = [
-    GaussianNoise.of(np.array([[2.0, 0.3], [0.3, 1.0]])),
-    LaplaceNoise(axes=np.array([[0.6, -0.8], [0.8, 0.6]]), scales=np.array([1.0, 2.0])),
-    SumNoise(parts=(LaplaceNoise(axes=AXIS[:, np.newaxis], scales=np.array([1.0])), GaussianNoise.isotropic(2, 1.0))),
-]
-
-
-@pytest.mark.parametrize("noise", LAWS)
-def test_a_mixture_is_a_density_around_its_centres(noise: NoiseLaw) -> None:
-    centres = np.array([[0.0, 0.0], [5.0, 1.0], [-3.0, 2.0]])
-    step = 0.1
-    line = np.arange(-25, 25, step)
-    grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    weights = np.exp(mixture_log_density(grid, centres, noise)) * step**2
-    assert weights.sum() == pytest.approx(1.0, abs=1e-3)
-    assert weights @ grid == pytest.approx(centres.mean(axis=0), abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [NoNoise(dimension=2), GaussianNoise.along(np.eye(2), np.array([1.0, 0.0])), LaplaceNoise.isotropic(2, 0.0)],
-)
-def test_noise_that_leaves_a_direction_bare_has_no_density(noise: NoiseLaw) -> None:
-    with pytest.raises(InvalidInput, match="leaves a direction without noise"):
-        mixture_log_density(VALUES, VALUES, noise)

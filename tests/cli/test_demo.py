@@ -17,25 +17,11 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
     shown = StringIO()
     show_demo(Console(file=shown, width=140))
     told = shown.getvalue()
-    for expected in (
-        "45,222 complete records",
-        "income = '>50K' @ 0.45 against income = '>50K' @ 0.55",
-        "40.015 ± 1.220",
-        "together they are 1.42 standard deviations apart",
-    ):
-        assert expected in told
     assert told.rstrip().endswith("report.html")
     printed = capsys.readouterr().out
     assert "> informative_gaussian" in printed
-    bundles = [
-        json.loads((tmp_path / "distpriv-demo" / name / "release.json").read_text()) for name in ("bundle", "again")
-    ]
-    assert bundles[0]["values"] == bundles[1]["values"]
-    more = json.loads((tmp_path / "distpriv-demo" / "more" / "release.json").read_text())
-    assert more["joint_certificate"]["holds"]
-    assert [bundle["questions"] for bundle in (*bundles, more)] == ["declared"] * 3
-    assert "From all declared releases of this dataset together nobody" in printed
-    assert "From this release alone it would be" in printed
+    bundle = json.loads((tmp_path / "distpriv-demo" / "bundle" / "release.json").read_text())
+    assert bundle["certificate"]["holds"]
     assert (tmp_path / told.split()[-1]).exists()
 
 

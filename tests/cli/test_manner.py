@@ -1,21 +1,17 @@
-"""How much commands say: quiet, usual and verbose, the environment's settings, completion, pages."""
+"""How much commands say: quiet, usual and verbose, the environment's settings, completion."""
 
 import os
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from scripts.build_site import pages_in_navigation
 from tests.cli.test_commands import Ended, Run
-from tests.docs.pages import DOCS, ROOT
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.cli.app import main
-from distpriv.cli.pages import page_names
 from distpriv.errors import InvalidInput
 from distpriv.processes import PROCESSES, usable_processes
 
@@ -115,27 +111,3 @@ def test_the_example_says_what_to_do_next(run: Run, tmp_path: Path, monkeypatch:
     assert told.code == 0
     assert "distpriv release policy.toml --out bundle" in told.out
     assert run("example").code == 2
-
-
-def test_every_page_is_installed_and_has_a_name(run: Run) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    installed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    for page in DOCS.rglob("*.md"):
-        name = page.relative_to(ROOT).as_posix()
-        assert any(name == source or name.startswith(f"{source}/") for source in installed), name
-    listed = run("docs").out
-    assert all(name in listed for name in page_names())
-    navigation = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
-    assert {place.removesuffix(".md") for place in pages_in_navigation(navigation)} == set(page_names())
-
-
-@pytest.mark.parametrize("name", ["policy", "reference/policy", "docs/reference/policy.md"])
-def test_a_page_is_printed_as_it_is_written(run: Run, name: str) -> None:
-    assert run("docs", name).out == (DOCS / "reference" / "policy.md").read_text(encoding="utf-8")
-
-
-def test_a_page_that_is_not_there_is_refused_with_those_that_may_be_meant(run: Run) -> None:
-    ended = run("docs", "polcy")
-    assert ended.code == 2
-    assert "there is no page 'polcy': ask for" in ended.err
-    assert "there are several pages 'readme': ask for" in run("docs", "readme").err

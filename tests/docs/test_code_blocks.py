@@ -8,7 +8,7 @@ from tests.docs.pages import DOCS, PAGES, README, name_of
 import distpriv as dp
 
 HEAVY = re.compile(
-    r"^\$ distpriv (plan|release|audit|demo|reproduce)"
+    r"^\$ distpriv (plan|release|audit|demo)"
     r"|\b(plan|audit|least_epsilon|certified_laplace|coupled_gaussian)\(",
     re.MULTILINE,
 )

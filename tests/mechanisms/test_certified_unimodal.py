@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 from distpriv.errors import InvalidTarget
 from distpriv.guarantees.bells import Bell
 from distpriv.guarantees.line_bells import LineBell

@@ -3,9 +3,9 @@
 from time import perf_counter
 
 import pytest
+from paper.setting import paper_query
 
 import distpriv as dp
-from distpriv.cli.demo import paper_query
 from distpriv.planning.option import Option, Refusal, Skipped
 
 

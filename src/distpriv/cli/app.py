@@ -16,12 +16,12 @@ __all__ = ["app", "exit_code", "main"]
 app = typer.Typer(
     name="distpriv",
     help="Publish statistics of a dataset without giving away a global property of it.",
-    epilog="Exit codes: 0 done, 1 refused or not certified, 2 wrong input. distpriv docs lists the documentation.",
+    epilog="Exit codes: 0 done, 1 refused or not certified, 2 wrong input.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
-PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file; distpriv docs policy says how.")]
+PolicyFile = Annotated[str, typer.Argument(metavar="POLICY", help="A policy file.")]
 Only = Annotated[str | None, typer.Option("--only", metavar="NAME", help="Which of several releases of the policy.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
@@ -42,31 +42,11 @@ def _options(
 
 
 @app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write the page to.")] = Path("reproduction"),
-) -> None:
-    """Go the whole way on the embedded Adult data: plan, release, verify, audit, ask again; then the paper's tables."""
+def demo() -> None:
+    """Go the whole way on the embedded Adult data: plan, release, verify and audit."""
     from distpriv.cli.demo import show_demo
-    from distpriv.cli.reproduce import show_page
 
     show_demo(Console())
-    show_page(Console(), out)
-
-
-@app.command()
-def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="table_1 to table_3, figure_2 to figure_5, beyond; all when none given.")
-    ] = None,
-    protocol: Annotated[str, typer.Option(help="paper: 50 repetitions; exact: expectations.")] = "exact",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
-    processes: Annotated[int | None, typer.Option(help="How many to use; every core when not given.")] = None,
-) -> None:
-    """Run the paper's tables and figures, and write them beside the published numbers on one page."""
-    from distpriv.cli.reproduce import show_reproduction
-
-    show_reproduction(Console(), names, protocol=protocol, seed=seed, out=out, processes=processes)
 
 
 @app.command()
@@ -226,21 +206,6 @@ def studio(
     from distpriv.cli.commands import show_studio
 
     show_studio(policy, port=port, open_browser=not no_open)
-
-
-@app.command()
-def docs(
-    page: Annotated[
-        str | None, typer.Argument(help="Which page, such as policy; all are listed when none given.")
-    ] = None,
-) -> None:
-    """Print a page of the documentation, which is installed with distpriv."""
-    from distpriv.cli.pages import show_page_text, show_pages
-
-    if page is None:
-        show_pages(Console())
-    else:
-        show_page_text(Console(), page)
 
 
 def exit_code(refusal: DistprivError) -> int:

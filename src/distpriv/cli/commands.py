@@ -125,7 +125,6 @@ def show_example(files: Mapping[str, str], *, json: bool) -> None:
         ("distpriv plan policy.toml", "every way to add noise, and what each costs; nothing private is looked at"),
         ("distpriv ledger policy.toml --create", "once: it remembers what has been released"),
         ("distpriv release policy.toml --out bundle", "answer the query, and write a page with the evidence"),
-        ("distpriv docs start", "the same, explained step by step"),
     ]
     width = max(len(command) for command, _ in steps)
     text = "\n".join([*wrote, "", "Next:", *(f"  {command.ljust(width)}  # {why}" for command, why in steps)])

@@ -15,7 +15,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
 from distpriv.noise.laws import LaplaceNoise, NoNoise
 
-__all__ = ["Directions", "directional_laplace", "directional_laplace_noise", "shift_axes"]
+__all__ = ["Directions", "directional_laplace", "shift_axes"]
 
 THEOREM = "Theorem 4.3"
 
@@ -46,14 +46,12 @@ def directional_laplace(
     >>> dp.mechanisms.directional_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([10.])
     """
-    noise = directional_laplace_noise(model, laplace_epsilon(target), directions)
+    noise = _noise(model, laplace_epsilon(target), directions)
     said = equal_means(model)
     return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, assumptions=said)
 
 
-def directional_laplace_noise(
-    model: QueryModel, epsilon: float, directions: Directions = "one"
-) -> LaplaceNoise | NoNoise:
+def _noise(model: QueryModel, epsilon: float, directions: Directions) -> LaplaceNoise | NoNoise:
     """Return Laplace noise of scale max ‖Bᵀd‖₁/ε along the columns of B, which for one direction is ‖d‖₂/ε."""
     shifts = mean_shifts(model)
     if not shifts.any():

@@ -18,7 +18,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import common_direction, mean_shifts
 from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["directional_uncertainty", "directional_uncertainty_noise"]
+__all__ = ["directional_uncertainty"]
 
 THEOREM = "Theorem A.1"
 
@@ -48,12 +48,12 @@ def directional_uncertainty(
     >>> dp.mechanisms.directional_uncertainty(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
     array([2.6289])
     """
-    noise = directional_uncertainty_noise(model, gaussian_radius(target, radius), covariance)
+    noise = _noise(model, gaussian_radius(target, radius), covariance)
     said = equal_means(model)
     return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, assumptions=said)
 
 
-def directional_uncertainty_noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
+def _noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
     """Return noise along v of variance max(0, (α_ij/r)² − 1/(vᵀ Σ_ij⁻¹ v)), the largest over all pairs."""
     if not mean_shifts(model).any():
         return NoNoise(dimension=model.dimension)

@@ -7,9 +7,9 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import equal_means, everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
-from distpriv.noise.laws import LaplaceNoise, NoNoise
+from distpriv.noise.laws import LaplaceNoise
 
-__all__ = ["expected_value_laplace", "expected_value_laplace_noise"]
+__all__ = ["expected_value_laplace"]
 
 
 @across_ball
@@ -31,11 +31,6 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     >>> dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([6., 6.])
     """
-    noise = expected_value_laplace_noise(model, laplace_epsilon(target))
+    noise = everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / laplace_epsilon(target))
     said = equal_means(model)
     return certified(model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", assumptions=said)
-
-
-def expected_value_laplace_noise(model: QueryModel, epsilon: float) -> LaplaceNoise | NoNoise:
-    """Return Lap(Δ_{E,1}/ε) on every statistic."""
-    return everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / epsilon)

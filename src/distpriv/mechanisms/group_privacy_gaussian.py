@@ -10,7 +10,7 @@ from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["group_gaussian_noise", "group_privacy_gaussian"]
+__all__ = ["group_privacy_gaussian"]
 
 
 @across_ball
@@ -39,16 +39,10 @@ def group_privacy_gaussian(
     25.746...
     """
     size = group_size(model, group)
-    noise = group_gaussian_noise(model, size, gaussian_radius(target, radius))
-    deviation = float(noise.widths[0])
-    spent = gaussian_delta(target.epsilon, group_reach(model, size, order=2) / deviation) if deviation else 0.0
-    return by_group(model, target, noise, name="group_privacy_gaussian", size=size, delta=spent)
-
-
-def group_gaussian_noise(model: QueryModel, size: int, radius: float) -> GaussianNoise:
-    """Return N(0, (k S₂/r)² I)."""
     reach = group_reach(model, size, order=2)
-    noise = GaussianNoise.isotropic(model.dimension, reach / radius)
+    noise = GaussianNoise.isotropic(model.dimension, reach / gaussian_radius(target, radius))
     if reach > 0 and not noise.variances.any():
         raise InvalidModel(f"statistics that move by {reach:g} are too small to square: multiply them by a constant.")
-    return noise
+    deviation = float(noise.widths[0])
+    spent = gaussian_delta(target.epsilon, reach / deviation) if deviation else 0.0
+    return by_group(model, target, noise, name="group_privacy_gaussian", size=size, delta=spent)

@@ -20,7 +20,7 @@ FIRST, RECORDS = 1000, 100
 """Where the rows of the private table begin, and how many they are."""
 
 ADULT_POLICY = """\
-# What to publish, what to hide, and how well: distpriv docs policy explains every key.
+# What to publish, what to hide, and how well.
 
 [data]
 reference = "adult.parquet"    # public rows: everything about the noise comes from here

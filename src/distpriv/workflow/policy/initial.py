@@ -113,7 +113,7 @@ def _written(
     weight: str | None,
 ) -> str:
     blocks: list[list[Line]] = [
-        [("", "What to publish, what to hide, and how well; distpriv docs policy explains every key."),
+        [("", "What to publish, what to hide, and how well."),
          ("", "Paths are seen from the folder of this file.")],
         [("[data]", ""),
          (f"reference = {toml_string(reference)}", "public rows: everything about the noise comes from here"),
