@@ -1,7 +1,5 @@
 """How the tests read a page: its tags, its attributes and its text."""
 
-import re
-from html.parser import HTMLParser
 from typing import Any, get_args
 from xml.etree import ElementTree
 
@@ -13,25 +11,6 @@ from distpriv.report.page import Block, Verdict
 SVG_TAGS = {"svg", "g", "path", "defs", "text", "clipPath", "rect"}
 SVG_ATTRIBUTES = {"aria-label", "class", "clip-path", "d", "height", "id", "role", "style", "transform"}
 SVG_ATTRIBUTES |= {"viewBox", "width", "x", "xmlns", "y"}
-
-
-class Reader(HTMLParser):
-    """Collects the tags with the names of their attributes, and the text between them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, tuple[str, ...]]] = []
-        self.values: list[str] = []
-        self.texts: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, tuple(name for name, _ in attrs)))
-        self.values += [value or "" for _, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(re.sub(r"(?<=\d)\u00a0(?=%)", " ", data))  # a line does not end before a percent sign
 
 
 def page_saying(text: str) -> Page:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pytest
 from tests.browser import look
-from tests.report.pages import Reader
+from tests.report.reader import Reader
 
 import distpriv as dp
 from distpriv.errors import InvalidInput

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.report.demo_page import NASTY, demo_page, error_figure, trade_off_figure
-from tests.report.pages import Reader, checked_svg, figures_saying, page_saying
+from tests.report.pages import checked_svg, figures_saying, page_saying
+from tests.report.reader import Reader
 
 from distpriv.report import Figure, Page, Prose, Section, render, save
 from distpriv.report.text import shown

@@ -6,7 +6,6 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from distpriv.extras import extra_needed
 from distpriv.report.palette import PAPER
 from distpriv.report.shapes import OUTLINE, RADIUS, Ink, Mark, Sheet, Stroke, Words
 
@@ -20,14 +19,9 @@ SIDES = {"start": "left", "middle": "center", "end": "right"}
 
 
 def png_bytes(sheet: Sheet) -> bytes:
-    """Return a sheet as the bytes of a PNG file; the same sheet gives the same bytes.
-
-    Raises:
-        InvalidInput: Matplotlib is not installed.
-    """
-    with extra_needed("report", "a picture as PNG"):
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
+    """Return a sheet as the bytes of a PNG file; the same sheet gives the same bytes."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     target = io.BytesIO()
     with mpl.rc_context():

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.joint import Questions
 
-__all__ = ["QUESTIONS", "Protection", "Reading", "percent_at_most"]
+__all__ = ["QUESTIONS", "Asked", "Protection", "Reading", "percent_at_most"]
 
 QUESTIONS: Mapping[str, str] = {
     "alone": "No ledger was used: nothing is promised about these numbers together with any others of the same data.",
@@ -22,6 +22,30 @@ QUESTIONS: Mapping[str, str] = {
     "promised adds up, and later questions may depend on earlier answers.",
 }
 """How later questions are covered, a sentence each."""
+
+
+@frozen(kw_only=True)
+class Asked:
+    """What a policy asks for, in its own terms: how often an attacker may be right, or ε and δ.
+
+    >>> Asked(target=PrivacyTarget(epsilon=0.0, delta=0.2), accuracy=0.6).sentence
+    'nobody is right more than 60 times in 100'
+    >>> Asked(target=PrivacyTarget(epsilon=1.0, delta=0.01)).sentence
+    'ε = 1 and δ = 0.01, so that nobody is right more than 73.4 times in 100'
+    """
+
+    target: PrivacyTarget
+    accuracy: float | None = None
+    """How often an attacker may be right, where the policy says that; none where it says ε and δ."""
+
+    @property
+    def sentence(self) -> str:
+        """What is promised."""
+        if self.accuracy is not None:
+            return f"nobody is right more than {100 * self.accuracy:g} times in 100"
+        most = percent_at_most(self.target.attack_accuracy_ceiling).removesuffix(" %")
+        said = f"ε = {self.target.epsilon:g} and δ = {self.target.delta:g}"
+        return f"{said}, so that nobody is right more than {most} times in 100"
 
 
 @frozen(kw_only=True)

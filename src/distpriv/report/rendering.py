@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from distpriv.extras import installed
 from distpriv.report.canvas import laid_out
 from distpriv.report.page import Block, Figure, Page, Section
 from distpriv.report.pictures import NARROW, WIDE
@@ -34,14 +33,12 @@ def render(page: Page) -> str:
 
 
 def save(figure: Figure, folder: str | Path) -> tuple[Path, ...]:
-    """Write a figure to `folder` as name.svg, and as name.png where Matplotlib is installed; return where they are."""
+    """Write a figure to `folder` as name.svg, and as name.png; return where they are."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     sheet = laid_out(figure.drawing, WIDE)
     vector, raster = place / f"{figure.name}.svg", place / f"{figure.name}.png"
     vector.write_text(standalone_svg(sheet, alt=figure.alt) + "\n", encoding="utf-8", newline="\n")
-    if not installed("report"):
-        return (vector,)
     raster.write_bytes(png_bytes(sheet))
     return vector, raster
 

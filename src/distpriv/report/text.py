@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["counted", "ems", "shown", "shown_or_empty", "tick_labels", "wrapped"]
+__all__ = ["counted", "ems", "printable", "shown", "shown_or_empty", "tick_labels", "wrapped"]
 
 # Neither HTML nor XML can hold control characters, halves of surrogate pairs and non-characters. Controls of writing
 # direction could make a column's name rewrite the numbers beside it.
@@ -34,6 +34,15 @@ def shown_or_empty(name: str, text: object) -> str:
     """Return text that a page can show; it may be empty."""
     if not isinstance(text, str):
         raise InvalidInput(f"{name} must be text, got {text!r}: format numbers before you report them.")
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    r"""Return text that a page can show: what none can becomes U+FFFD, so that a reader sees that something was there.
+
+    >>> printable("a\x00<b>")
+    'a�<b>'
+    """
     clean = _UNSHOWABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     return "".join(
         "\ufffd" if ord(letter) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(letter) <= 0xFDEF else letter for letter in clean
