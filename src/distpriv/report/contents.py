@@ -28,7 +28,7 @@ from distpriv.report.drawing import Picture, Profile, case_curves, option_errors
 from distpriv.report.options import options_table, other_ways
 from distpriv.report.protection import Asked, Protection, percent_at_most
 from distpriv.report.result_page import Audited, Cell, Fact, HeatMap, Notice, Page, Proof, Table
-from distpriv.report.text import counted, printable
+from distpriv.report.text import counted
 
 __all__ = ["Facts", "ShownStatistic", "plan_page", "release_page", "would_see"]
 
@@ -260,7 +260,7 @@ def release_page(facts: Facts) -> Page:
         options=None if plan is None else options_table(plan, facts.about),
         others=[] if plan is None else other_ways(plan),
         profile=None if facts.profile is None else _privacy_profile(facts, facts.profile),
-        policy=printable(facts.policy),
+        policy=facts.policy,
         ledger=None if protection is None or protection.ledger is None else _ledger(protection),
         position=release.position,
         footer=facts.versions,

@@ -50,6 +50,9 @@ WIDTH = 5.0
 LETTERS = 58
 """So many fit side by side."""
 
+LINE = 0.21
+"""Inches from one line of the legend to the next."""
+
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#57636e"  # told apart by colour-blind readers
 INK, GRID = "#1d2730", "#dde3e8"
 
@@ -113,7 +116,7 @@ def case_curves(found: TellingCurves, captions: tuple[str, str]) -> tuple[Pictur
 
     before, after = (
         Picture(
-            svg=_drawn(name, partial(draw, curves), 3.0),
+            svg=_drawn(name, partial(draw, curves), 2.8),
             caption=caption,
             alt=f"{caption} Two curves, of which {found.overlap(curves):.0%} lie one over the other.",
         )
@@ -150,7 +153,7 @@ def profile_curves(profile: Profile, target: PrivacyTarget, caption: str) -> Pic
 
     at_zero = f"it is {profile.published[0]:.2g} with noise, and {profile.without[0]:.2g} without"
     alt = f"δ falls as ε grows; at ε = 0 {at_zero}."
-    return Picture(svg=_drawn("profile", draw, 2.9), caption=caption, alt=alt)
+    return Picture(svg=_drawn("profile", draw, 2.5), caption=caption, alt=alt)
 
 
 def option_errors(plan: Plan) -> Picture | None:
@@ -159,7 +162,7 @@ def option_errors(plan: Plan) -> Picture | None:
     if not shown or plan.public_error == 0:
         return None
     return Picture(
-        svg=_drawn("errors", lambda axes: _options(axes, plan, shown), 1.5 + 0.26 * len(shown)),
+        svg=_drawn("errors", lambda axes: _options(axes, plan, shown), 0.9 + 0.26 * len(shown)),
         caption="How far off the estimates would be with each way to add noise, and without a release.",
         alt="; ".join([f"{found.name}: {found.estimate_error:.3g}" for found in shown])
         + f"; public mean, no release: {plan.public_error:.3g}",
@@ -187,7 +190,7 @@ def error_curve(
             axes.set_xlabel("how often an attacker may be right")
             axes.xaxis.set_major_formatter("{x:.0%}")
 
-    return _drawn("trade", draw, 2.8)
+    return _drawn("trade", draw, 2.5)
 
 
 def plan_axes(plan: Plan, axes: Axes | None) -> Axes:
@@ -257,6 +260,8 @@ def _drawn(name: str, draw: Callable[[Axes], None], height: float) -> str:
             draw(axes)
             handles, labels = axes.get_legend_handles_labels()
             columns = max(1, LETTERS // (6 + max(map(len, labels))))
+            lines = sum(label.count("\n") + 1 for label in labels[::columns])
+            figure.set_figheight(height + LINE * lines)
             figure.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.6)
             figure.savefig(target, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
             return target.getvalue()

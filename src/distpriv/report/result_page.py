@@ -194,6 +194,7 @@ def _template() -> Template:
         keep_trailing_newline=True,
         finalize=_finalized,
     )
+    environment.filters["printable"] = printable
     return environment.get_template("result.html")
 
 
