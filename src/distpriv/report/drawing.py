@@ -212,10 +212,10 @@ def _options(axes: Axes, plan: Plan, shown: Sequence[Option]) -> None:
             face = "none" if label == "does not" else colour
             errors, names = [o.estimate_error for o in those], [o.name for o in those]
             axes.plot(errors, names, marker, color=colour, markerfacecolor=face, label=label)
-    axes.margins(y=0.12)
-    axes.set(xscale="log", xlabel="error of the estimates")
+    every = [error for error in (plan.public_error, *(option.estimate_error for option in shown)) if error > 0] or [1.0]
+    axes.set(xscale="log", xlim=(0.8 * min(every), 1.25 * max(every)), xlabel="error of the estimates")
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     _round_ticks(axes.xaxis)
-    axes.invert_yaxis()
 
 
 def release_axes(release: Release, axes: Axes | None) -> Axes:
