@@ -14,9 +14,9 @@ from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise
 from distpriv.releasing.estimating import Estimates
 from distpriv.report.contents import Facts, ShownStatistic, release_page
-from distpriv.report.drawing import Profile
+from distpriv.report.figures import Profile
+from distpriv.report.page import render
 from distpriv.report.protection import Asked, Protection
-from distpriv.report.result_page import render
 
 EACH = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
 TOTAL = dp.PrivacyTarget(epsilon=2.0, delta=0.05)
@@ -90,7 +90,6 @@ def document(position: int, **changes: Any) -> dict[str, Any]:
             "together": joint_accuracy(position),
         },
         "questions": "first" if position == 1 else "declared",
-        "ledger": {"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
         "evidence": {"reading": READING},
     } | changes
 
@@ -114,12 +113,8 @@ def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **chang
             ShownStatistic(
                 name="age",
                 what="mean(age)",
-                shown="40",
-                low="36.6",
-                high="43.4",
-                estimate="39.0",
-                estimate_low="37.4",
-                estimate_high="40.6",
+                noisy=("40", "36.6 to 43.4"),
+                estimate=("39.0", "37.4 to 40.6"),
                 public="38.5",
             )
         ],

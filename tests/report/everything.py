@@ -1,11 +1,15 @@
 """A page that says a text wherever something can be said."""
 
+from typing import get_args
+
 import numpy as np
 
 import distpriv as dp
+from distpriv.guarantees.certificate import Assumption, Certificate, Status
 from distpriv.modelling.telling_curves import TellingCurves
-from distpriv.report.drawing import Picture, Profile, case_curves, option_errors, profile_curves
-from distpriv.report.result_page import Audited, Cell, Fact, Heat, HeatMap, Notice, Page, Proof, Table
+from distpriv.releasing.released_tables import ReleasedTable
+from distpriv.report.figures import Picture, Profile, case_curves, option_errors, profile_curves
+from distpriv.report.page import Audited, Cell, Fact, Notice, Page, Table
 
 __all__ = ["NASTY", "drawn", "page_saying"]
 
@@ -24,9 +28,18 @@ NASTY = (
 
 def page_saying(text: str, *pictures: Picture) -> Page:
     """Return a page with everything that a page can have."""
-    rows = [[text, Cell(text, "fails")], [Cell(text, "good"), Cell(text, "strong")]]
+    rows: list[list[Cell | str]] = [[text, Cell(text, "fails")], [Cell(text, "good"), Cell(text, "strong")]]
     table = Table(header=[text, text], rows=rows, caption=text, align="lr", chosen=1)
-    heat = HeatMap(header=[text, text], rows=[((text,), [Heat(0.5, text)])], caption=text)
+    by = dp.table("count", by=["region", "sex"], levels={"region": ["north"], "sex": ["F", "M"]})
+    released = ReleasedTable(name=text, table=by, rows=({"information": 0.5}, {"information": None}))
+    certificate = Certificate(
+        target=dp.PrivacyTarget(1),
+        epsilon=1.0,
+        delta=0.0,
+        trust="gaussian",
+        theorem=text,
+        assumptions=tuple(Assumption(statement=text, status=status) for status in get_args(Status)),
+    )
     notices = [Notice("good", text, text), Notice("bad", text, text), Notice("note", text)]
     return Page(
         released=True,
@@ -34,23 +47,21 @@ def page_saying(text: str, *pictures: Picture) -> Page:
         subtitle=text,
         notices=notices,
         facts=[Fact(text, text, text)],
-        tables=[(table, heat)],
+        tables=[(table, released)],
         numbers=table,
         definitions=[text],
         notes=[text],
         curves=pictures,
         attacker=[text],
         audited=Audited(notice=notices[0], table=table, note=text),
-        joint=notices[1],
-        proofs=[Proof(title=text, law=text, points=[text])],
-        assumed=[text],
-        readings=table,
+        certificates={text: certificate},
+        readings=[(text, text, text)],
         why=text,
         options=table,
         others=[text],
         protected=[text],
         policy=text,
-        ledger=table,
+        ledger={"id": text, "number": 1, "head": text},
         position=1,
         footer=text,
     )

@@ -7,7 +7,7 @@ import pytest
 from tests.browser import look
 from tests.report.everything import NASTY, drawn, page_saying
 
-from distpriv.report.result_page import render
+from distpriv.report.page import render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -10,13 +10,10 @@ from tests.report.boards import EACH, board, document, facts, law, profile
 from tests.report.reader import Reader, table_rows
 
 import distpriv as dp
-from distpriv.modelling.telling_curves import telling_curves
-from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.option import Refusal, Skipped
 from distpriv.report.contents import Facts, release_page, whole_parts
-from distpriv.report.options import options_table
+from distpriv.report.page import render
 from distpriv.report.protection import Asked, Protection
-from distpriv.report.result_page import render
 
 
 def html(shown: Facts) -> str:
@@ -109,11 +106,9 @@ def option_rows(shown: Facts) -> list[list[str]]:
 def test_what_stands_under_the_least_error_is_taken_has_less_error_only_where_it_may_not_be_used() -> None:
     plan = dp.plan(law(1), EACH, mechanisms=["expected_value_laplace", "certified_gaussian", "no_noise"], processes=1)
     assert plan.chosen is not None
-    table = options_table(plan)
-    assert table is not None
-    assert table.chosen is not None
-    least = float(table.rows[table.chosen][2].text)
-    assert all(float(row[2].text) >= least for row in table.rows[1:] if row[5].emphasis == "good")
+    rows = option_rows(evolve(BASE, plan=plan))[1:]
+    least = next(float(row[2]) for row in rows if row[0] == plan.chosen.name)
+    assert all(float(row[2]) >= least for row in rows if row[5] == "✓ yes")
 
 
 def test_noise_that_was_fixed_before_is_not_said_to_be_the_least() -> None:
@@ -155,11 +150,10 @@ def test_a_delta_within_its_limit_is_not_rounded_above_it() -> None:
 
 
 def test_the_two_curves_stand_side_by_side_before_and_after() -> None:
-    curves = telling_curves(law(1), GaussianNoise.isotropic(1, 3.0))
-    shown = html(evolve(BASE, curves=curves))
+    shown = html(evolve(BASE, model=law(1)))
     beside = shown[shown.index('class="beside"') : shown.index("<ul>", shown.index('class="beside"'))]
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", beside)
-    assert [caption.partition(",")[0] for caption in captions] == ["Published as they are", "As published"]
+    assert [caption.partition(",")[0] for caption in captions] == ["Published as they are", "With the noise"]
 
 
 def test_one_of_something_is_in_the_singular() -> None:

@@ -248,7 +248,7 @@ class Plan:
         Returns:
             The axes, to be changed or saved with ``axes.figure.savefig(…)``.
         """
-        from distpriv.report.drawing import plan_axes
+        from distpriv.report.figures import plan_axes
 
         return plan_axes(self, axes)
 
@@ -265,7 +265,7 @@ class Plan:
             InvalidInput: it cannot be written.
         """
         from distpriv.report.contents import plan_page
-        from distpriv.report.result_page import render
+        from distpriv.report.page import render
 
         place = Path(path)
         try:
@@ -278,7 +278,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         from distpriv.report.contents import plan_page
-        from distpriv.report.result_page import render
+        from distpriv.report.page import render
 
         return render(plan_page(self, figures=False), notebook=True)
 

@@ -279,13 +279,13 @@ class Release:
         Returns:
             The axes, to be changed or saved with ``axes.figure.savefig(…)``.
         """
-        from distpriv.report.drawing import release_axes
+        from distpriv.report.figures import release_axes
 
         return release_axes(self, axes)
 
     def _repr_html_(self) -> str:
         from distpriv.report.contents import Facts, release_page
-        from distpriv.report.result_page import render
+        from distpriv.report.page import render
 
         return render(release_page(Facts.of(self, None)), notebook=True)
 
@@ -304,7 +304,7 @@ class Release:
             InvalidInput: it cannot be written, or has files in it.
         """
         from distpriv.report.contents import Facts, release_page
-        from distpriv.report.result_page import render
+        from distpriv.report.page import render
 
         place = Path(folder)
         numbers = ((str(row["statistic"]), [row[name] for name in TABLE[1:]]) for row in self.to_rows())

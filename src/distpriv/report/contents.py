@@ -1,6 +1,6 @@
 """What the page of a plan says, and that of a release: the only place that words results for it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, floor
 
 import numpy as np
@@ -10,33 +10,32 @@ from distpriv._version import __version__
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AuditReport
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import ASSUMES
-from distpriv.modelling.telling_curves import TellingCurves, telling_curves
+from distpriv.modelling.telling_curves import telling_curves
 from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.planning.plan import Plan
 from distpriv.planning.table import hardly_worth, summary
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.released import IN_TABLES, Release
 from distpriv.releasing.released_tables import ReleasedTable
-from distpriv.report.drawing import Picture, Profile, case_curves, option_errors, profile_curves
+from distpriv.report.figures import Picture, Profile, case_curves, option_errors, profile_curves
 from distpriv.report.options import options_table, other_ways
+from distpriv.report.page import Audited, Cell, Fact, Notice, Page, Table
 from distpriv.report.protection import Asked, Protection, percent_at_most
-from distpriv.report.result_page import Audited, Cell, Fact, HeatMap, Notice, Page, Proof, Table
-from distpriv.report.text import counted
+from distpriv.report.text import begun, counted
 
 __all__ = ["Facts", "ShownStatistic", "plan_page", "release_page", "would_see"]
 
-POINTS = 9
-"""Of the privacy profile; a bound for Laplace noise takes its time."""
+POINTS = 9  # of the privacy profile; a bound for Laplace noise takes its time
+TINY = 1e-9  # what rounding may add to half of an interval
 
-TINY = 1e-9
-"""What rounding may add to half of an interval."""
+ALONE = "This release alone"
+MISFIT = "The estimates lean on a reference that does not fit."
 
 BELIEVED = {
     "sampling": "only that the data were drawn as the policy says",
@@ -64,7 +63,7 @@ def plan_page(plan: Plan, *, figures: bool = True) -> Page:
     )
     if chosen is None:
         return page
-    certificate, noise = chosen.mechanism.certificate, chosen.mechanism.noise
+    noise = chosen.mechanism.noise
     halves = dict(zip(chosen.mechanism.statistics, noise.half_widths.tolist(), strict=True))
     errors = ((chosen.estimate_errors[name], halves[name], plan.public_errors[name]) for name in plan.model.names)
     return evolve(
@@ -79,20 +78,22 @@ def plan_page(plan: Plan, *, figures: bool = True) -> Page:
             align="lrrr",
         ),
         curves=would_see(plan.model, noise, plan.undefended_attack_accuracy, chosen.attack_accuracy) if figures else (),
-        proofs=[_proof(certificate, "This release alone")],
-        assumed=_assumed([certificate]),
+        certificates={ALONE: chosen.mechanism.certificate},
     )
 
 
-def would_see(model: QueryModel, noise: NoiseLaw, undefended: float, most: float) -> tuple[Picture, ...]:
-    """Return what an attacker would see of a release with this noise; nothing where the statistics give all away."""
+def would_see(
+    model: QueryModel, noise: NoiseLaw, undefended: float, most: float, about: str = ""
+) -> tuple[Picture, ...]:
+    """Return what an attacker sees before and after noise; nothing where the statistics give all away."""
     found = telling_curves(model, noise)
     if found is None:
         return ()
-    after = percent_at_most(min(undefended, most))
+    drawn = ", if records are drawn as modelled" if model.provenance.drawing.robust is not None else ""
     captions = (
-        f"As they are, the numbers tell the cases apart {percent_at_most(undefended)} of the time.",
-        f"With the noise, {after} of the time at most if they vary as modelled.",
+        f"Published as they are, the numbers tell the cases apart {percent_at_most(undefended)} of the time{drawn}.",
+        f"With the noise{about}, {percent_at_most(min(undefended, most))} of the time at most{drawn}: the more the "
+        "curves cover each other, the less can be told.",
     )
     return case_curves(found, captions)
 
@@ -102,15 +103,11 @@ class ShownStatistic:
     """One released number as a reader is to see it."""
 
     name: str
-    what: str
+    what: str = ""
     """Its definition; empty where that is not known."""
-    shown: str
-    """With its noise, as a possible number."""
-    low: str
-    high: str
-    estimate: str
-    estimate_low: str
-    estimate_high: str
+    noisy: tuple[str, str]
+    """With its noise, as a possible number, and its interval."""
+    estimate: tuple[str, str]
     public: str
     """What was known of it without any release."""
 
@@ -126,10 +123,7 @@ class Facts:
     """What is asked for of all releases of the dataset together."""
     protection: Protection | None = None
     """What an attacker gets, from all releases and from this one alone; none of a release without its model."""
-    undefended_together: float | None = None
-    """How often the best attacker would be right about all releases without their noise; none where that is unknown."""
-    curves: TellingCurves | None = field(default=None, repr=False)
-    """What an attacker sees of the two cases that are told apart best; none where no noise would give them away."""
+    model: QueryModel | None = field(default=None, repr=False)
     profile: Profile | None = field(default=None, repr=False)
     title: str | None = None
     """What the policy calls the release."""
@@ -157,19 +151,15 @@ class Facts:
         )
         if model is None:
             return found
-        noise, earlier = release.mechanism.noise, release.earlier
         epsilons = np.linspace(0.0, max(2 * found.asked.target.epsilon, 1.0), POINTS)
         return evolve(
             found,
             protection=Protection.of({**release.to_dict(), "attacker": attacker_figures(model, release)}),
-            undefended_together=undefended_attack_accuracy(earlier.stack(model))
-            if earlier is not None and earlier.releases
-            else None,
-            curves=telling_curves(model, noise),
+            model=model,
             profile=Profile(
                 epsilons=epsilons,
                 without=_deltas(model, NoNoise(dimension=model.dimension), epsilons),
-                published=_deltas(model, noise, epsilons),
+                published=_deltas(model, release.mechanism.noise, epsilons),
             ),
             records=model.provenance.records,
         )
@@ -196,28 +186,11 @@ class Facts:
         assert self.profile is not None
         return min(self.protection.undefended, (1 + float(self.profile.published[0])) / 2, self.protection.alone)
 
-    @property
-    def captions(self) -> tuple[str, str]:
-        """What is said below the curves before and after noise."""
-        assert self.protection is not None
-        model = self.release.model
-        drawn = ", if records are drawn as modelled" if model and model.provenance.drawing.robust is not None else ""
-        return (
-            "Published as they are, the numbers would tell the cases apart "
-            f"{percent_at_most(self.protection.undefended)} of the time{drawn}.",
-            f"As published{' by this release alone' if self.several else ''}, {percent_at_most(self.modelled)} of the "
-            f"time{drawn}: the more the curves cover each other, the less can be told.",
-        )
-
 
 def _as_drawn(release: Release, name: str) -> ShownStatistic:
-    ends = release.estimate_intervals[name]
-    numbers = (release.values[name], *release.intervals[name], release.estimates[name], *ends)
-    shown = [f"{number:.5g}" for number in (*numbers, release.public_means[name])]
-    return ShownStatistic(
-        name=name, what="", shown=shown[0], low=shown[1], high=shown[2],
-        estimate=shown[3], estimate_low=shown[4], estimate_high=shown[5], public=shown[6],
-    )  # fmt: skip
+    both = (release.values, release.intervals), (release.estimates, release.estimate_intervals)
+    noisy, estimate = ((f"{values[name]:.5g}", "{:.5g} to {:.5g}".format(*ends[name])) for values, ends in both)
+    return ShownStatistic(name=name, noisy=noisy, estimate=estimate, public=f"{release.public_means[name]:.5g}")
 
 
 def _deltas(model: QueryModel, noise: NoiseLaw, epsilons: Floats) -> Floats:
@@ -239,29 +212,24 @@ def release_page(facts: Facts) -> Page:
         title=facts.title
         or f"What was published{f' about {release.dataset}' * bool(release.dataset)}, and what stays hidden",
         subtitle=" · ".join([*named, *where, f"{size}{about}"]),
-        notices=[*_verdicts(facts), *_misfit(release)],
+        notices=[*_verdicts(facts), *([] if release.fit.fits else [Notice("bad", MISFIT, release.fit.sentence)])],
         facts=_headline(facts),
-        tables=[(_table(shown), HeatMap.of(shown)) for shown in facts.tables],
+        tables=[(_table(shown), shown) for shown in facts.tables],
         numbers=_numbers(facts) if facts.statistics else None,
         definitions=[f"{each.name}: {each.what}" for each in facts.statistics if each.what],
-        notes=_notes(facts),
-        curves=case_curves(facts.curves, facts.captions) if facts.curves is not None else (),
+        notes=[*([IN_TABLES] if facts.tables else []), ASSUMES, release.fit.sentence],
+        curves=_seen(facts),
         attacker=_attacker(facts),
         audited=_audited(facts) if facts.policy else None,
-        joint=_joint(facts),
-        proofs=[
-            *([] if joint is None else [_proof(joint, "All releases together")]),
-            _proof(release.certificate, "This release alone"),
-        ],
-        assumed=_assumed([each for each in (joint, release.certificate) if each is not None]),
-        readings=None if protection is None or not protection.readings else _readings(protection),
+        certificates={**({} if joint is None else {"All releases together": joint}), ALONE: release.certificate},
+        readings=() if protection is None else protection.readings,
         why="" if plan is None else _why(facts, plan),
         errors=None if plan is None else option_errors(plan),
         options=None if plan is None else options_table(plan, facts.about),
         others=[] if plan is None else other_ways(plan),
         profile=None if facts.profile is None else _privacy_profile(facts, facts.profile),
         policy=facts.policy,
-        ledger=None if protection is None or protection.ledger is None else _ledger(protection),
+        ledger=release.ledger,
         position=release.position,
         footer=facts.versions,
     )
@@ -281,13 +249,11 @@ def _verdicts(facts: Facts) -> list[Notice]:
 
 
 def _verdict(certificate: Certificate, asked: Asked, most: float | None, about: str, hidden: str) -> Notice:
-    certified = f"Certified is δ ≤ {_not_above(certificate)} at ε = {certificate.epsilon:g}."
-    found = ""
+    said = [hidden] if hidden else []
     if most is not None:
-        found = (
-            f"With the noise that was added it is {percent_at_most(most)} at most, and of blind guesses 50 % are right."
-        )
-    text = " ".join(filter(None, (hidden, found, certified)))
+        most_often = percent_at_most(most)
+        said.append(f"With the noise that was added it is {most_often} at most, and of blind guesses 50 % are right.")
+    text = " ".join([*said, f"Certified is δ ≤ {_not_above(certificate)} at ε = {certificate.epsilon:g}."])
     if certificate.holds:
         return Notice("good", f"The promise is kept: {asked.sentence}{about}.", text)
     return Notice("bad", f"The promise is NOT kept: {asked.sentence}{about}.", text)
@@ -299,52 +265,21 @@ def _not_above(certificate: Certificate) -> str:
     return f"{min(rounded, certificate.target.delta) if certificate.holds else rounded:.4g}"
 
 
-def _misfit(release: Release) -> list[Notice]:
-    """Return a warning where the answers are unlike anything that the reference leads one to expect."""
-    if release.fit.fits:
-        return []
-    return [Notice("bad", "The estimates lean on a reference that does not fit.", release.fit.sentence)]
-
-
 def _headline(facts: Facts) -> list[Fact]:
-    """Return what an attacker gets, and what the numbers are worth."""
-    protection, bare, plan = facts.protection, facts.undefended_together, facts.plan
+    """Return what an attacker gets if the statistics vary as modelled, and what the numbers are worth."""
+    protection, release, plan = facts.protection, facts.release, facts.plan
     if protection is None:
         return []
-    found = []
-    if protection.several:
-        known = bare is not None and bare >= protection.together
-        found.append(
-            Fact(
-                f"at most {protection.headline}",
-                f"of an attacker's guesses are right, from {protection.all_of_them} together",
-                f"without any noise it would be {percent_at_most(bare)}" if bare and known else "this is promised",
-            )
-        )
-    found += [
-        Fact(
-            f"at most {percent_at_most(protection.alone)}",
-            f"of an attacker's guesses are right, by any method{facts.about}",
-            "this is promised; of blind guesses 50 % are right",
-        ),
-        Fact(
-            f"{percent_at_most(protection.undefended)} → {percent_at_most(facts.modelled)}",
-            f"of the best attacker's guesses are right if the statistics vary as modelled{facts.about}",
-            "without and with the noise",
-        ),
-    ]
-    if plan is not None:
-        public, estimate = (
-            _together(plan, each) for each in (facts.release.public_errors, facts.release.estimate_errors)
-        )
-        found.append(
-            Fact(
-                f"{public:.3g} → {estimate:.3g}",
-                "error of all numbers together",
-                "of what was public before, and of the estimates now",
-            )
-        )
-    return found
+    attacker = Fact(
+        f"{percent_at_most(protection.undefended)} → {percent_at_most(facts.modelled)}",
+        f"of the best attacker's guesses are right if the statistics vary as modelled{facts.about}",
+        "without and with the noise; of blind guesses 50 % are right",
+    )
+    if plan is None:
+        return [attacker]
+    public, estimate = (_together(plan, each) for each in (release.public_errors, release.estimate_errors))
+    worth = "of what was public before, and of the estimates now"
+    return [attacker, Fact(f"{public:.3g} → {estimate:.3g}", "error of all numbers together", worth)]
 
 
 def _together(plan: Plan, errors: Mapping[str, float]) -> float:
@@ -400,19 +335,15 @@ def whole_parts(parts: Sequence[float]) -> list[int]:
 
 def _numbers(facts: Facts) -> Table:
     """Return the numbers that are in no table: what to read first stands first, and stands out."""
-    titles = ["estimate", "noisy value"]
+    step = 1 if facts.release.fit.fits else -1
     rows: list[list[Cell | str]] = []
     for shown in facts.statistics:
-        pairs = [
-            (shown.estimate, f"{shown.estimate_low} to {shown.estimate_high}"),
-            (shown.shown, f"{shown.low} to {shown.high}"),
-        ]
-        (first, around), second = pairs if facts.release.fit.fits else pairs[::-1]
+        (first, around), second = (shown.estimate, shown.noisy)[::step]
         rows.append([shown.name, Cell(first, "strong"), around, *second, shown.public])
     return Table(
         header=[
             "number",
-            *(title for kind in titles[:: 1 if facts.release.fit.fits else -1] for title in (kind, "95 % interval")),
+            *(title for kind in ("estimate", "noisy value")[::step] for title in (kind, "95 % interval")),
             "public mean",
         ],
         rows=rows,
@@ -422,31 +353,18 @@ def _numbers(facts: Facts) -> Table:
     )
 
 
-def _notes(facts: Facts) -> list[str]:
-    shown = (
-        "Counts are shown as whole numbers that are possible, and shares between 0 and 1. The numbers as they were "
-        "drawn are in release.json. Asked again, the same question gets the same answer, so that nobody can "
-        "average the noise away."
-    )
-    return [
-        *([IN_TABLES] if facts.tables else []),
-        ASSUMES,
-        f"{facts.release.fit.sentence} A true number is in the interval of its noisy value with a probability of "
-        "95 %, and in that of its estimate with 95 % on average over the protected cases.",
-        *([shown] if facts.policy else []),
-    ]
+def _seen(facts: Facts) -> tuple[Picture, ...]:
+    if facts.model is None or facts.protection is None:
+        return ()
+    noise, undefended = facts.release.mechanism.noise, facts.protection.undefended
+    return would_see(facts.model, noise, undefended, facts.modelled, facts.about)
 
 
 def _attacker(facts: Facts) -> list[str]:
     if facts.protection is None:
         return []
     certificate = facts.release.joint or facts.release.certificate
-    return [
-        *facts.protection.sentences,
-        f"To believe this one has to believe {BELIEVED[certificate.trust]}.",
-        "It is about what these numbers say of the protected cases. It does not stop anyone from learning them "
-        "elsewhere, and it is not about single persons.",
-    ]
+    return [*facts.protection.sentences, f"To believe this one has to believe {BELIEVED[certificate.trust]}."]
 
 
 def _audited(facts: Facts) -> Audited:
@@ -455,7 +373,7 @@ def _audited(facts: Facts) -> Audited:
         return Audited(
             notice=Notice("note", "No audit is part of this report.", "distpriv audit POLICY --bundle DIR adds one.")
         )
-    finding = _begun(audit.finding)
+    finding = begun(audit.finding)
     return Audited(
         notice=Notice(
             "bad" if audit.failed else "good",
@@ -469,7 +387,7 @@ def _audited(facts: Facts) -> Audited:
                 for a in audit.attacks
             ],
             caption=f"Attacks on {counted(audit.releases, 'simulated release')}; at most "
-            f"{percent_at_most(audit.attack_accuracy_ceiling)} is promised{facts.about}. {_begun(audit.populations)}.",
+            f"{percent_at_most(audit.attack_accuracy_ceiling)} is promised{facts.about}. {begun(audit.populations)}.",
             align="lrrr",
         ),
         note=_tolerance(audit),
@@ -493,57 +411,6 @@ def _tolerance(audit: AuditReport) -> str:
     return (
         f"{rule}: {best.name} was right {_measure(best.defended)} of the time, above {percent_at_most(promised)} by no "
         "more than chance explains."
-    )
-
-
-def _joint(facts: Facts) -> Notice | None:
-    joint, protection = facts.release.joint, facts.protection
-    if joint is None or protection is None:
-        return None
-    before = "the first release of this dataset"
-    if protection.several:
-        before = f"release {protection.position}, certified as one with {protection.all_of_them}"
-    return Notice(
-        "good" if joint.holds else "bad",
-        f"All releases together: δ ≤ {joint.delta:.3g} at ε = {joint.epsilon:g}.",
-        f"The total allows δ = {joint.target.delta:g} at ε = {joint.target.epsilon:g}. This is {before}. What one "
-        "release says can add to what another says, so all of them are held to one total.",
-    )
-
-
-def _proof(certificate: Certificate, title: str) -> Proof:
-    """Return what follows, and what was found to hold on the reference."""
-    sure = [each for each in certificate.assumptions if each.status != "assumed"]
-    return Proof(
-        title=f"{title}, by {certificate.theorem}",
-        law=None if certificate.law is None else certificate.law.sentence,
-        points=[f"{each.status}: {_sentence(each)}" for each in sure],
-    )
-
-
-def _assumed(certificates: Iterable[Certificate]) -> list[str]:
-    """Return what nobody can check, the assumptions of all certificates once each."""
-    believed = (a for each in certificates for a in each.assumptions if a.status == "assumed")
-    return list(dict.fromkeys(map(_sentence, believed)))
-
-
-def _sentence(assumption: Assumption) -> str:
-    evidence = f" {_begun(assumption.evidence)}." if assumption.evidence else ""
-    return f"{assumption.statement}.{evidence}"
-
-
-def _begun(text: str) -> str:
-    """Return text that begins a sentence."""
-    return text[:1].upper() + text[1:]
-
-
-def _readings(protection: Protection) -> Table:
-    return Table(
-        header=["number", "values are held within", "a missing value counts as"],
-        rows=[[reading.statistic, reading.within, reading.otherwise] for reading in protection.readings],
-        caption="How a row of the private table is read. This comes from the policy and from public rows alone, and is "
-        "part of what was published: a value outside counts as the nearest one inside.",
-        align="lrr",
     )
 
 
@@ -571,14 +438,3 @@ def _privacy_profile(facts: Facts, profile: Profile) -> Picture:
         "bound where the noise is not Gaussian."
     )
     return profile_curves(profile, facts.release.certificate.target, caption)
-
-
-def _ledger(protection: Protection) -> Table:
-    """Return where the release stands in its ledger, so that a ledger that was set back is found out."""
-    assert protection.ledger is not None
-    return Table(
-        header=["ledger", "entry", "digest of the entry"],
-        rows=[[str(protection.ledger[key]) for key in ("id", "number", "head")]],
-        caption="Where this release stands in its ledger. All entries before it are part of the digest.",
-        align="lrl",
-    )

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.plan import Plan
+from distpriv.report.page import Cell, Table
 from distpriv.report.protection import percent_at_most
-from distpriv.report.result_page import Cell, Table
 
 __all__ = ["options_table", "other_ways"]
 

@@ -12,7 +12,7 @@ from attrs import define, field
 from distpriv.errors import InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.progress import Progress
-from distpriv.report.drawing import error_curve
+from distpriv.report.figures import error_curve
 from distpriv.studio.draft import Draft
 from distpriv.studio.folder import DRAFT, Folder
 from distpriv.studio.offering import offered

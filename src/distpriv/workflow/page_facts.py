@@ -71,16 +71,17 @@ def _statistics(planned: PlannedPolicy, release: Release, document: Mapping[str,
             ShownStatistic(
                 name=name,
                 what=statistic.text,
-                shown=display_text(document["display"][name], widths[name]),
-                low=display_text(noisy[0], widths[name]),
-                high=display_text(noisy[1], widths[name]),
-                estimate=display_text(estimates[name], near),
-                estimate_low=display_text(around[0], near),
-                estimate_high=display_text(around[1], near),
+                noisy=_with_interval(document["display"][name], noisy, widths[name]),
+                estimate=_with_interval(estimates[name], around, near),
                 public=display_text(known, release.public_errors[name]),
             )
         )
     return shown
+
+
+def _with_interval(value: float, ends: tuple[float, float], half_width: float) -> tuple[str, str]:
+    low, high = (display_text(end, half_width) for end in ends)
+    return display_text(value, half_width), f"{low} to {high}"
 
 
 def asked(policy: Policy, table: str, target: PrivacyTarget) -> Asked:

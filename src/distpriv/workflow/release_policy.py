@@ -22,7 +22,7 @@ from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
 from distpriv.releasing.released_tables import table_files
 from distpriv.report.contents import release_page
-from distpriv.report.result_page import render
+from distpriv.report.page import render
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
     Bundle,

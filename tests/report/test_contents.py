@@ -4,12 +4,15 @@ import re
 from typing import Any, get_args
 
 import pytest
-from tests.report.boards import board, document, joint_accuracy
+from attrs import evolve
+from tests.report.boards import board, document, facts, joint_accuracy, released
 from tests.report.reader import Reader
 
 from distpriv.modelling.public_knowledge import ASSUMES
 from distpriv.releasing.joint import Questions
-from distpriv.report.protection import QUESTIONS, Protection, Reading, percent_at_most
+from distpriv.report.contents import release_page
+from distpriv.report.page import render
+from distpriv.report.protection import QUESTIONS, Protection, percent_at_most, reading
 
 
 def text(position: int, **changes: Any) -> str:
@@ -37,17 +40,16 @@ def test_the_page_says_how_rows_are_read() -> None:
 
 
 def test_what_is_not_held_within_bounds_is_told_so() -> None:
-    free = Reading.of({"statistic": "slope", "low": None, "high": None, "otherwise": None})
-    half = Reading.of({"statistic": "income", "low": 0, "high": None, "otherwise": "refused"})
-    assert (free.within, free.otherwise) == ("any value", "–")
-    assert (half.within, half.otherwise) == ("0 to any", "refused")
+    free = reading({"statistic": "slope", "low": None, "high": None, "otherwise": None})
+    half = reading({"statistic": "income", "low": 0, "high": None, "otherwise": "refused"})
+    assert (free, half) == (("slope", "any value", "–"), ("income", "0 to any", "refused"))
 
 
 def test_the_page_has_the_head_of_the_ledger_so_that_a_roll_back_shows() -> None:
     shown = text(2)
     assert "ab" * 32 in shown
     assert "distpriv verify release.json --ledger URL" in shown
-    assert "--ledger" not in text(2, ledger=None)
+    assert "--ledger" not in render(release_page(evolve(facts(2), release=evolve(released(2), ledger=None))))
 
 
 def test_what_may_still_be_released_is_told_with_the_first_release() -> None:
@@ -71,10 +73,9 @@ def test_the_first_verdict_is_about_all_releases_and_the_second_about_this_one()
 def test_a_first_release_of_several_that_were_declared_has_the_figure_of_all_of_them() -> None:
     declared = document(1)["attacker"] | {"together": joint_accuracy(3)}
     found = Protection.of(document(1, attacker=declared, questions="declared"))
-    assert found.headline == percent_at_most(joint_accuracy(3))
     assert found.sentences[0].startswith("From all declared releases of this dataset together nobody who")
     shown = text(1, attacker=declared, questions="declared")
-    assert shown.index(found.headline) < shown.index("from this release alone")
+    assert shown.index(percent_at_most(joint_accuracy(3))) < shown.index("from this release alone")
 
 
 def test_an_old_answer_that_is_shown_again_has_the_figure_of_all_that_came_since() -> None:
