@@ -266,20 +266,23 @@ def _not_above(certificate: Certificate) -> str:
 
 
 def _headline(facts: Facts) -> list[Fact]:
-    """Return what an attacker gets if the statistics vary as modelled, and what the numbers are worth."""
+    """Return what an attacker gets, from all releases first, and what the numbers are worth."""
     protection, release, plan = facts.protection, facts.release, facts.plan
     if protection is None:
         return []
-    attacker = Fact(
-        f"{percent_at_most(protection.undefended)} → {percent_at_most(facts.modelled)}",
-        f"of the best attacker's guesses are right if the statistics vary as modelled{facts.about}",
-        "without and with the noise; of blind guesses 50 % are right",
-    )
-    if plan is None:
-        return [attacker]
-    public, estimate = (_together(plan, each) for each in (release.public_errors, release.estimate_errors))
-    worth = "of what was public before, and of the estimates now"
-    return [attacker, Fact(f"{public:.3g} → {estimate:.3g}", "error of all numbers together", worth)]
+    right, note = "of the best attacker's guesses are right", "of blind guesses 50 % are right"
+    found = []
+    if protection.several:
+        most = percent_at_most(protection.together)
+        found.append(Fact(f"at most {most}", f"{right}, from {protection.all_of_them} together", note))
+    pair = f"{percent_at_most(protection.undefended)} → {percent_at_most(facts.modelled)}"
+    about = f"{right} without and with the noise, if the statistics vary as modelled{facts.about}"
+    found.append(Fact(pair, about, note))
+    if plan is not None:
+        public, estimate = (_together(plan, each) for each in (release.public_errors, release.estimate_errors))
+        worth = "of what was public before, and of the estimates now"
+        found.append(Fact(f"{public:.3g} → {estimate:.3g}", "error of all numbers together", worth))
+    return found
 
 
 def _together(plan: Plan, errors: Mapping[str, float]) -> float:

@@ -50,8 +50,7 @@ WIDTH = 5.0
 LETTERS = 58
 """So many fit side by side."""
 
-LINE = 0.21
-"""Inches from one line of the legend to the next."""
+LINE = 0.21  # inches from one line of the legend to the next
 
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#57636e"  # told apart by colour-blind readers
 INK, GRID = "#1d2730", "#dde3e8"
@@ -78,8 +77,7 @@ STYLE: dict[Any, Any] = {
 }
 
 MOST_OPTIONS = 11
-_ONE_AT_A_TIME = Lock()
-"""Settings of Matplotlib are those of the process."""
+_ONE_AT_A_TIME = Lock()  # settings of Matplotlib are those of the process
 
 
 @frozen(kw_only=True)
