@@ -32,7 +32,7 @@ class BrowserLook:
     cut: tuple[str, ...]
     """Texts of a picture that reach over its edge."""
     unlabelled: tuple[str, ...]
-    """Pictures that lack an axis label, a legend or a text for those who do not see them, and what they lack."""
+    """Pictures that lack a text for those who do not see them."""
     duplicate_ids: tuple[str, ...]
     overflow: float
     """How many pixels the page is wider than the window."""

@@ -33,7 +33,7 @@ LONGEST = (
     "tests/mechanisms/test_adult",
     "tests/planning",
     "tests/auditing",
-    "test_board_facts",
+    "test_page_facts",
     "test_page_injections",
     "test_schemas",
     "tests/docs",

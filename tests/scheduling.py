@@ -12,7 +12,7 @@ TOGETHER = {
     "engines": ("tests/engines/test_broken_once",),
     "releases": ("tests/releasing/test_release.py", "tests/releasing/test_estimating.py"),
     "paper": ("tests/mechanisms/test_adult",),
-    "board": ("test_board_facts",),
+    "board": ("test_page_facts",),
     "schemas": ("tests/docs/test_schemas",),
     "choices": ("test_the_choice_and_its_noise", "test_models_of_rows_have_the_same_choice"),
     "plan": ("tests/planning/test_plan.py",),

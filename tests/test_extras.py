@@ -11,14 +11,9 @@ import distpriv as dp
 from distpriv.cli.app import main
 from distpriv.errors import InvalidInput, InvalidSource
 from distpriv.extras import EXTRAS, Extra, extra_needed, installed
-from distpriv.report import save
-from distpriv.report.canvas import laid_out
-from distpriv.report.pictures import WIDE
-from distpriv.report.png import png_bytes
 from distpriv.studio.serving import serve
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
-from tests.report.pages import figures_saying
 from tests.workflow.small import only, write_policy, write_tables
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -103,14 +98,6 @@ def test_attacks_that_need_no_extra_go_on(without: Callable[..., None]) -> None:
     assert not report.failed
     with pytest.raises(InvalidInput, match=r"pip install 'distpriv\[audit\]'"):
         dp.audit(mechanism, model=model, releases=2000)
-
-
-def test_pictures_are_vectors_where_nothing_draws_points(without: Callable[..., None], tmp_path: Path) -> None:
-    without("report")
-    figure = figures_saying("x")[0]
-    assert save(figure, tmp_path) == (tmp_path / "lines.svg",)
-    with pytest.raises(InvalidInput, match=r"a picture as PNG needs Matplotlib, .* pip install 'distpriv\[report\]'"):
-        png_bytes(laid_out(figure.drawing, WIDE))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,10 @@ from distpriv.errors import InvalidInput
 
 __all__ = ["EXTRAS", "Extra", "extra_needed", "installed"]
 
-Extra = Literal["audit", "report", "spark", "postgres", "excel", "studio"]
+Extra = Literal["audit", "spark", "postgres", "excel", "studio"]
 
 EXTRAS: dict[Extra, tuple[str, str]] = {
     "audit": ("sklearn", "scikit-learn"),
-    "report": ("matplotlib", "Matplotlib"),
     "spark": ("pyspark", "PySpark"),
     "postgres": ("psycopg", "Psycopg"),
     "excel": ("openpyxl", "openpyxl"),

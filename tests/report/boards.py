@@ -13,9 +13,10 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise
 from distpriv.releasing.estimating import Estimates
-from distpriv.report import Page
-from distpriv.report.board import Asked, BoardFacts, ShownStatistic, board_page
-from distpriv.report.protection import Protection
+from distpriv.report.contents import Facts, ShownStatistic, release_page
+from distpriv.report.figures import Profile
+from distpriv.report.page import render
+from distpriv.report.protection import Asked, Protection
 
 EACH = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
 TOTAL = dp.PrivacyTarget(epsilon=2.0, delta=0.05)
@@ -89,22 +90,20 @@ def document(position: int, **changes: Any) -> dict[str, Any]:
             "together": joint_accuracy(position),
         },
         "questions": "first" if position == 1 else "declared",
-        "ledger": {"id": "5f1c", "number": 2 * position, "head": "ab" * 32},
         "evidence": {"reading": READING},
     } | changes
 
 
-def board(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> Page:
+def board(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> str:
     """Return the page."""
-    return board_page(facts(position, audited=audited, p_value=p_value, **changes))
+    return render(release_page(facts(position, audited=audited, p_value=p_value, **changes)))
 
 
-def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> BoardFacts:
+def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> Facts:
     """Return what the page says."""
     release, model = released(position, p_value), law(1)
     plan = dp.plan(model, EACH, mechanisms=["certified_gaussian"], processes=1)
-    return BoardFacts(
-        dataset="ward",
+    return Facts(
         records=100,
         release=release,
         plan=plan,
@@ -114,26 +113,24 @@ def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **chang
             ShownStatistic(
                 name="age",
                 what="mean(age)",
-                shown="40",
-                low="36.6",
-                high="43.4",
-                estimate="39.0",
-                estimate_low="37.4",
-                estimate_high="40.6",
+                noisy=("40", "36.6 to 43.4"),
+                estimate=("39.0", "37.4 to 40.6"),
                 public="38.5",
             )
         ],
-        public_error=1.12,
-        estimate_error=0.82,
         hidden=["Whether there are few or many."],
         protection=Protection.of(document(position, **changes)),
-        epsilons=np.array([0.0, 1.0, 2.0]),
-        deltas_without=np.array([0.38, 0.2, 0.1]),
-        deltas_with=np.array([0.2, 0.05, 0.01]),
+        profile=profile([0.38, 0.2, 0.1], [0.2, 0.05, 0.01]),
         audit=attacked(release) if audited else None,
         policy="[data]",
         versions="distpriv",
     )
+
+
+def profile(without: list[float], published: list[float]) -> Profile:
+    """Return δ at ε = 0, 1, …, without noise and with it."""
+    epsilons = np.arange(float(len(without)))
+    return Profile(epsilons=epsilons, without=np.array(without), published=np.array(published))
 
 
 def attacked(release: dp.Release) -> AuditReport:

@@ -2,57 +2,47 @@
 
 import re
 
-import numpy as np
 import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report.boards import EACH, board, document, facts, law
-from tests.report.pages import Reader
+from tests.report.boards import EACH, board, document, facts, law, profile
+from tests.report.reader import Reader, table_rows
 
 import distpriv as dp
-from distpriv.modelling.telling_curves import telling_curves
-from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.option import Refusal, Skipped
-from distpriv.report import Beside, Cell, Notice, Section, Table, render
-from distpriv.report.board import Asked, BoardFacts, board_page
-from distpriv.report.board.published_numbers import whole_parts
-from distpriv.report.protection import Protection
+from distpriv.report.contents import Facts, release_page, whole_parts
+from distpriv.report.page import render
+from distpriv.report.protection import Asked, Protection
 
 
-def read(shown: BoardFacts) -> str:
+def html(shown: Facts) -> str:
+    """Return the page."""
+    return render(release_page(shown))
+
+
+def read(shown: Facts) -> str:
     """Return what a reader of the page sees."""
-    return "\n".join(Reader(render(board_page(shown))).texts)
+    return "\n".join(Reader(html(shown)).texts)
 
 
-def headings(shown: BoardFacts) -> list[str]:
-    """Return the sections of the page, those inside of others too."""
-    found = []
-    for block in board_page(shown).blocks:
-        if isinstance(block, Section):
-            found += [block.title, *(inner.title for inner in block.blocks if isinstance(inner, Section))]
-    return found
-
-
-def ceiling(position: int = 1) -> BoardFacts:
+def ceiling(position: int = 1) -> Facts:
     """Return a release of which more is promised than the model gives without noise, as of coupled draws."""
     attacker = {"undefended": 0.65, "at_most": 0.74, "together": 0.74}
     shown = facts(position, attacker=attacker)
-    return evolve(shown, deltas_with=np.array([0.16, 0.05, 0.01]), deltas_without=np.array([0.3, 0.2, 0.1]))
+    return evolve(shown, profile=profile([0.3, 0.2, 0.1], [0.16, 0.05, 0.01]))
 
 
 def test_the_verdict_comes_first_in_the_words_of_the_policy() -> None:
     shown = evolve(facts(1), asked=Asked(target=dp.PrivacyTarget(epsilon=0.0, delta=0.2), accuracy=0.6))
-    first = board_page(shown).blocks[0]
-    assert isinstance(first, Notice)
-    assert first.title == "The promise is kept: nobody is right more than 60 times in 100."
-    assert "Whether there are few or many." in first.text
-    words = [text.strip() for text in Reader(render(board_page(shown))).texts if text.strip()]
-    assert words.index(first.title) < words.index("What was published")  # in the list of contents, or below it
+    words = [text.strip() for text in Reader(html(shown)).texts if text.strip()]
+    first = words.index("The promise is kept: nobody is right more than 60 times in 100.")
+    assert "Whether there are few or many." in words[first + 1]
+    assert first < words.index("What was published")
 
 
 def test_what_is_published_comes_before_what_an_attacker_sees_and_what_it_rests_on() -> None:
-    assert headings(facts(1)) == [
+    assert re.findall(r"<h[23]>(.*?)</h[23]>", html(facts(1))) == [
         "What was published",
         "What an attacker sees",
         "What this rests on",
@@ -66,13 +56,11 @@ def test_what_is_published_comes_before_what_an_attacker_sees_and_what_it_rests_
 
 
 def test_what_is_assumed_is_declared_and_nothing_else_is() -> None:
-    blocks = next(b for b in board(2).blocks if isinstance(b, Section) and b.title == "What this rests on").blocks
-    shown = {
-        b.title: "\n".join(Reader(render(evolve(board(2), blocks=[b]))).texts) for b in blocks if isinstance(b, Section)
-    }
-    assert "assumed: " not in shown["Proved or checked"]
-    assert not re.search("(proved|checked): ", shown["Declared: what has to be believed"])
-    assert "assumed: " in shown["Declared: what has to be believed"]
+    shown = board(2)
+    proved, _, declared = shown[shown.index("Proved or checked") :].partition("<h3>Declared: ")
+    assert "assumed: " not in proved
+    assert not re.search("<li>(proved|checked): ", declared)
+    assert "<li>assumed: " in declared
 
 
 @pytest.mark.parametrize("position", [1, 2])
@@ -90,7 +78,7 @@ def test_the_modelled_figure_is_never_above_the_undefended_one_or_the_promise(
 ) -> None:
     attacker = {"undefended": undefended, "at_most": at_most, "together": at_most}
     protection = Protection.of(document(1, attacker=attacker))
-    shown = evolve(BASE, protection=protection, deltas_with=np.array([delta, 0.0, 0.0]))
+    shown = evolve(BASE, protection=protection, profile=profile([1.0], [delta]))
     assert shown.modelled <= min(undefended, at_most)
 
 
@@ -103,30 +91,24 @@ def test_a_certificate_that_holds_only_at_less_trust_does_not_keep_the_target() 
     assert loose.chosen is not None
     assert strict.chosen is None
     for made in (loose, strict):
-        table = _options_table(evolve(BASE, plan=made))
-        kept = {row[0].text: row[5].text for row in _cells(table)[1:]}
-        assert {name for name, said in kept.items() if said == "yes"} == {
+        kept = {row[0]: row[5] for row in option_rows(evolve(BASE, plan=made))[1:]}
+        assert {name for name, said in kept.items() if said == "✓ yes"} == {
             option.name for option in made.options if option.may_be_used(made.trust)
         }
-    assert "no, only at trust gaussian" in {row[5].text for row in _cells(_options_table(evolve(BASE, plan=strict)))}
+    assert "✗ no, only at trust gaussian" in {row[5] for row in option_rows(evolve(BASE, plan=strict))}
 
 
-def _cells(table: Table) -> list[list[Cell]]:
-    return [[cell for cell in row if isinstance(cell, Cell)] for row in table.rows]
-
-
-def _options_table(shown: BoardFacts) -> Table:
-    section = next(b for b in board_page(shown).blocks if isinstance(b, Section) and b.title.startswith("What it cost"))
-    return next(block for block in section.blocks if isinstance(block, Table))
+def option_rows(shown: Facts) -> list[list[str]]:
+    """Return the cells of the table of all ways to add noise."""
+    return table_rows(html(shown), "All ways side by side")
 
 
 def test_what_stands_under_the_least_error_is_taken_has_less_error_only_where_it_may_not_be_used() -> None:
     plan = dp.plan(law(1), EACH, mechanisms=["expected_value_laplace", "certified_gaussian", "no_noise"], processes=1)
     assert plan.chosen is not None
-    table = _options_table(evolve(BASE, plan=plan))
-    assert table.chosen is not None
-    least = float(_cells(table)[table.chosen][2].text)
-    assert all(float(row[2].text) >= least for row in _cells(table)[1:] if row[5].emphasis == "good")
+    rows = option_rows(evolve(BASE, plan=plan))[1:]
+    least = next(float(row[2]) for row in rows if row[0] == plan.chosen.name)
+    assert all(float(row[2]) >= least for row in rows if row[5] == "✓ yes")
 
 
 def test_noise_that_was_fixed_before_is_not_said_to_be_the_least() -> None:
@@ -138,6 +120,7 @@ def test_noise_that_was_fixed_before_is_not_said_to_be_the_least() -> None:
 def test_mechanisms_with_the_same_reason_are_named_together() -> None:
     refusals = [Refusal(name=name, reason="it needs rows.") for name in ("one", "two", "three")]
     skipped = [Skipped(name="four", reason="others are better.")]
+    assert BASE.plan is not None
     text = read(evolve(BASE, plan=evolve(BASE.plan, refusals=tuple(refusals), skipped=tuple(skipped))))
     assert "one, two and three do not apply: it needs rows." in text
     assert "four was not tried: others are better." in text
@@ -167,14 +150,10 @@ def test_a_delta_within_its_limit_is_not_rounded_above_it() -> None:
 
 
 def test_the_two_curves_stand_side_by_side_before_and_after() -> None:
-    curves = telling_curves(law(1), GaussianNoise.isotropic(1, 3.0))
-    page = board_page(evolve(BASE, curves=curves))
-    section = next(b for b in page.blocks if isinstance(b, Section) and b.title == "What an attacker sees")
-    assert [figure.name for block in section.blocks if isinstance(block, Beside) for figure in block.figures] == [
-        "before",
-        "after",
-    ]
-    assert render(page).count('class="beside"') == 1
+    shown = html(evolve(BASE, model=law(1)))
+    beside = shown[shown.index('class="beside"') : shown.index("<ul>", shown.index('class="beside"'))]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", beside)
+    assert [caption.partition(",")[0] for caption in captions] == ["Published as they are", "With the noise"]
 
 
 def test_one_of_something_is_in_the_singular() -> None:
@@ -184,15 +163,14 @@ def test_one_of_something_is_in_the_singular() -> None:
 
 
 def test_a_title_of_the_policy_stands_above_the_page() -> None:
-    page = board_page(evolve(BASE, title="Ages in ward 7"))
+    page = release_page(evolve(BASE, title="Ages in ward 7"))
     assert page.title == "Ages in ward 7"
     assert page.subtitle.startswith("ward · release 1")
 
 
 def test_the_page_says_how_it_becomes_a_pdf_and_its_footer_keeps_to_what_is_above_it() -> None:
-    html = render(board_page(BASE))
-    assert "For a PDF, open this page in a browser and print it" in html
-    assert re.search(r"footer \{ break-before: avoid", html)
+    assert "For a PDF, open this page in a browser and print it" in html(BASE)
+    assert re.search(r"footer \{ break-before: avoid", html(BASE))
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from tests.report.pages import Reader
+from tests.report.reader import Reader
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.workflow.release_policy import release_policy

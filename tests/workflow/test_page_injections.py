@@ -57,6 +57,10 @@ MEASURES = re.compile(r"-?[0-9][-0-9.]*")
 """Where a drawing has something, and how large it is: that follows the lengths of the texts in it."""
 
 
+DIGEST = re.compile(r"\b[mp][0-9a-f]{10}\b")
+"""What a drawing calls its parts: a digest of them."""
+
+
 class Structure(HTMLParser):
     """Collects what a browser would act on: tags, attributes with their values, comments, and what scripts say.
 
@@ -109,7 +113,7 @@ class Structure(HTMLParser):
 def _unmeasured(name: str, value: str) -> str:
     if name == "d":  # a path: of how many points is a measure too
         return "".join(sorted({letter for letter in value if letter.isalpha()}))
-    return MEASURES.sub("0", value)
+    return MEASURES.sub("0", DIGEST.sub("0", value))
 
 
 def released_page(folder: Path, adult: pa.Table, texts: Sequence[str]) -> str:

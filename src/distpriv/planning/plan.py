@@ -10,6 +10,7 @@ from distpriv._version import __version__
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of, whole
+from distpriv.framework.folders import write_whole
 from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
@@ -25,7 +26,6 @@ from distpriv.planning.earlier import Earlier, Settlement
 from distpriv.planning.merit import MaxError, Merit
 from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
 from distpriv.planning.running import run_all
-from distpriv.planning.shown_plans import COLUMNS, plan_axes, plan_html, plan_rows
 from distpriv.planning.table import gaussian_price, plan_table
 from distpriv.planning.trying import Prospects, try_what_can_win
 from distpriv.progress import Progress, silent
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Plan", "plan"]
+
+COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "trust", "attacker", "chosen")
 
 
 @frozen(kw_only=True)
@@ -214,7 +216,20 @@ class Plan:
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each option its errors, whether it keeps the target at the trust asked for, and its attacker."""
-        return plan_rows(self)
+        return [
+            {
+                "mechanism": found.name,
+                "noise": found.error,
+                "estimate": found.estimate_error,
+                "information": found.information,
+                "delta": found.mechanism.certificate.delta,
+                "keeps_target": found.may_be_used(self.trust),
+                "trust": found.mechanism.certificate.trust,
+                "attacker": found.attack_accuracy,
+                "chosen": found is self.chosen,
+            }
+            for found in self.options
+        ]
 
     def to_frame(self) -> Any:
         """Return the rows of `to_rows` as a pandas frame, by the name of the mechanism.
@@ -233,6 +248,8 @@ class Plan:
         Returns:
             The axes, to be changed or saved with ``axes.figure.savefig(…)``.
         """
+        from distpriv.report.figures import plan_axes
+
         return plan_axes(self, axes)
 
     def report(self, path: str | Path) -> Path:
@@ -247,12 +264,23 @@ class Plan:
         Raises:
             InvalidInput: it cannot be written.
         """
-        from distpriv.report.plan_page import write_plan_page
+        from distpriv.report.contents import plan_page
+        from distpriv.report.page import render
 
-        return write_plan_page(self, path)
+        place = Path(path)
+        try:
+            write_whole(place, render(plan_page(self)))
+        except OSError as failure:
+            raise InvalidInput(
+                f"the file {str(path)!r} cannot be written ({failure.strerror}): give another one."
+            ) from failure
+        return place
 
     def _repr_html_(self) -> str:
-        return plan_html(self)
+        from distpriv.report.contents import plan_page
+        from distpriv.report.page import render
+
+        return render(plan_page(self, figures=False), notebook=True)
 
     def __str__(self) -> str:
         return plan_table(self)

@@ -26,7 +26,6 @@ from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
 from distpriv.releasing.ledger import Entry
 from distpriv.releasing.released_tables import ReleasedTable, released_tables, table_files
-from distpriv.releasing.shown_releases import release_axes, release_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -272,10 +271,15 @@ class Release:
         Returns:
             The axes, to be changed or saved with ``axes.figure.savefig(…)``.
         """
+        from distpriv.report.figures import release_axes
+
         return release_axes(self, axes)
 
     def _repr_html_(self) -> str:
-        return release_html(self)
+        from distpriv.report.contents import Facts, release_page
+        from distpriv.report.page import render
+
+        return render(release_page(Facts.of(self, None)), notebook=True)
 
     def save(self, folder: str | Path) -> Path:
         """Write release.json, which has everything, release.csv, a table, and report.html, a page, into a new folder.
@@ -291,12 +295,13 @@ class Release:
         Raises:
             InvalidInput: it cannot be written, or has files in it.
         """
-        from distpriv.report.release_page import release_page_text
+        from distpriv.report.contents import Facts, release_page
+        from distpriv.report.page import render
 
         place = Path(folder)
         numbers = ((str(row["statistic"]), [row[name] for name in TABLE[1:]]) for row in self.to_rows())
         files = {"release.csv": table_text(TABLE, numbers), "release.json": f"{json.dumps(self.to_dict(), indent=1)}\n"}
-        files["report.html"] = release_page_text(self)
+        files["report.html"] = render(release_page(Facts.of(self, self.model)))
         files |= table_files(self.tables.values()) if self.model is not None else {}
         try:
             place.mkdir(parents=True, exist_ok=True)

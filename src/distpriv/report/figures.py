@@ -1,84 +1,290 @@
-"""From plain data to a figure: one function a kind of picture."""
+"""Every figure, drawn by Matplotlib: as SVG for pages, or on the axes of a notebook.
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+Matplotlib loads when the first figure is drawn. A figure depends on its data alone: neither on the reader's settings
+nor on the time, so that the same data give the same bytes.
+"""
 
-from distpriv.framework.domains import items
-from distpriv.report.curves import Histogram, Lines, Reference, Sample, Series
-from distpriv.report.page import Figure
-from distpriv.report.pictures import CLAIMS, Axis
-from distpriv.report.rows import Bar, Bars, Dots
+from __future__ import annotations
 
-__all__ = ["Axis", "Bar", "Drawing", "Reference", "Series", "bars", "dots", "histogram", "lines"]
+import io
+import logging
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
-Drawing = Lines | Histogram | Bars | Dots
-"""Data that know how to put themselves on paper."""
+from attrs import frozen
+
+from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.target import PrivacyTarget
+from distpriv.modelling.telling_curves import TellingCurves
+from distpriv.report.text import printable
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+    from distpriv.planning.option import Option
+    from distpriv.planning.plan import Plan
+    from distpriv.releasing.released import Release
+
+__all__ = [
+    "Picture",
+    "Profile",
+    "case_curves",
+    "error_curve",
+    "option_errors",
+    "plan_axes",
+    "profile_curves",
+    "release_axes",
+]
+
+WIDTH = 5.0
+"""Inches, of 72 units each: on a phone a unit is about a pixel."""
+
+LETTERS = 58
+"""So many fit side by side."""
+
+LINE = 0.21  # inches from one line of the legend to the next
+
+BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#57636e"  # told apart by colour-blind readers
+INK, GRID = "#1d2730", "#dde3e8"
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text, to be searched, and read in any script
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],
+    "font.size": 10.5,
+    "text.parse_math": False,  # names with dollar signs are names
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+}
+
+MOST_OPTIONS = 11
+_ONE_AT_A_TIME = Lock()  # settings of Matplotlib are those of the process
 
 
-def lines(
-    name: str,
-    series: Iterable[Series],
-    *,
-    x: Axis,
-    y: Axis,
-    caption: str,
-    alt: str,
-    references: Iterable[Reference] = (),
-    hollow: str = CLAIMS,
-) -> Figure:
-    """Return lines through points; points whose guarantee does not hold are hollow, and the legend says so.
+@frozen(kw_only=True)
+class Picture:
+    """A figure as SVG, with what it shows in words."""
 
-    >>> curve = Series("optimal Gaussian", [0.2, 1, 5], [9, 4, 1], holds=[False, True, True])
-    >>> figure = lines(
-    ...     "error", [curve], x=Axis("ε", unit=None, log=True), y=Axis("error", unit="persons"),
-    ...     caption="Error against ε.", alt="The error falls from 9 to 1 persons.",
-    ... )
-    >>> [key.text for key in figure.drawing.keys]
-    ['optimal Gaussian', 'hollow: does not hold what it claims']
-    """
-    drawing = Lines(series=items(series), x=x, y=y, references=items(references), hollow=hollow)
-    return Figure(name=name, drawing=drawing, caption=caption, alt=alt)
+    svg: str
+    caption: str
+    alt: str
+    """For those who do not see it."""
+
+    @property
+    def inline(self) -> Markup:
+        """The SVG as a part of a page: without addresses, and without ids that another figure might have."""
+        from markupsafe import Markup
+
+        bare = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", self.svg[self.svg.index("<svg") :], flags=re.DOTALL)
+        bare = re.sub(r' (?:xmlns(?::xlink)?|version)="[^"]*"', "", bare, count=3)
+        bare = re.sub(r'<g id="[^"]*">', "<g>", bare)
+        opening = Markup('<svg role="img" aria-label="{}"').format(printable(self.alt))
+        return opening + Markup(bare.removeprefix("<svg"))
 
 
-def histogram(
-    name: str,
-    samples: Mapping[str, Any],
-    *,
-    x: Axis,
-    y: Axis,
-    caption: str,
-    alt: str,
-    curves: Iterable[Series] = (),
-    bins: int = 40,
-) -> Figure:
-    """Return histograms as densities, the bins shared by all samples, with curves over them.
+def case_curves(found: TellingCurves, captions: tuple[str, str]) -> tuple[Picture, Picture]:
+    """Return what an attacker sees of two cases before and after noise, on the same axes, each with its caption."""
+    top = 1.08 * max(float(each.max()) for both in (found.before, found.after) for each in both.values())
 
-    Curves take the colours of the samples by turns: with two samples the first and third curve belong to the first.
-    """
-    counted = tuple(Sample(label, values) for label, values in samples.items())
-    drawing = Histogram(samples=counted, curves=items(curves), x=x, y=y, bins=bins)
-    return Figure(name=name, drawing=drawing, caption=caption, alt=alt)
+    def draw(curves: Mapping[str, Floats], axes: Axes) -> None:
+        for (case, density), colour, dash in zip(curves.items(), (BLUE, ORANGE), ("-", "--"), strict=True):
+            axes.plot(found.grid, density, dash, color=colour, label=textwrap.fill(printable(case), LETTERS - 6))
+            axes.fill_between(found.grid, density, color=colour, alpha=0.12, linewidth=0)
+        axes.set(xlim=(found.grid[0], found.grid[-1]), ylim=(0, top), ylabel="density")
+        axes.set_xlabel("most telling direction (standard deviations)")
 
-
-def bars(
-    name: str, values: Iterable[Bar], *, x: Axis, rows: str, legend: str, caption: str, alt: str, hollow: str = CLAIMS
-) -> Figure:
-    """Return one bar a row; `rows` says what a row is, such as 'mechanism'."""
-    drawing = Bars(bars=items(values), x=x, y=Axis(rows, unit=None), legend=legend, hollow=hollow)
-    return Figure(name=name, drawing=drawing, caption=caption, alt=alt)
+    before, after = (
+        Picture(
+            svg=_drawn(name, partial(draw, curves), 2.8),
+            caption=caption,
+            alt=f"{caption} Two curves, of which {found.overlap(curves):.0%} lie one over the other.",
+        )
+        for name, curves, caption in zip(("before", "after"), (found.before, found.after), captions, strict=True)
+    )
+    return before, after
 
 
-def dots(
-    name: str, values: Iterable[Bar], *, x: Axis, rows: str, legend: str, caption: str, alt: str, hollow: str = CLAIMS
-) -> Figure:
-    """Return one dot a row, for numbers of very different size: `x` is logarithmic, and none of them may be 0.
+@frozen(kw_only=True)
+class Profile:
+    """δ at several ε."""
 
-    >>> figure = dots(
-    ...     "errors", [Bar("Laplace", 0.3, chosen=True), Bar("Gaussian", 40, holds=False)], legend="error",
-    ...     x=Axis("error", unit="years", log=True), rows="noise", caption="Errors.", alt="0.3 and 40 years.",
-    ... )
-    >>> [key.text for key in figure.drawing.keys]
-    ['error', 'the choice', 'hollow: does not hold what it claims']
-    """
-    drawing = Dots(bars=items(values), x=x, y=Axis(rows, unit=None), legend=legend, hollow=hollow)
-    return Figure(name=name, drawing=drawing, caption=caption, alt=alt)
+    epsilons: Floats = array_field()
+    without: Floats = array_field()
+    """Without noise."""
+    published: Floats = array_field()
+    """With the noise."""
+
+
+def profile_curves(profile: Profile, target: PrivacyTarget, caption: str) -> Picture:
+    """Return δ against ε, with noise and without, beside what was asked for."""
+
+    def draw(axes: Axes) -> None:
+        for name, deltas, colour, dash in (
+            ("without noise", profile.without, ORANGE, "--"),
+            ("as published", profile.published, BLUE, "-"),
+        ):
+            shown = deltas > 1e-9
+            axes.plot(profile.epsilons[shown], deltas[shown], dash, color=colour, label=name)
+        if target.delta > 0:
+            axes.plot(target.epsilon, target.delta, "D", color=GREEN, label="asked for")
+        axes.set(yscale="log", xlabel="ε", ylabel="δ")
+        _round_ticks(axes.yaxis)
+
+    at_zero = f"it is {profile.published[0]:.2g} with noise, and {profile.without[0]:.2g} without"
+    alt = f"δ falls as ε grows; at ε = 0 {at_zero}."
+    return Picture(svg=_drawn("profile", draw, 2.5), caption=caption, alt=alt)
+
+
+def option_errors(plan: Plan) -> Picture | None:
+    """Return the errors of the first options beside that of the public mean; None where there is none to show."""
+    shown = [found for found in plan.options[:MOST_OPTIONS] if found.estimate_error > 0]
+    if not shown or plan.public_error == 0:
+        return None
+    return Picture(
+        svg=_drawn("errors", lambda axes: _options(axes, plan, shown), 0.9 + 0.26 * len(shown)),
+        caption="How far off the estimates would be with each way to add noise, and without a release.",
+        alt="; ".join([f"{found.name}: {found.estimate_error:.3g}" for found in shown])
+        + f"; public mean, no release: {plan.public_error:.3g}",
+    )
+
+
+def error_curve(
+    errors: Mapping[float, float | None], public: float, chosen: tuple[float, float | None], *, log: bool
+) -> str:
+    """Return the error against ε, or else against how often an attacker may be right, as SVG; the choice is marked."""
+    known = {place: error for place, error in errors.items() if error is not None}
+
+    def draw(axes: Axes) -> None:
+        axes.axhline(public, color=GREY, linestyle="--", linewidth=1.2, label="public mean, no release")
+        axes.plot(list(known), list(known.values()), color=BLUE, label="estimates")
+        place, error = chosen
+        if error is not None:
+            axes.plot(place, error, "D", color=GREEN, label="the choice")
+        axes.set(xlim=(min(errors), max(errors)), ylabel="error")
+        axes.set_ylim(0, 1.12 * max(public, error or 0.0, *known.values()))
+        if log:
+            axes.set(xscale="log", xlabel="ε, smaller is more private")
+            _round_ticks(axes.xaxis)
+        else:
+            axes.set_xlabel("how often an attacker may be right")
+            axes.xaxis.set_major_formatter("{x:.0%}")
+
+    return _drawn("trade", draw, 2.5)
+
+
+def plan_axes(plan: Plan, axes: Axes | None) -> Axes:
+    """Draw the error of every option's estimates beside that of the public mean, on a logarithmic axis."""
+    axes = axes or _new_axes(1.1 + 0.32 * (len(plan.options) + 1))
+    _options(axes, plan, [option for option in plan.options if option.estimate_error > 0])
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def _options(axes: Axes, plan: Plan, shown: Sequence[Option]) -> None:
+    axes.axvline(plan.public_error, color=GREY, linestyle="--", linewidth=1.2, label="public mean, no release")
+    for label, marker, colour, those in (
+        ("the choice", "D", GREEN, [o for o in shown if o is plan.chosen]),
+        ("keeps the target", "o", BLUE, [o for o in shown if o.may_be_used(plan.trust) and o is not plan.chosen]),
+        ("does not", "s", ORANGE, [o for o in shown if not o.may_be_used(plan.trust)]),
+    ):
+        if those:
+            face = "none" if label == "does not" else colour
+            errors, names = [o.estimate_error for o in those], [o.name for o in those]
+            axes.plot(errors, names, marker, color=colour, markerfacecolor=face, label=label)
+    every = [error for error in (plan.public_error, *(option.estimate_error for option in shown)) if error > 0] or [1.0]
+    axes.set(xscale="log", xlim=(0.8 * min(every), 1.25 * max(every)), xlabel="error of the estimates")
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    _round_ticks(axes.xaxis)
+
+
+def release_axes(release: Release, axes: Axes | None) -> Axes:
+    """Draw estimates and noisy values with their intervals, each number in standard errors of its public mean."""
+    axes = axes or _new_axes(1.3 + 0.42 * len(release.values))
+    for shift, label, colour, values, intervals in (
+        (-0.12, "estimate", GREEN, release.estimates, release.estimate_intervals),
+        (0.12, "noisy value", BLUE, release.values, release.intervals),
+    ):
+        for place, name in enumerate(release.values):
+            public, unit = release.public_means[name], release.public_errors[name] or 1.0
+            low, high = ((end - public) / unit for end in intervals[name])
+            axes.plot([low, high], [place + shift] * 2, color=colour, linewidth=1.6)
+            middle = (values[name] - public) / unit
+            axes.plot(middle, place + shift, "o", color=colour, label=label if place == 0 else None)
+    axes.axvline(0.0, color=GREY, linestyle="--", linewidth=1.2, label="public mean")
+    axes.margins(y=0.15)
+    axes.set_yticks(range(len(release.values)), list(release.values))
+    axes.set_xlabel("away from the public mean, in its standard errors (lines: 95 % intervals)")
+    axes.invert_yaxis()
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def _new_axes(height: float) -> Axes:
+    """Return axes of a notebook's own figure, which it shows."""
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=(7.0, height), layout="constrained")[1]
+
+
+def _drawn(name: str, draw: Callable[[Axes], None], height: float) -> str:
+    with _ONE_AT_A_TIME, _quiet():
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        with mpl.rc_context():
+            mpl.rcdefaults()  # whatever the reader's own settings are
+            mpl.rcParams.update({**STYLE, "svg.hashsalt": name})
+            figure = Figure(figsize=(WIDTH, height), layout="constrained")
+            axes, target = figure.add_subplot(), io.StringIO()
+            draw(axes)
+            handles, labels = axes.get_legend_handles_labels()
+            columns = max(1, LETTERS // (6 + max(map(len, labels))))
+            lines = sum(label.count("\n") + 1 for label in labels[::columns])
+            figure.set_figheight(height + LINE * lines)
+            figure.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.6)
+            figure.savefig(target, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+            return target.getvalue()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let Matplotlib say nothing of its cache of fonts, nor of letters that the browser will find a font for."""
+    logger = logging.getLogger("matplotlib")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _round_ticks(axis: Axis) -> None:
+    """Mark round numbers along a logarithmic axis, fewer of each power of ten the more powers there are."""
+    from matplotlib.ticker import AutoLocator, LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+    axis.set_major_locator(AutoLocator() if high < 10 * low else LogLocator(subs=subs, numticks=8))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")

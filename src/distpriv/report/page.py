@@ -1,212 +1,166 @@
-"""What a report is made of: frozen values that hold text and data, and no markup."""
+"""The page of a result as one HTML document, or as a notebook shows it: what it is made of, and its only template."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, frozen
 
-from distpriv.errors import InvalidInput
-from distpriv.framework.domains import items, one_of
-from distpriv.report.fields import of_type, optional_text_field, several_field, text_field
-from distpriv.report.heat_map import HeatMap
-from distpriv.report.text import shown, shown_or_empty
+from distpriv._version import __version__
+from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.releasing.released_tables import ReleasedTable
+from distpriv.report.protection import Reading
+from distpriv.report.text import begun, printable
 
 if TYPE_CHECKING:
-    from distpriv.report.figures import Drawing
+    from jinja2 import Template
 
-__all__ = [
-    "Beside",
-    "Block",
-    "Bullets",
-    "Cell",
-    "Code",
-    "Emphasis",
-    "Fact",
-    "Figure",
-    "KeyFacts",
-    "Notice",
-    "Page",
-    "Prose",
-    "Section",
-    "Table",
-    "Verdict",
-]
+    from distpriv.report.figures import Picture
 
-Emphasis = Literal["plain", "strong", "good", "fails"]
-"""How a cell stands out: by weight, by a tick and green, or by a cross and red; never by colour alone."""
-
-Verdict = Literal["good", "bad", "note"]
-"""Whether a notice says that something holds, that it does not, or just something to know."""
-
-
-def _verdict(word: Verdict) -> Any:
-    return one_of("verdict", word, get_args(Verdict), InvalidInput)
-
-
-def _emphasis(word: Emphasis) -> Any:
-    return one_of("emphasis", word, get_args(Emphasis), InvalidInput)
-
-
-def _block(value: object) -> Any:
-    return of_type("a page", Section, Prose, Bullets, Code, KeyFacts, Notice, Table, HeatMap, Figure, Beside)(value)
-
-
-@frozen(init=False)
-class Prose:
-    """Paragraphs of plain text.
-
-    >>> Prose("One paragraph.", "Another.").paragraphs
-    ('One paragraph.', 'Another.')
-    """
-
-    paragraphs: tuple[str, ...] = several_field("prose", lambda text: shown("a paragraph", text))
-
-    def __init__(self, *paragraphs: str) -> None:
-        self.__attrs_init__(paragraphs)
-
-
-@frozen(init=False)
-class Bullets:
-    """A list of points, each one sentence or two."""
-
-    points: tuple[str, ...] = several_field("bullets", lambda text: shown("a point", text))
-
-    def __init__(self, *points: str) -> None:
-        self.__attrs_init__(points)
+__all__ = ["Audited", "Cell", "Fact", "Notice", "Page", "Table", "heat_rows", "render"]
 
 
 @frozen
-class Code:
-    """Text kept as it was typed: a policy, a command."""
+class Cell:
+    """A cell of a table, which may stand out: by weight, or by a sign and a colour, never by a colour alone."""
 
-    text: str = text_field("code")
-
-
-@frozen
-class Fact:
-    """One number that a reader should take away, formatted, with its label and at most a line of explanation."""
-
-    value: str = text_field("the value of a fact")
-    label: str = text_field("the label of a fact")
-    note: str = optional_text_field("the note of a fact")
+    text: str
+    emphasis: Literal["", "strong", "good", "fails"] = ""
 
 
-@frozen(init=False)
-class KeyFacts:
-    """A few big numbers side by side."""
+@frozen(kw_only=True)
+class Table:
+    """A table of formatted text."""
 
-    facts: tuple[Fact, ...] = several_field("key facts", of_type("key facts", Fact))
-
-    def __init__(self, *facts: Fact) -> None:
-        self.__attrs_init__(facts)
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    caption: str
+    align: str
+    """One letter a column: l, r or c."""
+    chosen: int | None = None
+    """The row, counted from 0, that the whole table is about."""
 
 
 @frozen
 class Notice:
     """A verdict in a frame, said in words and by a sign as well as by a colour."""
 
-    verdict: Verdict = field(converter=_verdict)
-    title: str = text_field("the title of a notice")
-    text: str = optional_text_field("the text of a notice")
+    verdict: Literal["good", "bad", "note"]
+    title: str
+    text: str = ""
 
 
 @frozen
-class Cell:
-    """One cell of a table that stands out."""
+class Fact:
+    """One number that a reader should take away, with what it is."""
 
-    text: str = optional_text_field("a cell")
-    emphasis: Emphasis = field(default="plain", converter=_emphasis)
-
-
-def _row(cells: object) -> tuple[Cell, ...]:
-    return tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in items(cells))
+    value: str
+    label: str
+    note: str
 
 
 @frozen(kw_only=True)
-class Table:
-    """A table of formatted text; `align` has one letter a column, l, r or c.
+class Audited:
+    """What attacks measured; without a table where none were made."""
 
-    The first column is on the left and all others on the right unless `align` says otherwise.
-
-    >>> table = Table(header=["ε", "error"], rows=[["1", "0.2"], ["5", Cell("0.1", "fails")]], caption="Errors")
-    >>> table.align, table.rows[1][1]
-    ('lr', Cell(text='0.1', emphasis='fails'))
-    """
-
-    header: Sequence[str] = several_field("the header of a table", lambda text: shown_or_empty("a header", text))
-    rows: Sequence[Sequence[Cell | str]] = several_field("the rows of a table", _row)
-    caption: str = text_field("the caption of a table")
-    align: str = optional_text_field("align")
-    chosen: int | None = None
-    """The row, counted from 0, that the whole table is about, such as the mechanism to be used."""
-
-    def __attrs_post_init__(self) -> None:
-        columns = len(self.header)
-        for position, row in enumerate(self.rows):
-            if len(row) != columns:
-                raise InvalidInput(
-                    f"row {position} of the table {self.caption!r} has {len(row)} cells under {columns} headers: "
-                    "give each row one cell a column."
-                )
-        if not self.align:
-            object.__setattr__(self, "align", "l" + "r" * (columns - 1))
-        if len(self.align) != columns or set(self.align) - set("lrc"):
-            raise InvalidInput(f"align must be {columns} letters, each l, r or c, got {self.align!r}.")
-        if self.chosen is not None and self.chosen not in range(len(self.rows)):
-            raise InvalidInput(f"chosen must be a row from 0 to {len(self.rows) - 1}, got {self.chosen!r}.")
-
-
-def _file_name(name: object) -> str:
-    if not isinstance(name, str) or not name or set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789_-"):
-        raise InvalidInput(f"the name of a figure must be small letters, digits, - and _, got {name!r}.")
-    return name
-
-
-@frozen(kw_only=True)
-class Figure:
-    """A picture of data, drawn once for wide and once for narrow paper; made by the functions of `figures`."""
-
-    name: str = field(converter=_file_name)
-    """What its files are called."""
-    drawing: Drawing
-    caption: str = text_field("the caption of a figure")
-    alt: str = text_field("the alt text of a figure")
-    """What the picture shows, in words for those who do not see it."""
-
-
-@frozen(init=False)
-class Beside:
-    """Two figures to be compared: side by side where there is room, and one below the other where there is not."""
-
-    figures: tuple[Figure, ...] = several_field("figures side by side", of_type("figures side by side", Figure))
-
-    def __init__(self, *figures: Figure) -> None:
-        self.__attrs_init__(figures)
-
-
-@frozen(init=False)
-class Section:
-    """A heading with what belongs under it; a section may hold sections."""
-
-    title: str = text_field("the title of a section")
-    blocks: Sequence[Block] = several_field("the blocks of a section", _block)
-
-    def __init__(self, title: str, *blocks: Block) -> None:
-        self.__attrs_init__(title, blocks)
-
-
-Block = Section | Prose | Bullets | Code | KeyFacts | Notice | Table | HeatMap | Figure | Beside
-"""Whatever a page can hold."""
+    notice: Notice
+    table: Table | None = None
+    note: str = ""
 
 
 @frozen(kw_only=True)
 class Page:
-    """A whole report."""
+    """What a page says; what is empty or none is left out."""
 
-    title: str = text_field("the title of a page")
-    subtitle: str = optional_text_field("the subtitle of a page")
-    blocks: Sequence[Block] = several_field("the blocks of a page", _block)
-    footer: str = optional_text_field("the footer of a page")
-    """Where the numbers come from: versions, seed, date."""
+    released: bool
+    """Whether it is of a release, and not of a plan."""
+    title: str
+    subtitle: str
+    notices: Sequence[Notice]
+    facts: Sequence[Fact] = ()
+    tables: Sequence[tuple[Table, ReleasedTable]] = ()
+    numbers: Table | None = None
+    definitions: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    curves: Sequence[Picture] = ()
+    attacker: Sequence[str] = ()
+    audited: Audited | None = None
+    certificates: Mapping[str, Certificate] = field(factory=dict)
+    """What each is about, and the certificate."""
+    readings: Sequence[Reading] = ()
+    why: str = ""
+    """Why this noise was chosen."""
+    errors: Picture | None = None
+    options: Table | None = None
+    others: Sequence[str] = ()
+    """Why other ways to add noise were not tried, or do not apply."""
+    profile: Picture | None = None
+    protected: Sequence[str] = ()
+    policy: str = ""
+    ledger: Mapping[str, Any] | None = None
+    position: int | None = None
+    footer: str = f"distpriv {__version__}"
+
+    @property
+    def assumed(self) -> list[str]:
+        """What nobody can check, the assumptions of all certificates once each."""
+        every = (each for certificate in self.certificates.values() for each in certificate.assumptions)
+        return list(dict.fromkeys(_sentence(each) for each in every if each.status == "assumed"))
+
+
+def render(page: Page, *, notebook: bool = False) -> str:
+    """Return a page as one HTML document that needs nothing else, or the part that a notebook shows of it."""
+    return _template().render(page=page, notebook=notebook)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("distpriv.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finalized,
+    )
+    environment.filters |= {"printable": printable, "heat_rows": heat_rows, "sentence": _sentence}
+    return environment.get_template("page.html")
+
+
+def _sentence(assumption: Assumption) -> str:
+    evidence = f" {begun(assumption.evidence)}." if assumption.evidence else ""
+    return f"{assumption.statement}.{evidence}"
+
+
+def _finalized(value: Any) -> Any:
+    """Return a value that the template shows: plain text can be seen, and no line ends before a percent sign."""
+    return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", printable(value)) if type(value) is str else value
+
+
+def heat_rows(released: ReleasedTable) -> list[tuple[tuple[str, ...], list[tuple[float | None, str]]]]:
+    """Return the labels of each row of a table, and for its cells the share of the public uncertainty that is gone.
+
+    Of a structural zero there is none. Shares are printed as 0 and 100 % only where they are that.
+    """
+    zeros, rows = set(released.table.empty or ()), dict[tuple[str, ...], list[tuple[float | None, str]]]()
+    for cell, row in zip(released.cells, released.rows, strict=True):
+        share = None if cell in zeros else row["information"]
+        rows.setdefault(tuple(map(str, cell[:-1])), []).append((share, _share(share)))
+    return list(rows.items())
+
+
+def _share(share: float | None) -> str:
+    """Return a share in percent.
+
+    >>> [_share(share) for share in (0.0, 0.004, 0.5, 0.996, 1.0, None)]
+    ['0 %', '< 1 %', '50 %', '> 99 %', '100 %', 'zero']
+    """
+    if share is None:
+        return "zero"
+    return "< 1 %" if 0 < share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

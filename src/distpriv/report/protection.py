@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import frozen
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.joint import Questions
 
-__all__ = ["QUESTIONS", "Protection", "Reading", "percent_at_most"]
+__all__ = ["QUESTIONS", "Asked", "Protection", "Reading", "percent_at_most", "reading"]
 
 QUESTIONS: Mapping[str, str] = {
     "alone": "No ledger was used: nothing is promised about these numbers together with any others of the same data.",
@@ -25,23 +25,46 @@ QUESTIONS: Mapping[str, str] = {
 
 
 @frozen(kw_only=True)
-class Reading:
-    """How the values of one statistic are read from the private table."""
+class Asked:
+    """What a policy asks for, in its own terms: how often an attacker may be right, or ε and δ.
 
-    statistic: str
-    within: str
-    otherwise: str
+    >>> Asked(target=PrivacyTarget(epsilon=0.0, delta=0.2), accuracy=0.6).sentence
+    'nobody is right more than 60 times in 100'
+    >>> Asked(target=PrivacyTarget(epsilon=1.0, delta=0.01)).sentence
+    'ε = 1 and δ = 0.01, so that nobody is right more than 73.4 times in 100'
+    """
 
-    @classmethod
-    def of(cls, written: Mapping[str, Any]) -> Self:
-        """Return what a release.json says, as text.
+    target: PrivacyTarget
+    accuracy: float | None = None
+    """How often an attacker may be right, where the policy says that; none where it says ε and δ."""
 
-        >>> Reading.of({"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0})
-        Reading(statistic='age', within='17 to 90', otherwise='38')
-        """
-        low, high = written["low"], written["high"]
-        within = "any value" if low is None and high is None else f"{_end(low)} to {_end(high)}"
-        return cls(statistic=str(written["statistic"]), within=within, otherwise=_text(written["otherwise"]))
+    @property
+    def sentence(self) -> str:
+        """What is promised."""
+        if self.accuracy is not None:
+            return f"nobody is right more than {100 * self.accuracy:g} times in 100"
+        most = percent_at_most(self.target.attack_accuracy_ceiling).removesuffix(" %")
+        said = f"ε = {self.target.epsilon:g} and δ = {self.target.delta:g}"
+        return f"{said}, so that nobody is right more than {most} times in 100"
+
+
+Reading = tuple[str, str, str]
+"""A statistic, what its values are held within, and what a missing one counts as."""
+
+
+def reading(written: Mapping[str, Any]) -> Reading:
+    """Return how the values of a statistic are read from the private table, as a release.json says.
+
+    >>> reading({"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0})
+    ('age', '17 to 90', '38')
+    """
+    low, high = (None if end is None else f"{end:.10g}" for end in (written["low"], written["high"]))
+    within = f"{low or 'any'} to {high or 'any'}" if low or high else "any value"
+    otherwise = written["otherwise"]
+    missing = (
+        "–" if otherwise is None else f"{otherwise:.10g}" if isinstance(otherwise, int | float) else str(otherwise)
+    )
+    return str(written["statistic"]), within, missing
 
 
 @frozen(kw_only=True)
@@ -54,8 +77,6 @@ class Protection:
     ...     "attacker": {"undefended": 0.699, "at_most": 0.602, "together": 0.6483},
     ...     "questions": "declared",
     ... })
-    >>> found.headline, found.alone
-    ('64.9 %', 0.602)
     >>> print(found.sentences[0].partition(",")[0])
     From all declared releases of this dataset together nobody who does not know private rows is right more than 64.9 %
     of the time
@@ -76,8 +97,6 @@ class Protection:
     questions: Questions
     readings: tuple[Reading, ...] = ()
     """How rows of the private table are read."""
-    ledger: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The ledger's id, the number of the release in its chain, and the digest of its entry."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
@@ -93,8 +112,7 @@ class Protection:
             position=position,
             releases=releases,
             questions=document["questions"],
-            readings=tuple(map(Reading.of, evidence.get("reading") or ())),
-            ledger=document.get("ledger"),
+            readings=tuple(map(reading, evidence.get("reading") or ())),
         )
 
     @property
@@ -110,11 +128,6 @@ class Protection:
         return f"all {'declared' if self.questions == 'declared' else self.releases} releases of this dataset"
 
     @property
-    def headline(self) -> str:
-        """The figure to stand above all others: what everything published so far allows."""
-        return percent_at_most(self.together)
-
-    @property
     def sentences(self) -> list[str]:
         """What an attacker gets from everything, then from this release alone, and what may still come."""
         return [*self._figures(), *self._to_come(), QUESTIONS[self.questions]]
@@ -127,12 +140,12 @@ class Protection:
                 f"protected cases is true, would be right {percent_at_most(self.undefended)} of the time, if the "
                 "statistics vary as modelled.",
                 f"With the noise that was added, nobody who does not know private rows is right more than "
-                f"{self.headline} {rest}{self._ceiling()}",
+                f"{percent_at_most(self.together)} {rest}{self._ceiling()}",
             ]
         opening = "If no question depended on an earlier answer, then from" if self.questions == "assumed" else "From"
         return [
             f"{opening} {self.all_of_them} together nobody who does not know private rows is right more "
-            f"than {self.headline} {rest}",
+            f"than {percent_at_most(self.together)} {rest}",
             f"From this release alone it would be {percent_at_most(self.undefended)} without noise, if the statistics "
             f"vary as modelled, and is at most {percent_at_most(self.alone)} with the noise that was added."
             f"{self._ceiling()}",
@@ -163,11 +176,3 @@ def percent_at_most(share: float) -> str:
     ('60 %', '60.3 %', '100 %')
     """
     return f"{min(1000, math.ceil(1000 * share - 1e-6)) / 10:g} %"
-
-
-def _end(value: float | None) -> str:
-    return "any" if value is None else f"{value:.10g}"
-
-
-def _text(value: object) -> str:
-    return "–" if value is None else f"{value:.10g}" if isinstance(value, int | float) else str(value)

@@ -12,6 +12,7 @@ from attrs import define, field
 from distpriv.errors import InvalidInput
 from distpriv.framework.target import PrivacyTarget
 from distpriv.progress import Progress
+from distpriv.report.figures import error_curve
 from distpriv.studio.draft import Draft
 from distpriv.studio.folder import DRAFT, Folder
 from distpriv.studio.offering import offered
@@ -64,19 +65,17 @@ class Studio:
         }
 
     def curve(self, draft: Draft) -> dict[str, Any]:
-        """Return the error against ε, or against what an attacker may reach, whichever a draft is about."""
-        outlook = self._outlook(draft)
-        accuracy = "max_attack_accuracy" in draft.privacy
-        if accuracy:
-            targets = [PrivacyTarget.from_attack_accuracy(each) for each in ACCURACIES]
-        else:
-            targets = [_target({**draft.privacy, "epsilon": each}) for each in EPSILONS]
-        return {
-            "along": "accuracy" if accuracy else "epsilon",
-            "x": list(ACCURACIES if accuracy else EPSILONS),
-            "error": outlook.curve(targets),
-            "public_error": outlook.merit.public.error(outlook.merit.weights),
-        }
+        """Return the error against ε, or against what an attacker may reach, whichever a draft is about, as a figure.
+
+        What is drawn is provisional, the draft's own point too.
+        """
+        outlook, privacy = self._outlook(draft), draft.privacy
+        key, places = ("epsilon", EPSILONS) if "epsilon" in privacy else ("max_attack_accuracy", ACCURACIES)
+        errors = [outlook.error_at(_target({**privacy, key: place})) for place in places]
+        public = outlook.merit.public.error(outlook.merit.weights)
+        chosen = (privacy[key], outlook.error_at(_target(privacy)))
+        curve = error_curve(dict(zip(places, errors, strict=True)), public, chosen, log=key == "epsilon")
+        return {"svg": curve, "errors": errors, "public_error": public}
 
     def to_certify(self, draft: Draft) -> tuple[str, str]:
         """Return the text and the name of the policy to be planned; by its file, if that says the same."""

@@ -101,7 +101,9 @@ def certified_numbers(found: PlannedPolicy) -> Event:
         "public_error": plan.public_error,
         "public_errors": plan.public_errors,
         "public_means": dict(zip(plan.model.names, plan.public.mean.tolist(), strict=True)),
-        "curves": shown_curves(plan.model, chosen.mechanism.noise),
+        "curves": shown_curves(
+            plan.model, chosen.mechanism.noise, plan.undefended_attack_accuracy, chosen.attack_accuracy
+        ),
         "others": len(found.rest.releases),
         "answered": None if found.answered is None else found.answered.position,
     }

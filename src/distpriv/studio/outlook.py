@@ -5,7 +5,6 @@ covariances, pulled back until estimates of the divergences of the pairs in view
 to what is certified, and it is not certified: whatever shows it says so. No release uses it.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -26,9 +25,9 @@ from distpriv.mechanisms.search.informative_search import InformativeSearch
 from distpriv.mechanisms.search.smooth_floor import SmoothFloor, natural_units, plain_floor, uncounted
 from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.telling_curves import TellingCurves, telling_curves
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.merit import Merit
+from distpriv.report.contents import would_see
 from distpriv.workflow.policy import Policy
 
 __all__ = ["MECHANISM", "Outlook", "shown_curves"]
@@ -38,9 +37,6 @@ MECHANISM = "informative_gaussian"
 
 IN_VIEW = 24
 """Of the pairs of populations that noise is made for, so many are looked at; a certificate looks at all."""
-
-SHOWN = 81
-"""Points of a curve that are sent: a few hundred pixels need no more."""
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -60,6 +56,7 @@ class Outlook:
 
     model: QueryModel
     merit: Merit = field(repr=False)
+    _errors: dict[PrivacyTarget, float | None] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -103,15 +100,16 @@ class Outlook:
         """Return everything that a page shows of a target at once."""
         noise = self.noise(target)
         attacker = (1 + exact_delta(self.model, noise_of(noise), epsilon=0.0)) / 2
+        most = min(attacker, target.attack_accuracy_ceiling, self.undefended)
         return {
             "provisional": True,
             "mechanism": MECHANISM,
-            "attacker": min(attacker, target.attack_accuracy_ceiling, self.undefended),
+            "attacker": most,
             "information": self.merit.public.information(noise, self.merit.weights),
             "errors": deviations(self.model.names, self.merit.public.error_covariance(noise)),
             "error": self.error(noise),
             **self.public_numbers(),
-            "curves": shown_curves(self.model, noise_of(noise)),
+            "curves": shown_curves(self.model, noise_of(noise), self.undefended, most),
         }
 
     def public_numbers(self) -> dict[str, Any]:
@@ -124,15 +122,14 @@ class Outlook:
             "public_means": dict(zip(public.names, public.mean.tolist(), strict=True)),
         }
 
-    def curve(self, targets: Sequence[PrivacyTarget]) -> list[float | None]:
-        """Return the error at each of several targets; None where there is none."""
-        return [self._error_at(target) for target in targets]
-
-    def _error_at(self, target: PrivacyTarget) -> float | None:
-        try:
-            return self.error(self.noise(target))
-        except NotCertified:
-            return None
+    def error_at(self, target: PrivacyTarget) -> float | None:
+        """Return the error at a target, computed once; None where there is none."""
+        if target not in self._errors:
+            try:
+                self._errors[target] = self.error(self.noise(target))
+            except NotCertified:
+                self._errors[target] = None
+        return self._errors[target]
 
     @cached_property
     def _made_for(self) -> Cautious:
@@ -152,17 +149,7 @@ class Outlook:
         return evolve(search, **{name: getattr(search, name)[kept] for name in parts})
 
 
-def shown_curves(model: QueryModel, noise: NoiseLaw) -> dict[str, Any] | None:
-    """Return what an attacker sees before and after noise, as a page draws it; None where all is given away."""
-    found = telling_curves(model, noise)
-    if found is None:
-        return None
-    kept = np.linspace(0, len(found.grid) - 1, SHOWN).round().astype(int)
-    return {"grid": found.grid[kept].round(4).tolist(), **_densities(found, kept)}
-
-
-def _densities(found: TellingCurves, kept: Any) -> dict[str, Any]:
-    return {
-        when: [{"case": case, "density": density[kept].round(5).tolist()} for case, density in curves.items()]
-        for when, curves in (("before", found.before), ("after", found.after))
-    }
+def shown_curves(model: QueryModel, noise: NoiseLaw, undefended: float, most: float) -> list[dict[str, str]]:
+    """Return what an attacker sees before and after noise, as a page shows it; nothing where all is given away."""
+    found = would_see(model, noise, undefended, most)
+    return [{"svg": each.svg, "caption": each.caption, "alt": each.alt} for each in found]

@@ -8,7 +8,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.progress import Progress
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.ledger.urls import shown_url
-from distpriv.report.protection import Protection, percent_at_most
+from distpriv.report.protection import percent_at_most
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_policy import release_policy
@@ -77,15 +77,10 @@ def released(policy: Policy, bundle: Path, progress: Progress) -> dict[str, Any]
         Ledger.create(policy.ledger_url())
     made = release_policy(policy, bundle, progress=progress)
     verdict = verify_bundle(str(made.folder))
-    document = made.document
     return {
         "bundle": bundle.name,
         "repeated": made.release.repeated,
         "position": made.release.position,
-        "estimates": dict(document["estimates"]),
-        "estimate_intervals": {name: list(ends) for name, ends in document["estimate_intervals"].items()},
-        "values": dict(document["values"]),
-        "promised": Protection.of(document).sentences,
         "verified": verdict.holds,
         "verdict": verdict.sentence.replace(str(made.folder), bundle.name),
     }

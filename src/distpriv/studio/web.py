@@ -33,7 +33,6 @@ LONGEST = 200_000
 
 STATIC = {
     "studio.js": "text/javascript; charset=utf-8",
-    "drawing.js": "text/javascript; charset=utf-8",
     "form.js": "text/javascript; charset=utf-8",
 }
 """The files that the page asks for, beside its style."""

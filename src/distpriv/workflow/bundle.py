@@ -31,12 +31,12 @@ from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.description import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
+from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
-from distpriv.workflow.attackers import attacker_figures
 from distpriv.workflow.display import display_values
 from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED

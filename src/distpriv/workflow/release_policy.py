@@ -21,9 +21,8 @@ from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, release
 from distpriv.releasing.released_tables import table_files
-from distpriv.report.board import board_page
-from distpriv.report.rendering import render
-from distpriv.workflow.board_facts import board_facts
+from distpriv.report.contents import release_page
+from distpriv.report.page import render
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
     Bundle,
@@ -38,6 +37,7 @@ from distpriv.workflow.bundle import (
     with_manifest,
 )
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
+from distpriv.workflow.page_facts import page_facts
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
 from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.policy.withheld import policy_without_private
@@ -206,7 +206,7 @@ def _page(
     public: str,
     attacked: AuditReport | None,
 ) -> str:
-    return render(board_page(board_facts(found, released, model, document, public, attacked)))
+    return render(release_page(page_facts(found, released, model, document, public, attacked)))
 
 
 def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:

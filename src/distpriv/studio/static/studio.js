@@ -1,12 +1,48 @@
 // The page: every change is asked at once, what is certified follows, and only the newest question counts.
 
-import { cell, drawCurves, drawTrade, fillErrors, put, shown } from "./drawing.js";
 import * as form from "./form.js";
 
 const $ = (id) => document.getElementById(id);
 const start = JSON.parse(document.body.dataset.start);
-const now = { number: 0, first: true, numbers: null, trade: null, tradeKey: "", written: null, asked: null, value: null };
+const now = { number: 0, first: true, numbers: null, written: null, asked: null };
 let waiting = 0;
+
+function shown(value, digits = 3) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7)) return value.toExponential(digits - 1);
+  const text = Number(value.toPrecision(digits));
+  return Math.abs(text) >= 1000 ? Math.round(value).toLocaleString("en-US") : String(text);
+}
+
+// Put a text into an element; lines may end after an underscore, and not inside of a word.
+function put(element, text) {
+  element.replaceChildren(...text.split(/(?<=_)/).flatMap((part, k) => (k ? [document.createElement("wbr"), part] : [part])));
+  return element;
+}
+
+function cell(tag, text) {
+  const element = document.createElement(tag);
+  if (tag === "th") element.scope = "row"; else element.className = "r";
+  return put(element, text);
+}
+
+// One row for each statistic: what the public mean misses, and what the estimate does.
+function fillErrors(numbers) {
+  const rows = Object.keys(numbers.errors).map((name) => {
+    const before = numbers.public_errors[name], after = numbers.errors[name];
+    const row = document.createElement("tr"), share = before > 0 ? Math.min(1, after / before) : 1;
+    const texts = [shown(numbers.public_means[name]), `± ${shown(before)}`, `± ${shown(after)}`, `${Math.round(100 * share)} %`];
+    row.append(cell("th", name), ...texts.map((text) => cell("td", text)));
+    return row;
+  });
+  $("errors").tBodies[0].replaceChildren(...rows);
+}
+
+// A figure was drawn where its numbers were computed.
+function draw(id, { svg, alt }) {
+  $(id).src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  $(id).alt = alt;
+}
 
 async function post(name, body, signal) {
   let response;
@@ -42,7 +78,6 @@ function say(sentence, bad = false) {
   $("said").classList.toggle("bad", bad);
 }
 
-// What a question's certificate and its curve depend on.
 function changed(after = 40) {
   form.label();
   now.number += 1;
@@ -70,35 +105,16 @@ async function ask() {
   }
 }
 
-// The curve is the same for all places on it.
 async function askCurve(number, draft) {
-  const { table, records, statistics, tables, secret, privacy } = draft;
-  const key = JSON.stringify({ table, records, statistics, tables, secret, mode: form.mode(), delta: privacy.delta });
-  if (key !== now.tradeKey) {
-    const found = await post("curve", { number, draft });
-    if (found.stale || number !== now.number) return;
-    now.trade = found;
-    now.tradeKey = key;
-  }
-  drawAlong();
-}
-
-function place() {
-  return form.mode() === "epsilon" ? form.epsilon() : Number($("accuracy").value) / 100;
-}
-
-function drawAlong() {
-  if (!now.trade) return;
-  const right = now.trade.along === form.mode();
-  if (!right) return;
-  now.value = drawTrade($("trade"), now.trade, place(), now.numbers?.error);
+  const found = await post("curve", { number, draft });
+  if (found.stale || number !== now.number) return;
   const along = $("along"), source = form.mode() === "epsilon" ? $("epsilon") : $("accuracy");
   along.min = source.min; along.max = source.max; along.step = source.step; along.value = source.value;
-  along.setAttribute("aria-valuetext", `${source.getAttribute("aria-valuetext")}, error ${shown(now.numbers?.error)}`);
-  const what = form.mode() === "epsilon" ? `ε = ${form.epsilon()}` : `${form.percent(place())} right`;
-  const text = `At ${what} all estimates together miss ${shown(now.numbers?.error)}, and the public mean misses ${shown(now.trade.public_error)}.${now.numbers?.provisional ? "" : " The point is certified; the line is provisional."}`;
+  along.setAttribute("aria-valuetext", source.getAttribute("aria-valuetext"));
+  const what = form.mode() === "epsilon" ? `ε = ${form.epsilon()}` : `${form.percent(Number($("accuracy").value) / 100)} right`;
+  const text = `At ${what} all estimates together miss about ${shown(now.numbers.error)}, and the public mean misses ${shown(found.public_error)}. The curve is provisional.`;
   $("trade-caption").textContent = text;
-  $("trade").setAttribute("aria-label", `Error against privacy. ${text}`);
+  draw("trade", { svg: found.svg, alt: `Error against privacy. ${text}` });
 }
 
 const upward = (share) => `${Math.min(1000, Math.ceil(1000 * share - 1e-6)) / 10}\u00a0%`;
@@ -112,9 +128,8 @@ function show(numbers) {
   $("information").textContent = form.percent(numbers.information);
   put($("mechanism"), numbers.mechanism);
   $("mechanism-note").textContent = numbers.provisional ? "by the first step of its search" : `certified at trust ${numbers.trust}`;
-  fillErrors($("errors").tBodies[0], numbers);
-  showCurves();
-  drawAlong();
+  fillErrors(numbers);
+  showCurves(numbers.curves);
   $("bar").textContent = `${numbers.provisional ? "≈" : "✓"} attacker ${upward(numbers.undefended)} → ${$("attacker").textContent} · ${form.percent(numbers.information, 0)} known`;
   if (numbers.provisional) standing("", "≈", "Provisional", "Computed at once, and close to what will be certified. Planning for real …");
   else certified(numbers);
@@ -140,24 +155,14 @@ function uncertified(sentence) {
   $("bar").textContent = "✗ not certified";
 }
 
-function showCurves() {
-  const curves = now.numbers?.curves;
-  if (!curves) {
-    for (const id of ["before", "after"]) { $(id).replaceChildren(); $(`${id}-caption`).textContent = "One of the two cases gives itself away for certain."; }
-    $("cases").replaceChildren();
-    return;
-  }
-  const top = Math.max(...[...curves.before, ...curves.after].flatMap(({ density }) => density));
-  const texts = {
-    before: `Published as they are, the numbers tell the two cases apart ${upward(now.numbers.undefended)} of the time.`,
-    after: `With noise, ${$("attacker").textContent} of the time: the more the curves cover each other, the less can be told.`,
-  };
-  for (const id of ["before", "after"]) {
-    drawCurves($(id), curves.grid, curves[id], top);
-    $(`${id}-caption`).textContent = texts[id];
-    $(id).setAttribute("aria-label", texts[id]);
-  }
-  $("cases").replaceChildren(...curves.before.map(({ case: name }) => Object.assign(document.createElement("span"), { textContent: name })));
+function showCurves(curves) {
+  $("given-away").hidden = curves.length > 0;
+  ["before", "after"].forEach((id, k) => {
+    $(id).parentElement.hidden = !curves.length;
+    if (!curves.length) return;
+    draw(id, curves[k]);
+    $(`${id}-caption`).textContent = curves[k].caption;
+  });
 }
 
 function listen() {
@@ -230,12 +235,6 @@ function showReleased(found) {
   $("verified").className = `notice ${found.verified ? "good" : "bad"}`;
   $("verified-title").textContent = found.verified ? `Release ${found.position}, verified: bundle in ${found.bundle}` : `Release ${found.position}: the bundle does not verify`;
   $("verified-text").textContent = (found.repeated ? "This was asked before, and the same answer is shown again. " : "") + found.verdict;
-  $("answers").tBodies[0].replaceChildren(...Object.entries(found.estimates).map(([name, value]) => {
-    const row = document.createElement("tr"), [low, high] = found.estimate_intervals[name];
-    row.append(cell("th", name), cell("td", shown(value, 4)), cell("td", `${shown(low, 4)} to ${shown(high, 4)}`));
-    return row;
-  }));
-  $("promised").replaceChildren(...found.promised.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   $("report").href = `bundle/${encodeURIComponent(found.bundle)}/report.html`;
   say(`Released, and the bundle in ${found.bundle} is ${found.verified ? "verified" : "not verified"}.`, !found.verified);
   $("released").scrollIntoView({ block: "nearest" });
@@ -247,13 +246,6 @@ function follow(source, value) {
   changed();
 }
 
-function dragged(event) {
-  if (!now.value || !(event.buttons & 1)) return;
-  const at = now.value(event.clientX - $("trade").getBoundingClientRect().left);
-  if (form.mode() === "epsilon") follow($("epsilon"), form.stepOf(at));
-  else follow($("accuracy"), 100 * at);
-}
-
 $("table").addEventListener("change", offer);
 $("secret").addEventListener("change", () => { form.stretchSliders(form.suggestedShares()); changed(); });
 $("records").addEventListener("change", () => { form.stretchSliders([$("low").value / $("low").max, $("high").value / $("high").max]); changed(); });
@@ -263,8 +255,6 @@ for (const id of ["means", "counts", "delta", "by-accuracy", "by-epsilon"]) $(id
 $("own").addEventListener("input", () => changed(500));
 for (const id of ["dataset", "file", "private"]) $(id).addEventListener("input", () => changed(500));
 $("along").addEventListener("input", () => follow(form.mode() === "epsilon" ? $("epsilon") : $("accuracy"), $("along").value));
-$("trade").addEventListener("pointerdown", (event) => { $("trade").setPointerCapture(event.pointerId); dragged(event); });
-$("trade").addEventListener("pointermove", dragged);
 $("add-table").addEventListener("click", () => { form.addTable(); changed(); });
 $("tables").addEventListener("click", ({ target }) => { if (target.dataset.table) { form.removeTable(target.dataset.table); changed(); } });
 $("save").addEventListener("click", save);
@@ -280,7 +270,6 @@ $("another").addEventListener("click", async () => {
     $("link").textContent = failure.message;
   }
 });
-new ResizeObserver(() => { showCurves(); drawAlong(); }).observe($("trade-figure"));
 
 form.begin(start);
 form.label();

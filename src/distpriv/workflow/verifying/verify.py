@@ -24,11 +24,11 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_grid import RowGrid
+from distpriv.releasing.attackers import figures
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import Ledger
-from distpriv.workflow.attackers import figures
 from distpriv.workflow.bundle import release_document
 from distpriv.workflow.display import display_values
 from distpriv.workflow.release_schema import RELEASE, SHARED

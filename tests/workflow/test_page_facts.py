@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.report.pages import Reader
+from tests.report.reader import Reader
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.guarantees.exact_delta import exact_delta
