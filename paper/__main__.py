@@ -10,8 +10,6 @@ from paper.experiments import EXPERIMENTS
 from paper.report import write_report
 from paper.setting import Protocol, Setting
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Return 0 if all published numbers are within three standard errors of ours."""

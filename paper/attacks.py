@@ -15,8 +15,6 @@ from paper.repetitions import draw_datasets, repeated
 from paper.result import Attacked, Claim, Result, compared
 from paper.setting import DELTA, EPSILONS, GAUSSIAN, GROUP, INCOME, UNDEFENDED, Setting
 
-__all__ = ["attacked", "figure_4", "table_3"]
-
 
 def figure_4(setting: Setting) -> Result:
     """Return accuracies against ε, without noise as well, and what the paper says of them."""

@@ -28,8 +28,6 @@ from paper.setting import (
     Setting,
 )
 
-__all__ = ["crossing", "figure_2", "figure_3", "laplace_epsilon", "table_2"]
-
 
 @frozen(kw_only=True)
 class Point:

@@ -15,8 +15,6 @@ from paper.repetitions import draw_datasets
 from paper.result import Newer, Result, Sampled, compared
 from paper.setting import DELTA, INCOME, Setting, paper_query
 
-__all__ = ["BEYOND", "EXPERIMENTS", "beyond", "figure_5"]
-
 BEYOND = {"CertM (G)": "certified_gaussian", "CertM (L)": "certified_laplace", "CoupM (G)": "coupled_gaussian"}
 """Mechanisms that the paper does not have, which take the covariances as they are."""
 

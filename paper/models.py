@@ -9,19 +9,6 @@ import numpy.typing as npt
 import distpriv as dp
 from paper.setting import DP, GROUP, INCOME, MECHANISMS, RECORDS, Secret, paper_query
 
-__all__ = [
-    "FACTORS",
-    "Floats",
-    "delta_of",
-    "exact_models",
-    "mechanism_of",
-    "model_of_rows",
-    "moments",
-    "noise_of",
-    "pooled_model",
-    "strata",
-]
-
 Floats = npt.NDArray[np.float64]
 Moments = tuple[Floats, Floats]
 """Mean and covariance."""

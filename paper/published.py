@@ -5,15 +5,6 @@ M. Chen and O. Ohrimenko, "Protecting Global Properties of Datasets with Distrib
 
 from collections.abc import Mapping
 
-__all__ = [
-    "ATTACK_ACCURACIES",
-    "CROSSINGS",
-    "FEMALE_VARIANCES",
-    "L2_ERRORS",
-    "NEAR_GUESSING",
-    "UNDEFENDED_ACCURACY",
-]
-
 _EPSILONS, _DELTAS = (0.2, 1.0, 5.0), (1e-4, 1e-3, 1e-2)
 
 _TABLE_2 = {

@@ -16,8 +16,6 @@ import distpriv as dp
 from paper.models import FACTORS, Floats, pooled_model, strata
 from paper.setting import GAPS, RECORDS, Secret, Setting
 
-__all__ = ["Repetition", "draw_datasets", "repeated"]
-
 AUXILIARY = TESTING = 10_000
 """Rows for the attacker's shadow datasets, and rows for the datasets he is tested on; the rest is for modelling."""
 

@@ -16,8 +16,6 @@ from paper.setting import DP, MECHANISMS, UNDEFENDED, Setting
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["figures", "markdown", "number", "small", "write_report"]
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

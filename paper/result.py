@@ -6,8 +6,6 @@ from attrs import frozen
 
 from paper.setting import Setting
 
-__all__ = ["Attacked", "Claim", "Comparison", "Errors", "Newer", "Result", "Sampled", "compared"]
-
 FAR = 3.0
 """Standard errors beyond which a published number and ours disagree."""
 

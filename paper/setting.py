@@ -8,27 +8,6 @@ from attrs import field, frozen
 
 import distpriv as dp
 
-__all__ = [
-    "DELTA",
-    "DP",
-    "EPSILONS",
-    "GAPS",
-    "GAUSSIAN",
-    "GROUP",
-    "INCOME",
-    "MECHANISMS",
-    "RECORDS",
-    "SECRETS",
-    "UNDEFENDED",
-    "VARIANTS",
-    "WORK_CLASS",
-    "Mechanism",
-    "Protocol",
-    "Secret",
-    "Setting",
-    "paper_query",
-]
-
 Protocol = Literal["exact", "paper"]
 """Expectations from exact moments, or the repetitions of section 5."""
 
