@@ -53,7 +53,7 @@ def test_a_quiet_command_prints_nothing_and_its_exit_code_tells(run: Run, folder
 
 def test_a_verbose_command_tells_a_pipe_what_it_does(run: Run, folder: Path) -> None:
     write_policy(folder)
-    usual, verbose = run("plan", "policy.toml"), run("plan", "policy.toml", "-v", "--fresh")
+    usual, verbose = run("plan", "policy.toml"), run("plan", "policy.toml", "-v")
     assert usual.err == ""
     assert verbose.out == usual.out
     assert "expected_value_gaussian: the error of the estimates is" in verbose.err
@@ -67,7 +67,7 @@ def test_the_environment_says_it_too(run: Run, folder: Path, monkeypatch: pytest
     monkeypatch.setenv("DISTPRIV_VERBOSE", "1")
     assert "cannot be quiet and verbose" in run("plan", "policy.toml").err
     monkeypatch.delenv("DISTPRIV_QUIET")
-    assert "planning: done" in run("plan", "policy.toml", "--fresh").err
+    assert "planning: done" in run("plan", "policy.toml").err
 
 
 def test_the_ledger_of_the_environment_is_listed_where_none_is_named(
