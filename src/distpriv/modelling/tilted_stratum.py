@@ -153,7 +153,12 @@ class TiltedStratum:
 
     def cumulants(self, tilt: Floats, level: float) -> tuple[Floats, Floats, Floats]:
         """Return the second to fourth cumulants of the number of each value."""
-        exponents = self.values @ tilt + level
+        two, three, four = self.cumulants_at(tilt[np.newaxis], np.array([level]))
+        return two[0], three[0], four[0]
+
+    def cumulants_at(self, tilts: Floats, levels: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the same at many tilts, one a row."""
+        exponents = tilts @ self.values.T + levels[:, np.newaxis]
         if not self.share:
             mean = np.exp(exponents + np.log(self.drawn / self.counts.sum())) * self.counts
             return mean, mean, mean

@@ -1,0 +1,1 @@
+"""The distribution of sums over rows with noise: exact tilted draws."""

@@ -1,0 +1,219 @@
+r"""Exact draws of sums over rows with noise, exponentially tilted, and importance weights that need no density.
+
+Under a tilt θ rows are drawn with chances :math:`\propto p_x e^{θ^\top x}`, Gaussian noise has mean Nθ, and Laplace
+noise along a line w decays at the rates :math:`1/b \mp θ^\top w`. Against the untilted distribution P, draws from the
+mixture :math:`\sum_k α_k P^{θ_k}` have the weight
+
+.. math:: w(y) = 1 \Big/ \sum_k α_k e^{θ_k^\top y - K(θ_k)} \le 1/α_0, \qquad θ_0 = 0,
+
+from which the density of P has cancelled (K is the logarithm of the moment generating function). Without replacement
+the number of rows of each kind is drawn one kind after the other, given how many rows are left: a partial sum of these
+numbers has a distribution that is known by convolution.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from scipy.optimize import brentq
+from scipy.special import expit, gammaln, logsumexp
+
+from distpriv.framework.arrays import Floats
+
+__all__ = ["LaplaceLine", "RowKinds", "SumOfRows", "TiltedMixture"]
+
+TAIL = 9.0
+"""Deviations from its mean beyond which a number of rows is left out: 1e-18 of a normal distribution."""
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class RowKinds:
+    """Rows drawn from one stratum: its distinct rows, how many there are of each, and how many are drawn.
+
+    >>> kinds = RowKinds(values=np.array([[0.0], [1.0]]), counts=np.array([3.0, 1.0]), drawn=2, replacement=False)
+    >>> bool(np.isclose(kinds.log_moments(np.array([[1.0]]))[0], np.log((3 + 3 * np.e) / 6)))
+    True
+    """
+
+    values: Floats
+    counts: Floats
+    """With replacement only their ratios matter."""
+    drawn: int
+    replacement: bool
+
+    def log_moments(self, tilts: Floats) -> Floats:
+        """Return log E e^{θᵀ(sum of the drawn rows)} for each tilt, one a row."""
+        exponents = tilts @ self.values.T
+        if self.replacement:
+            return np.asarray(self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum())))
+        plain = _NumbersOfKinds.of(self, np.zeros(len(self.values))).log_total
+        return np.array([_NumbersOfKinds.of(self, row).log_total - plain for row in exponents])
+
+    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw sums of tilted rows, one a row."""
+        exponents = self.values @ tilt
+        if not self.replacement:
+            return np.asarray(_NumbersOfKinds.of(self, exponents).draw(draws, rng) @ self.values)
+        chances = np.exp(exponents - exponents.max()) * self.counts
+        chances /= chances.sum()
+        if self.drawn > len(chances):
+            return np.asarray(rng.multinomial(self.drawn, chances, size=draws) @ self.values)
+        kinds = np.searchsorted(np.cumsum(chances)[:-1], rng.random((draws, self.drawn)), side="right")
+        return np.asarray(self.values[kinds].sum(axis=1))
+
+
+@frozen(kw_only=True, eq=False)
+class _NumbersOfKinds:
+    """How many rows of each kind are in a subset of k rows whose chance is the product of its rows' weights e^η.
+
+    The numbers are independent and binomial, given that they add up to k.
+    """
+
+    chances: list[Floats]
+    """Of each kind's numbers, from `firsts` on."""
+    firsts: list[int]
+    rest: list[Floats]
+    """Entry r: the distribution, from `starts[r]` on, of the number of rows of kind r and of all kinds after it."""
+    starts: list[int]
+    drawn: int
+    log_total: float
+    """The logarithm of the sum of all subsets' weights."""
+
+    @classmethod
+    def of(cls, kinds: RowKinds, exponents: Floats) -> Self:
+        counts, drawn = kinds.counts, kinds.drawn
+        ends = -exponents.max() - LARGEST_LOG_ODDS, -exponents.min() + LARGEST_LOG_ODDS
+        level = float(brentq(lambda level: counts @ expit(exponents + level) - drawn, *ends))
+        shares = expit(exponents + level)
+        means, variances = counts * shares, counts * shares * (1 - shares)
+        reach = TAIL * np.sqrt(variances) + TAIL**2 / 2
+        firsts = np.maximum(0, np.floor(means - reach)).astype(int)
+        lasts = np.minimum(np.minimum(counts, drawn), np.ceil(means + reach)).astype(int)
+        middles, widths = np.cumsum(means[::-1])[::-1], np.sqrt(np.cumsum(variances[::-1]))[::-1]
+        chances, rest, starts = [], [np.ones(1)], [0]
+        for r in reversed(range(len(counts))):
+            numbers = np.arange(firsts[r], lasts[r] + 1.0)
+            ways = gammaln(counts[r] + 1) - gammaln(numbers + 1) - gammaln(counts[r] - numbers + 1)
+            odds = numbers * (exponents[r] + level) + counts[r] * np.log1p(-shares[r])
+            chances.append(np.exp(ways + odds))
+            together, start = np.convolve(chances[-1], rest[-1]), starts[-1] + int(firsts[r])
+            width = TAIL * widths[r] + TAIL**2 / 2
+            low = max(0, int(middles[r] - width) - start)
+            high = max(low + 1, int(np.ceil(middles[r] + width)) + 1 - start)
+            rest.append(together[low:high])
+            starts.append(start + low)
+        scale = -float(counts @ np.log1p(-shares)) - drawn * level
+        return cls(
+            chances=chances[::-1],
+            firsts=firsts.tolist(),
+            rest=rest[::-1],
+            starts=starts[::-1],
+            drawn=drawn,
+            log_total=float(np.log(rest[-1][drawn - starts[-1]])) + scale,
+        )
+
+    def draw(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the number of each kind, a column each."""
+        left, found = np.full(draws, self.drawn), np.empty((draws, len(self.chances)))
+        for r, (chances, first) in enumerate(zip(self.chances, self.firsts, strict=True)):
+            rest, start = self.rest[r + 1], self.starts[r + 1]
+            whole, place = np.unique(left, return_inverse=True)
+            after = whole[:, np.newaxis] - start - first - np.arange(len(chances))
+            possible = (after >= 0) & (after < len(rest))
+            reached = np.cumsum(np.where(possible, rest[np.clip(after, 0, len(rest) - 1)] * chances, 0.0), axis=1)
+            found[:, r] = first + (rng.random((draws, 1)) > (reached / reached[:, -1:])[place]).sum(axis=1)
+            left = left - found[:, r].astype(int)
+        return found
+
+
+LARGEST_LOG_ODDS = 60.0
+"""Between which log-odds, beyond those of the rows, the level lies that makes k the expected number."""
+
+
+@frozen(kw_only=True, eq=False)
+class LaplaceLine:
+    """Noise T w with T of a Laplace distribution."""
+
+    axis: Floats
+    """w."""
+    scale: float
+    """b."""
+
+    def log_moments(self, tilts: Floats) -> Floats:
+        """Return −log(1 − (b θᵀw)²) for each tilt; infinite where that is not positive."""
+        squares = (tilts @ self.axis * self.scale) ** 2
+        return np.where(squares < 1, -np.log1p(-np.minimum(squares, 1 - 1e-15)), np.inf)
+
+    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the noise under a tilt, one draw a row."""
+        right, left = 1 / self.scale - tilt @ self.axis, 1 / self.scale + tilt @ self.axis
+        lengths = rng.exponential(size=draws)
+        steps = np.where(rng.random(draws) < left / (left + right), lengths / right, -lengths / left)
+        return np.asarray(steps[:, np.newaxis] * self.axis)
+
+    def bounded(self, tilts: Floats, most: float) -> Floats:
+        """Return the tilts, shortened where b |θᵀw| is above a bound below 1."""
+        sizes = np.abs(tilts @ self.axis) * self.scale
+        return np.asarray(tilts * np.where(sizes > most, most / np.maximum(sizes, most), 1.0)[:, np.newaxis])
+
+
+@frozen(kw_only=True, eq=False)
+class SumOfRows:
+    """Sums of rows drawn from several strata, with noise."""
+
+    strata: Sequence[RowKinds]
+    mean: Floats
+    """What is added for certain."""
+    gaussian: Floats
+    """The covariance of the Gaussian noise."""
+    line: LaplaceLine | None = None
+
+    @property
+    def _parts(self) -> list[RowKinds | LaplaceLine]:
+        return [*self.strata, *([self.line] if self.line else [])]
+
+    def log_moments(self, tilts: Floats) -> Floats:
+        """Return K(θ) for each tilt, one a row."""
+        found = tilts @ self.mean + np.einsum("ki,ij,kj->k", tilts, self.gaussian, tilts) / 2
+        return np.asarray(found + sum(part.log_moments(tilts) for part in self._parts))
+
+    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw from the distribution tilted by θ, one draw a row."""
+        variances, axes = np.linalg.eigh(self.gaussian)
+        normal = rng.standard_normal((draws, len(variances))) * np.sqrt(np.maximum(variances, 0.0))
+        found = self.mean + self.gaussian @ tilt + normal @ axes.T
+        return np.asarray(found + sum(part.draw(tilt, draws, rng) for part in self._parts))
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class TiltedMixture:
+    """A mixture of one distribution's tilted versions.
+
+    >>> coin = RowKinds(values=np.array([[0.0], [1.0]]), counts=np.ones(2), drawn=30, replacement=True)
+    >>> heads = SumOfRows(strata=[coin], mean=np.zeros(1), gaussian=np.eye(1) * 0.01)
+    >>> mixture = TiltedMixture(of=heads, tilts=np.array([[0.0], [2.0]]), shares=np.array([0.5, 0.5]))
+    >>> points = mixture.draw(4000, np.random.default_rng(0))
+    >>> estimate = (mixture.weights(points) * (points[:, 0] > 25.5)).mean()
+    >>> from scipy.stats import binom
+    >>> bool(abs(estimate / binom.sf(25, 30, 0.5) - 1) < 0.1)
+    True
+    """
+
+    of: SumOfRows
+    tilts: Floats
+    shares: Floats
+
+    def draw(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw from every component its share of the draws."""
+        sizes = np.diff(np.round(np.cumsum([0.0, *self.shares]) * draws).astype(int))
+        return np.concatenate([self.of.draw(tilt, size, rng) for tilt, size in zip(self.tilts, sizes, strict=True)])
+
+    @cached_property
+    def _offsets(self) -> Floats:
+        return np.asarray(np.log(self.shares) - self.of.log_moments(self.tilts))
+
+    def weights(self, points: Floats) -> Floats:
+        """Return the density of the untilted distribution over that of the mixture, at points, one a row."""
+        return np.asarray(np.exp(-logsumexp(points @ self.tilts.T + self._offsets, axis=1)))
