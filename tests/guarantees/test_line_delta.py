@@ -99,7 +99,7 @@ def test_coarser_lattices_give_larger_bounds_and_estimates_are_near(
     pair = LinePair.of(*random_pair(seed, 3))
     bound, estimate = line_delta(pair, law, epsilon, fineness), line_delta(pair, law, epsilon, ROUGH)
     nearly = line_delta(pair, law, max(0.0, epsilon - 0.05), fineness)
-    assert bound >= line_delta(pair, law, epsilon, FINE) * 0.98
+    assert bound >= line_delta(pair, law, epsilon, FINE) * 0.98 - 1e-10  # both leave room for what they cut off
     assert 0.8 * line_delta(pair, law, epsilon + 0.05, fineness) - 1e-5 <= estimate <= 1.2 * nearly + 1e-5
 
 

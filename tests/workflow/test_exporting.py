@@ -319,6 +319,8 @@ def test_what_is_no_bundle_what_is_there_and_unknown_formats_are_refused(copied:
         export_bundle(str(tmp_path), "acro")
     with pytest.raises(InvalidInput, match=r"there is no export to 'xls': did you mean 'xlsx'\?$"):
         export_bundle(str(copied), "xls")
+    with pytest.raises(InvalidInput, match=r"lies in the bundle"):
+        export_bundle(str(copied), "xlsx", str(copied / "copy.xlsx"))
     with pytest.raises(InvalidInput, match=r"exists: move it away, or give another --out\.$"):
         export_bundle(str(copied), "acro", str(tmp_path))
 

@@ -43,6 +43,8 @@ def export_bundle(bundle: str, to: str, out: str | None = None) -> Path:
     folder = given if given.is_dir() else given.parent
     suffix = FILES[to][0] if to in FILES else FOLDERS[to][0]
     target = Path(f"{folder}{suffix}" if out is None else os.path.abspath(os.path.expanduser(out)))
+    if folder in target.parents:
+        raise InvalidInput(f"{str(target)!r} lies in the bundle, which would no longer be whole: give another --out.")
     if os.path.lexists(target):
         raise InvalidInput(f"{str(target)!r} exists: move it away, or give another --out.")
     try:
