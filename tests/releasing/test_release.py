@@ -204,6 +204,33 @@ def test_a_function_is_released_once_for_each_version(table: pa.Table, url: str)
 
 
 @pytest.mark.slow
+def test_a_function_has_the_certificate_of_its_first_answer_whatever_its_code_is_now(table: pa.Table, url: str) -> None:
+    """A constant under the same version would be certified for any ε, and has the answer of another function."""
+
+    def release(plan: dp.Plan) -> dp.Release:
+        total = dp.PrivacyTarget(epsilon=2, delta=0.1)
+        return dp.release(plan, private(table), ledger=url, dataset="f", total=total)
+
+    first = release(_plan_of(table, spread=dp.function(_spread, columns=["age"], version="1")))
+    constant = dp.Query(spread=dp.function(_renamed(lambda ages: 0.0 * ages[0]), columns=["age"], version="1"))
+    model = dp.model(table, constant, SECRET, records=RECORDS, draws=300, processes=1)
+    again = release(plan_with(model, "coupled_gaussian", dp.PrivacyTarget(epsilon=2, delta=0.06)))
+    assert (again.values, again.certificate.delta) == (first.values, first.certificate.delta)
+    tighter = plan_with(model, "coupled_laplace", dp.PrivacyTarget(epsilon=1, delta=0.01))
+    with pytest.raises(NotCertified, match="does not hold what is asked for now"):
+        release(tighter)
+
+
+def test_a_function_is_not_declared_beside_other_questions(table: pa.Table, url: str) -> None:
+    plans = {
+        "spread": _plan_of(table, spread=dp.function(_spread, columns=["age"], version="1")),
+        "other": _plan_of(table, spread=dp.function(_spread, columns=["age"], version="2")),
+    }
+    with pytest.raises(InvalidInput, match="'spread' has a Python function"):
+        dp.declare(plans, ledger=url, dataset="f")
+
+
+@pytest.mark.slow
 def test_one_function_under_two_versions_does_not_average_its_noise_out(table: pa.Table, url: str) -> None:
     one, two = (dp.function(_spread, columns=["age"], version=version) for version in ("1", "2"))
     alone, both = _plan_of(table, spread=one), _plan_of(table, spread=one, again=two)

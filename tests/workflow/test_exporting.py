@@ -321,8 +321,31 @@ def test_what_is_no_bundle_what_is_there_and_unknown_formats_are_refused(copied:
         export_bundle(str(copied), "xls")
     with pytest.raises(InvalidInput, match=r"lies in the bundle"):
         export_bundle(str(copied), "xlsx", str(copied / "copy.xlsx"))
+    (tmp_path / "link").symlink_to(copied)
+    with pytest.raises(InvalidInput, match=r"lies in the bundle"):
+        export_bundle(str(copied), "acro", str(tmp_path / "link" / "copy"))
     with pytest.raises(InvalidInput, match=r"exists: move it away, or give another --out\.$"):
         export_bundle(str(copied), "acro", str(tmp_path))
+
+
+@pytest.mark.parametrize("change", [("values", "more", 1.0), ("estimates", None, None), ("statistics", None, None)])
+def test_what_no_release_writes_is_refused_in_a_sentence(copied: Path, change: tuple[str, str | None, Any]) -> None:
+    document, (key, name, value) = read(copied / "release.json"), change
+    if name is None:
+        document[key] = type(document[key])()
+    else:
+        document[key][name] = value
+    (copied / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"see what distpriv verify says of it\.$"):
+        export_bundle(str(copied), "xlsx")
+
+
+def test_only_plain_files_are_exported(copied: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.csv").write_bytes((copied / "release.csv").read_bytes())
+    (copied / "release.csv").unlink()
+    (copied / "release.csv").symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(InvalidInput, match="is not the file that was written with this release"):
+        exported(copied, "acro", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["release.csv", "../elsewhere.txt"])

@@ -23,7 +23,7 @@ from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.promised import with_reading
 from distpriv.releasing.release import named, opened
-from distpriv.releasing.written_queries import query_key, require_distinct
+from distpriv.releasing.written_queries import has_functions, query_key, require_distinct
 
 __all__ = ["Declaration", "declare"]
 
@@ -150,6 +150,11 @@ def _require_alike(plans: Mapping[str, Plan]) -> None:
     keys: dict[str, str] = {}
     for name, plan in plans.items():
         require_distinct(_query(plan))
+        if len(plans) > 1 and has_functions(_query(plan)):
+            raise InvalidInput(
+                f"{name!r} has a Python function, which cannot be certified together with other questions: put all "
+                "statistics of the dataset into one query."
+            )
         for what, one, other in (
             ("protected pairs", set(first.model.protected_pairs), set(plan.model.protected_pairs)),
             ("records", first.model.provenance.records, plan.model.provenance.records),

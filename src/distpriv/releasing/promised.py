@@ -23,7 +23,7 @@ from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History
 from distpriv.releasing.private import reading_assumption
 from distpriv.releasing.readings import READ
-from distpriv.releasing.written_queries import definitions, query_to_dict
+from distpriv.releasing.written_queries import definitions, has_functions, query_to_dict
 
 __all__ = [
     "DRAWN",
@@ -70,6 +70,13 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     mechanism = own.mechanism(plan.model.query)
     model = in_order_of(mechanism, plan.model)
     covered = own.pairs >= {tuple(pair) for pair in model.protected_pairs}
+    if has_functions(plan.model.query):
+        if not covered:
+            raise NotCertified(
+                "this question has a function and was given its noise for other scenarios than are protected now: "
+                "protect the same again, or write another version of the function."
+            )
+        return _promised_as_it_was(own, plan, mechanism, model, earlier)
     certificate = _promised_alone(own, plan, model, mechanism, earlier.seed, covered=covered)
     joint = own.joint_certificate()
     same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)
@@ -84,6 +91,20 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
     held = with_reading(evolve(mechanism, certificate=certificate), model)
     return Promise(mechanism=held, model=model, joint=joint, earlier=earlier)
+
+
+def _promised_as_it_was(
+    own: Fixed, plan: Plan, mechanism: AdditiveMechanism, model: QueryModel, earlier: EarlierReleases
+) -> Promise:
+    """Return what was promised of a question with a function, and nothing that is certified anew.
+
+    A ledger knows a function by its version: the code of today may be another than that of the stored answer.
+    """
+    certificate = evolve(mechanism.certificate, target=plan.target)
+    joint = evolve(own.joint_certificate(), target=earlier.total)
+    _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
+    held = with_reading(evolve(mechanism, certificate=certificate), model)
+    return Promise(mechanism=held, model=model, joint=joint, earlier=evolve(earlier, place=own.place))
 
 
 def _promised_alone(

@@ -13,7 +13,7 @@ from distpriv.framework.notation import statistic_from_dict
 from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.statistics.functions import FunctionOfRows
 
-__all__ = ["definitions", "query_from_dict", "query_key", "query_to_dict", "require_distinct"]
+__all__ = ["definitions", "has_functions", "query_from_dict", "query_key", "query_to_dict", "require_distinct"]
 
 
 def query_to_dict(query: Query) -> list[dict[str, Any]]:
@@ -33,6 +33,11 @@ def query_from_dict(values: Sequence[dict[str, Any]]) -> Query:
         InvalidQuery: a statistic is a Python function, which no ledger holds.
     """
     return Query([(str(value["name"]), statistic_from_dict(value)) for value in values])
+
+
+def has_functions(query: Query) -> bool:
+    """Tell whether a statistic is a Python function, which a ledger knows by its version and not by its code."""
+    return any(isinstance(statistic, FunctionOfRows) for _, statistic in query.statistics)
 
 
 def definitions(query: Query) -> tuple[str, ...]:

@@ -256,9 +256,11 @@ def bundled_files(
     """
     found = {}
     for name in sorted({*document["manifest"]} - {*but}):
-        with suppress(OSError):
-            found[name] = (Path(folder) / name).read_bytes()
-        if Path(name).name != name or digest(found.get(name, b"")) != document["manifest"][name]:
+        file = Path(folder) / name
+        with suppress(OSError, ValueError):
+            if Path(name).name == name and file.is_file() and not file.is_symlink():
+                found[name] = file.read_bytes()
+        if name not in found or digest(found[name]) != document["manifest"][name]:
             raise InvalidInput(
                 f"{name!r} in {str(folder)!r} is not the file that was written with this release: release the policy "
                 "again, which shows the same answer in a new bundle."

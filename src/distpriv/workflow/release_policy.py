@@ -134,7 +134,10 @@ def audit_bundle(
     require_releases(releases)
     document = read_release(folder)
     found = plan_policy(path, progress, only=document["question"])
-    released = None if found.answered is None else Release.of(found.answered, found.policy.query(), repeated=True)
+    released = None
+    if found.answered is not None:
+        query, ledger = found.policy.query(), document["ledger"]["id"]
+        released = Release.of(found.answered, query, repeated=True, ledger=ledger)
     same = ("dataset", "position", "values")
     if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")

@@ -43,7 +43,7 @@ def export_bundle(bundle: str, to: str, out: str | None = None) -> Path:
     folder = given if given.is_dir() else given.parent
     suffix = FILES[to][0] if to in FILES else FOLDERS[to][0]
     target = Path(f"{folder}{suffix}" if out is None else os.path.abspath(os.path.expanduser(out)))
-    if folder in target.parents:
+    if folder.resolve() in target.resolve().parents:
         raise InvalidInput(f"{str(target)!r} lies in the bundle, which would no longer be whole: give another --out.")
     if os.path.lexists(target):
         raise InvalidInput(f"{str(target)!r} exists: move it away, or give another --out.")
@@ -58,6 +58,12 @@ def export_bundle(bundle: str, to: str, out: str | None = None) -> Path:
                 unfinished = BundleFolder.prepared(target)
                 ending.callback(unfinished.discard)
                 unfinished.write({**files, **FOLDERS[to][1](document, files)})
+    except InvalidInput:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError) as failure:
+        raise InvalidInput(
+            f"{bundle!r} is not as a release writes it: see what distpriv verify says of it."
+        ) from failure
     except OSError as failure:
         raise InvalidInput(f"{str(target)!r} cannot be written ({failure.strerror}): give another --out.") from failure
     return target
