@@ -77,6 +77,10 @@ STYLE: dict[Any, Any] = {
 }
 
 MOST_OPTIONS = 11
+
+FEW_TICKS = 4
+"""Of numbers near each other, so that those with many digits stay apart."""
+
 _ONE_AT_A_TIME = Lock()  # settings of Matplotlib are those of the process
 
 
@@ -281,10 +285,10 @@ def _quiet() -> Iterator[None]:
 
 def _round_ticks(axis: Axis) -> None:
     """Mark round numbers along a logarithmic axis, fewer of each power of ten the more powers there are."""
-    from matplotlib.ticker import AutoLocator, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
-    axis.set_major_locator(AutoLocator() if high < 10 * low else LogLocator(subs=subs, numticks=8))
+    axis.set_major_locator(MaxNLocator(FEW_TICKS) if high < 10 * low else LogLocator(subs=subs, numticks=8))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
