@@ -91,7 +91,7 @@ def median() -> tuple[Callable[[], object], Callable[[pd.DataFrame], object]]:
     def work() -> object:
         query = dp.Query(age=dp.quantile("age", 0.5))
         model = dp.model(dp.datasets.adult(), query, INCOME, records=RECORDS)
-        return dp.plan(model, TARGET, trust="sampling", mechanisms=["coupled_gaussian"]).mechanism
+        return dp.plan(model, TARGET, assurance="proved", mechanisms=["coupled_gaussian"]).mechanism
 
     return work, lambda rows: rows["age"].median()
 
@@ -109,7 +109,7 @@ def regression() -> tuple[Callable[[], object], Callable[[pd.DataFrame], object]
     def work() -> object:
         query = dp.Query(beta=dp.function(slopes, columns=columns, size=3))
         model = dp.model(dp.datasets.adult(), query, INCOME, records=RECORDS)
-        return dp.plan(model, TARGET, trust="sampling", mechanisms=["coupled_gaussian"]).mechanism
+        return dp.plan(model, TARGET, assurance="proved", mechanisms=["coupled_gaussian"]).mechanism
 
     return work, lambda rows: slopes({name: rows[name].to_numpy(dtype=float) for name in columns})
 

@@ -14,14 +14,14 @@ from paper.setting import paper_query
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.merit import Merit
 from distpriv.planning.running import attempt
 
 TARGET = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
-TRUSTS: tuple[Trust, ...] = ("gaussian", "sampling")
+ASSURANCES: tuple[Assurance, ...] = ("checked", "proved")
 SECRETS = {
     "one pair": dp.Share("income = '>50K'", values=(0.45, 0.55)),
     "all pairs": dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1),
@@ -82,19 +82,19 @@ def plan() -> None:
         model = dp.model(dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population")
         print(f"plan, {title} ({len(model.protected_pairs)} ordered), processor time in one process:")
         print(f"  {_shares(model)}")
-        for trust in TRUSTS:
+        for assurance in ASSURANCES:
             plans, seconds = [], []
             for every in (False, True):
                 fresh = dp.model(
                     dp.datasets.adult(), paper_query(), share, records=100, processes=1, reference="population"
                 )
                 before = time.process_time()
-                plans.append(dp.plan(fresh, TARGET, trust, all=every, seed=0, processes=1))
+                plans.append(dp.plan(fresh, TARGET, assurance, all=every, seed=0, processes=1))
                 seconds.append(time.process_time() - before)
             said = [f"{found.mechanism.name}, error {found.chosen.error:.4g}" for found in plans if found.chosen]
             same = "the same noise" if plans[0].mechanism == plans[1].mechanism else "NOT the same noise"
             print(
-                f"  trust {trust}: {seconds[0]:.1f} s ({said[0]}), with all=True {seconds[1]:.1f} s ({said[1]}): "
+                f"  {assurance}: {seconds[0]:.1f} s ({said[0]}), with all=True {seconds[1]:.1f} s ({said[1]}): "
                 f"ratio {seconds[1] / seconds[0]:.1f}, {same}"
             )
 

@@ -90,7 +90,7 @@ def main() -> Census:
             mechanism=option.name,
             error=option.error,
             delta=option.mechanism.certificate.delta,
-            holds=option.mechanism.certificate.holds_at(plan.trust),
+            holds=option.mechanism.certificate.holds_at(plan.assurance),
         )
         for option in plan.options
     )

@@ -2,7 +2,7 @@
 
 Lengths of stay and costs are skewed, so the hospital publishes medians. Medians of whole days are far from Gaussian:
 with a thousand patients the median stay is 6 or 7 days and hardly anything else. So nothing is assumed about the
-distribution of the statistics: the noise is calibrated on coupled draws, at trust "sampling". The data are generated.
+distribution of the statistics: the noise is calibrated on coupled draws, at assurance "proved". The data are generated.
 
 Usage: python examples/hospital.py
 """
@@ -48,7 +48,7 @@ class Option:
     cost_error: float
     delta: float
     holds: bool
-    trust: str
+    assurance: str
 
 
 @frozen(kw_only=True)
@@ -61,9 +61,9 @@ class Hospital:
     """What the statistics are about, to hold the noise against."""
     options: tuple[Option, ...]
     chosen: str
-    chosen_at_gaussian_trust: str
+    chosen_at_checked: str
     certificate_holds: bool
-    trust: str
+    assurance: str
     gaussian_audit: AuditReport
     """Attacks on noise that would do if the medians were Gaussian with one covariance."""
     audit: AuditReport
@@ -84,10 +84,10 @@ def main() -> Hospital:
 
     # A seed makes the example repeatable. Leave it out for data that matter: then nobody can have chosen it.
     plan = dp.plan(
-        model, TARGET, trust="sampling", weights="relative", objective="noise", mechanisms=MECHANISMS, seed=7
+        model, TARGET, assurance="proved", weights="relative", objective="noise", mechanisms=MECHANISMS, seed=7
     )
     assert plan.chosen is not None
-    at_gaussian_trust = next(o.name for o in plan.options if o.mechanism.certificate.holds_at("gaussian"))
+    at_checked = next(o.name for o in plan.options if o.mechanism.certificate.holds_at("checked"))
     options = tuple(
         Option(
             mechanism=option.name,
@@ -95,16 +95,16 @@ def main() -> Hospital:
             cost_error=option.errors["median_cost"],
             delta=option.mechanism.certificate.delta,
             holds=option.mechanism.certificate.holds,
-            trust=option.mechanism.certificate.trust,
+            assurance=option.mechanism.certificate.assurance,
         )
         for option in plan.options
     )
-    print("For ε = 1, δ = 0.01:        noise: days    euros   δ found   holds   trust")
+    print("For ε = 1, δ = 0.01:        noise: days    euros   δ found   holds   assurance")
     for option in options:
         noise = f"{option.stay_error:8.2f} {option.cost_error:8.0f}"
-        told = f"{option.delta:9.3f}   {'yes' if option.holds else 'NO ':5}   {option.trust}"
+        told = f"{option.delta:9.3f}   {'yes' if option.holds else 'NO ':5}   {option.assurance}"
         print(f"  {option.mechanism:24}    {noise} {told}")
-    print(f"The plan takes {plan.chosen.name}, and so it would at trust 'gaussian': {at_gaussian_trust}.\n")
+    print(f"The plan takes {plan.chosen.name}, and so it would at assurance 'checked': {at_checked}.\n")
 
     gaussian = next(option.mechanism for option in plan.options if option.name == "directional_uncertainty")
     gaussian_audit = dp.audit(gaussian, model=model, releases=10_000, seed=1)
@@ -126,9 +126,9 @@ def main() -> Hospital:
         medians=medians,
         options=options,
         chosen=plan.chosen.name,
-        chosen_at_gaussian_trust=at_gaussian_trust,
+        chosen_at_checked=at_checked,
         certificate_holds=release.certificate.holds,
-        trust=release.certificate.trust,
+        assurance=release.certificate.assurance,
         gaussian_audit=gaussian_audit,
         audit=audit,
         released=dict(release.values),

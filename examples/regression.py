@@ -84,7 +84,7 @@ class Published:
     coefficients: tuple[float, ...]
     """What they are on average where 45 % have a high income."""
     certificate_holds: bool
-    trust: str
+    assurance: str
     audit: AuditReport
     clean_accuracy: float
     """Of predictions, without noise."""
@@ -110,7 +110,7 @@ def planned(table: pa.Table, *, balanced: bool, draws: int = DRAWS) -> dp.Plan:
     mechanisms = {"coupled_gaussian": {"draws": draws, "pairing": "independent"}}
     # A seed makes the example repeatable. Leave it out for data that matter: then nobody can have chosen it.
     # Whoever predicts with the coefficients uses the noisy ones, so it is their noise that counts.
-    return dp.plan(model, TARGET, trust="sampling", objective="noise", mechanisms=mechanisms, seed=7)
+    return dp.plan(model, TARGET, assurance="proved", objective="noise", mechanisms=mechanisms, seed=7)
 
 
 def published(plan: dp.Plan, table: pa.Table) -> Published:
@@ -124,7 +124,7 @@ def published(plan: dp.Plan, table: pa.Table) -> Published:
         errors=tuple(np.sqrt(np.diag(noise.covariance)).tolist()),
         coefficients=tuple(trained.mean(axis=0).tolist()),
         certificate_holds=plan.mechanism.certificate.holds,
-        trust=plan.mechanism.certificate.trust,
+        assurance=plan.mechanism.certificate.assurance,
         audit=dp.audit(plan, shadows=2000, releases=4000, seed=1),
         clean_accuracy=float(np.mean(clean)),
         noisy_accuracy=(low, middle, high),

@@ -74,7 +74,7 @@ def _beyond() -> Result:
                     epsilon=epsilon,
                     error=made.noise.expected_l2,
                     delta=made.certificate.delta,
-                    trust=made.certificate.trust,
+                    assurance=made.certificate.assurance,
                 )
             )
     return Result(name="beyond", title="Mechanisms beyond the paper at the points of Table 2", newer=tuple(newer))

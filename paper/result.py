@@ -111,7 +111,7 @@ class Newer:
     epsilon: float
     error: float
     delta: float
-    trust: str
+    assurance: str
 
 
 @frozen(kw_only=True)

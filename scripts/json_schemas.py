@@ -4,7 +4,7 @@ import json
 import tomllib
 from typing import Any, get_args
 
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.utility import OBJECTIVES
 from distpriv.workflow.policy.shape import PolicyShape
 from distpriv.workflow.release_schema import (
@@ -58,7 +58,7 @@ OPTION = table(
 PLAN = table(
     distpriv=TEXT,
     target=TARGET,
-    trust={"enum": list(get_args(Trust))},
+    assurance={"enum": list(get_args(Assurance))},
     statistics=STATISTICS,
     weights=some(AT_LEAST_0),
     objective={"enum": list(OBJECTIVES)},

@@ -142,12 +142,12 @@ def test_it_is_sampled_planned_released_and_answered_again_from_the_ledger(adult
     assert model.names == ("age", "hours_1", "hours_2")
     assert model.steps.tolist() == [0.01, 1.0, 1.0]
     assert model.record_sensitivities.tolist() == [0.73, 98.0, 98.0]
-    plan = dp.plan(model, TARGET, trust="assumed")
+    plan = dp.plan(model, TARGET, assurance="assumed")
     private = adult.slice(1000, RECORDS)
     first = dp.release(plan, private, ledger=url, dataset="d", total=TOTAL)
     assert list(first.values) == ["age", "hours_1", "hours_2"]
     spelled = modelled(adult, weekly=median_by("HOURS_PER_WEEK", "sex='Female'", resolution=1), age=AGE)
-    again = dp.release(dp.plan(spelled, TARGET, trust="assumed"), private, ledger=url, dataset="d", total=TOTAL)
+    again = dp.release(dp.plan(spelled, TARGET, assurance="assumed"), private, ledger=url, dataset="d", total=TOTAL)
     assert again.repeated
     assert again.values == {
         "age": first.values["age"],
@@ -173,7 +173,7 @@ def test_it_comes_back_from_text_and_from_a_ledger() -> None:
 def test_a_policy_asks_for_it_and_the_bundle_is_verified(adult: pa.Table, tmp_path: Path) -> None:
     write_tables(tmp_path, adult)
     asked = ('"mean(age, resolution = 1)"', "\"median_by(hours_per_week, sex = 'Female', resolution = 1)\"")
-    policy = write_policy(tmp_path, asked, ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'))
+    policy = write_policy(tmp_path, asked, ("delta = 0.01\n", 'delta = 0.01\nassurance = "assumed"\n'))
     made = release_policy(str(policy), tmp_path / "out")
     assert list(made.release.values) == ["age_1", "age_2", "never_married"]
     verdict = verify_bundle(tmp_path / "out")

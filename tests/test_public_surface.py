@@ -82,7 +82,7 @@ NAMED_FIELDS = [
     *((dp.QueryModel, name) for name in ("names", "distributions", "protected_pairs", "steps", "provenance")),
     *((QueryDistribution, name) for name in ("mean", "covariance")),
     *((AdditiveMechanism, name) for name in ("noise", "certificate")),
-    *((Certificate, name) for name in ("target", "epsilon", "delta", "trust", "theorem", "assumptions")),
+    *((Certificate, name) for name in ("target", "epsilon", "delta", "assurance", "theorem", "assumptions")),
     *((Assumption, name) for name in ("statement", "status", "evidence")),
     *((dp.Plan, name) for name in ("options", "refusals", "undefended_attack_accuracy")),
     *((dp.Release, name) for name in ("values", "intervals")),

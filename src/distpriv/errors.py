@@ -126,17 +126,17 @@ class AssumptionViolated(DistprivError):
 
 
 class NotCertified(DistprivError):
-    """No mechanism's certificate holds at the target and the trust that were asked for.
+    """No mechanism's certificate holds at the target and the assurance that were asked for.
 
-    Cure: ask for a larger ε or δ, or for less trust; the printed plan says of every mechanism why it does not hold.
+    Cure: ask for a larger ε or δ, or for less assurance; the printed plan says of every mechanism why it does not hold.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"boom": [0], "bust": [1]}, covariances=[[1]], pairs=[("boom", "bust")])
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), trust="sampling")
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), assurance="proved")
     >>> plan.mechanism
     Traceback (most recent call last):
-    distpriv.errors.NotCertified: no mechanism meets epsilon = 1, delta = 0.001 at trust 'sampling' on this model:
-    print the plan to see why, and ask for a larger epsilon or delta, or for less trust.
+    distpriv.errors.NotCertified: no mechanism meets epsilon = 1, delta = 0.001 at assurance 'proved' on this model:
+    print the plan to see why, and ask for a larger epsilon or delta, or for less assurance.
     """
 
 
@@ -144,7 +144,7 @@ class AuditFailed(NotCertified):
     """Attacks on simulated releases do better than the certificate allows, so that nothing is released.
 
     Cure: see with `distpriv audit` which attack did it; leave out the statistic whose values repeat, or round them, or
-    ask for trust "sampling".
+    ask for assurance "proved".
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"boom": [0], "bust": [1]}, covariances=[[1]], pairs=[("boom", "bust")])
@@ -154,7 +154,7 @@ class AuditFailed(NotCertified):
     distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
     claims: ε is at least ..., and the attack, bayes, was right 69...% ± 0.6 of the time, where (0.1, 0.001), the
     target, allows 52.5% and the Gaussian model at most 69.1%: run distpriv audit on the policy to see every attack, and
-    leave out the statistic that tells, or ask for trust 'sampling'.
+    leave out the statistic that tells, or ask for assurance 'proved'.
     """
 
 

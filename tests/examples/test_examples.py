@@ -94,11 +94,11 @@ def test_a_company_hides_three_secrets_at_the_price_of_the_dearest_in_each_stati
 def test_a_hospital_needs_no_law_of_its_medians() -> None:
     found: hospital.Hospital = ran("hospital")
     assert found.distance_from_normal > 0.3
-    assert found.trust == "sampling"
+    assert found.assurance == "proved"
     assert found.certificate_holds
-    assert found.chosen == found.chosen_at_gaussian_trust == "coupled_gaussian"
+    assert found.chosen == found.chosen_at_checked == "coupled_gaussian"
     options = {option.mechanism: option for option in found.options}
-    assert options["certified_gaussian"].trust == "assumed"
+    assert options["certified_gaussian"].assurance == "assumed"
     assert options["certified_gaussian"].stay_error < options[found.chosen].stay_error
     assert not options["directional_uncertainty"].holds
     assert found.gaussian_audit.failed
@@ -110,7 +110,7 @@ def test_a_regression_is_published_without_its_class_balance_and_still_predicts(
     found: regression.Regression = ran("regression")
     for published in (found.plain, found.balanced):
         assert published.certificate_holds
-        assert published.trust == "sampling"
+        assert published.assurance == "proved"
         assert_within_the_claim(published.audit)
     assert before(found.plain.audit) > 0.95
     assert before(found.balanced.audit) < 0.6

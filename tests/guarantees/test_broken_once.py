@@ -24,7 +24,7 @@ def test_a_scenario_that_does_not_vary_takes_no_floor_away() -> None:
     assert model.floor[0] >= alone.floor[0] > 1
     for mechanism in (M.certified_gaussian(model, TARGET), M.certified_laplace(model, TARGET)):
         assert mechanism.noise.covariance[0, 0] >= alone.floor[0] ** 2 * (1 - 1e-9)
-    assert M.no_noise(model, TARGET, covariance="pooled").certificate.trust == "assumed"
+    assert M.no_noise(model, TARGET, covariance="pooled").certificate.assurance == "assumed"
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ def certificate(epsilon: float = 1.0, delta: float = 1e-3, contradicted: bool = 
         target=TARGET,
         epsilon=epsilon,
         delta=delta,
-        trust="gaussian",
+        assurance="checked",
         theorem="Theorem 4.2",
         assumptions=(Assumption(statement="the earth is round", status="checked", evidence="twice"),),
         contradicted=contradicted,
@@ -27,7 +27,7 @@ def test_a_certificate_holds_exactly_if_it_meets_its_target() -> None:
 
 def test_a_certificate_reads_as_a_statement_with_its_assumptions() -> None:
     assert str(certificate()).splitlines() == [
-        "(1, 0.001)-distribution privacy at trust 'gaussian', by Theorem 4.2: the target (1, 0.001) holds",
+        "(1, 0.001)-distribution privacy at assurance 'checked', by Theorem 4.2: the target (1, 0.001) holds",
         "  checked: the earth is round (twice)",
     ]
     assert "DOES NOT HOLD" in str(certificate(delta=0.1))

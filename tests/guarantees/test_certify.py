@@ -21,7 +21,7 @@ def model(**changes: object) -> dp.QueryModel:
 
 def test_noise_above_the_floor_that_passes_the_check_is_trusted_as_gaussian() -> None:
     found = certified(model(), TARGET, GaussianNoise.isotropic(2, 9.0), name="x", theorem="y").certificate
-    assert found.trust == "gaussian"
+    assert found.assurance == "checked"
     assert found.holds
     exact = dp.exact_delta(model(), 81 * np.eye(2), epsilon=1)
     assert exact <= found.delta <= exact * (1 + 1e-6)
@@ -31,7 +31,7 @@ def test_noise_above_the_floor_that_passes_the_check_is_trusted_as_gaussian() ->
 def test_noise_below_the_floor_is_only_assumed_and_names_the_lattice_attack() -> None:
     noise = GaussianNoise(axes=np.eye(2), variances=np.array([100.0, 0.5]))
     found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
-    assert found.trust == "assumed"
+    assert found.assurance == "assumed"
     assert "finer than the lattice in some direction" in str(found)
     assert "lattice attack" in str(found)
 
@@ -39,14 +39,14 @@ def test_noise_below_the_floor_is_only_assumed_and_names_the_lattice_attack() ->
 def test_noise_along_one_direction_is_only_assumed_and_names_the_lattice_attack() -> None:
     noise = GaussianNoise(axes=np.array([[1.0], [0.0]]), variances=np.array([1e4]))
     found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
-    assert found.trust == "assumed"
+    assert found.assurance == "assumed"
     assert "noise covers 1 of 2 directions" in str(found)
     assert "lattice attack" in str(found)
 
 
-def test_noise_that_fails_the_check_does_not_hold_at_any_trust() -> None:
+def test_noise_that_fails_the_check_does_not_hold_at_any_assurance() -> None:
     found = certified(model(), TARGET, GaussianNoise.isotropic(2, 2.0), name="x", theorem="y").certificate
-    assert found.trust == "gaussian"
+    assert found.assurance == "checked"
     assert not found.holds
     assert found.delta > 1e-3
 
@@ -56,9 +56,9 @@ def test_moments_that_were_estimated_are_not_trusted_as_gaussian() -> None:
     table = pl.DataFrame({"x": rng.integers(0, 50, 2000), "s": rng.random(2000) < 0.4})
     share = dp.Share("s", values=(0.4, 0.6))
     noise = GaussianNoise.isotropic(1, 100.0)
-    for method, trust in (("exact", "gaussian"), ("sampling", "assumed")):
+    for method, assurance in (("exact", "checked"), ("sampling", "assumed")):
         made = dp.model(table, dp.Query(x=dp.mean("x")), share, records=50, method=method, draws=200)  # type: ignore[arg-type]
-        assert certified(made, TARGET, noise, name="x", theorem="y").certificate.trust == trust
+        assert certified(made, TARGET, noise, name="x", theorem="y").certificate.assurance == assurance
 
 
 def test_the_lattice_is_counted_in_delta() -> None:
@@ -66,7 +66,7 @@ def test_the_lattice_is_counted_in_delta() -> None:
     noise = GaussianNoise.isotropic(2, 1.0)
     found = certified(narrow, TARGET, noise, name="x", theorem="y").certificate
     smooth = dp.exact_delta(narrow, np.eye(2), epsilon=1)
-    assert found.trust == "gaussian"
+    assert found.assurance == "checked"
     assert found.delta > smooth
     assert found.delta == pytest.approx(smooth, rel=1e-2, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""Certificates at trust gaussian that were false, because two moments are not the law; none is any more."""
+"""Certificates at assurance checked that were false, because two moments are not the law; none is any more."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -113,7 +113,7 @@ def test_no_combination_contradicts_a_certificate(
     model = broken(name)
     target = dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     mechanism = certify(model, target)
-    assert mechanism.certificate.holds_at("gaussian")
+    assert mechanism.certificate.holds_at("checked")
     rows = model.rows().row_laws()
     rng = np.random.default_rng(0)
     for direction in (*np.eye(model.dimension), *rng.normal(size=(5, model.dimension)), np.ones(model.dimension)):
@@ -126,7 +126,7 @@ def test_moments_alone_would_have_let_them_through(name: str) -> None:
     model, target = broken(name), dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     blind = M.certified_gaussian(evolve(model, simulator=None), target)
     assert blind.certificate.holds
-    assert blind.certificate.trust == "assumed"  # without rows nothing vouches for sums over them
+    assert blind.certificate.assurance == "assumed"  # without rows nothing vouches for sums over them
     seen = checked_law(model, blind.noise, target, model.protected_pairs[0], 1e-3)
     assert seen.projected > 1.5e-3
 
@@ -144,12 +144,12 @@ def test_the_certificate_says_what_was_found() -> None:
     assert Certificate.from_dict(certificate.to_dict()) == certificate
 
 
-def test_trust_falls_where_a_mechanism_does_not_smooth_what_repeats() -> None:
+def test_assurance_falls_where_a_mechanism_does_not_smooth_what_repeats() -> None:
     model = broken("near a lattice together")
     noise = GaussianNoise.along(np.eye(3), model.floor**2)
     found = M.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=60, delta=0.5))
     assert found.noise.expected_rms < 3 * noise.expected_rms
-    assert found.certificate.trust == "assumed"
+    assert found.certificate.assurance == "assumed"
 
 
 def test_given_moments_have_no_rows_to_look_at() -> None:
@@ -212,8 +212,8 @@ def test_two_releases_leak_no_residue_together() -> None:
     asked = dp.Query(age=dp.mean("age"))
     first = M.certified_gaussian(dp.model(rows, asked, secret, records=100), target)
     earlier = EarlierReleases(releases=(EarlierRelease(query=asked, noise=first.noise),), total=target)
-    mechanism, joint = earlier.calibrated(model, M.certified_gaussian(model, target), "gaussian")
-    assert joint.holds_at("gaussian")
+    mechanism, joint = earlier.calibrated(model, M.certified_gaussian(model, target), "checked")
+    assert joint.holds_at("checked")
     assert joint.law is not None
     whole = earlier.stack(model)
     noise = stacked([first.noise, mechanism.noise])

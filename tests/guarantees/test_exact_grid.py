@@ -217,7 +217,7 @@ def test_age_and_never_married_need_as_little_as_is_known(adult: pa.Table, epsil
     secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     model = dp.model(adult, query, secret, records=100, reference="population")
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3))
-    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.certificate.holds_at("proved")
     assert mechanism.noise.expected_rms <= least
 
 
@@ -229,5 +229,5 @@ def test_three_statistics_need_as_little_as_is_known(adult: pa.Table) -> None:
     secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     model = dp.model(adult, query, secret, records=100, reference="population")
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
-    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.certificate.holds_at("proved")
     assert mechanism.noise.expected_rms <= 5.6

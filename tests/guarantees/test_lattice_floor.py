@@ -147,7 +147,7 @@ def test_rows_that_hardly_ever_vary_still_have_their_lattice() -> None:
     model = dp.model(table, dp.Query(x=dp.count("x")), dp.Share("s", values=(0.2, 0.6)), records=100)
     assert all(law.lattice is not None and law.lattice.tolist() == [[1.0]] for law in model.distributions.values())
     certificate = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=0, delta=0.05)).certificate
-    assert certificate.trust == "assumed"
+    assert certificate.assurance == "assumed"
 
 
 def test_a_sum_that_is_always_the_same_lies_on_a_line() -> None:
@@ -168,7 +168,7 @@ def test_noise_along_one_direction_covers_nothing_however_strong_it_is(shift: li
         means={"a": [0, 0], "b": shift}, covariances=100 * np.eye(2), pairs=[("a", "b")], steps=[1, 1]
     )
     mechanism = dp.mechanisms.directional_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
     strong = GaussianNoise(axes=np.linalg.qr(np.array([shift, [1.0, 0.0]]).T)[0], variances=np.array([1e18, 0.9]))
     assert not covers_floor(model, strong)
     assert covers_floor(model, GaussianNoise(axes=strong.axes, variances=np.array([1e18, 1.1])))

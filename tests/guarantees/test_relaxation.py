@@ -50,7 +50,7 @@ def test_theorem_4_7_adds_laplace_noise_for_the_distance() -> None:
     assert found.certificate.epsilon == pytest.approx(0.7)
     assert found.certificate.delta == pytest.approx(math.exp(0.1) * MECHANISM.certificate.delta)
     assert "∞-Wasserstein distance of 0.3" in str(found.certificate)
-    assert found.certificate.trust == "assumed"
+    assert found.certificate.assurance == "assumed"
     again = relaxed(found, distance=0.1, divergence=0.1)
     assert isinstance(again.noise, SumNoise)
     assert len(again.noise.parts) == 3

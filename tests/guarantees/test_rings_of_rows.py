@@ -99,9 +99,9 @@ def truth(groups: tuple[Group, Group], draws: list[tuple[int, int]], made: Addit
 
 def never_too_little(made: AdditiveMechanism, delta: float) -> None:
     """Hold a certificate, if it is one, against the truth."""
-    if made.certificate.holds_at("gaussian"):
+    if made.certificate.holds_at("checked"):
         assert delta <= made.certificate.delta
-    assert made.certificate.holds_at("gaussian") or not made.certificate.holds
+    assert made.certificate.holds_at("checked") or not made.certificate.holds
 
 
 def modelled(groups: tuple[Group, Group], records: int) -> dp.QueryModel:

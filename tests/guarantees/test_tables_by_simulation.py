@@ -78,7 +78,7 @@ def test_no_audit_on_sampled_datasets_of_a_table_finds_more_than_is_certified() 
     model = table_of(10)
     found = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1.0, delta=0.01))
     assert found.certificate.holds
-    assert found.certificate.trust == "gaussian"
+    assert found.certificate.assurance == "checked"
     report = dp.audit(found, model=model, shadows=2000, releases=20_000, seed=3)
     assert not report.failed, str(report)
     assert report.attacks[0].undefended.accuracy > report.attack_accuracy_ceiling
@@ -100,5 +100,5 @@ def test_cells_that_add_up_cost_hardly_more_noise_than_the_exact_check_alone(sha
     target = dp.PrivacyTarget.from_attack_accuracy(0.6)
     found, alone = (dp.mechanisms.certified_gaussian(each, target) for each in (model, exact_laws(model)))
     assert found.certificate.holds
-    assert found.certificate.trust == "gaussian"
+    assert found.certificate.assurance == "checked"
     assert found.noise.expected_rms <= 1.5 * alone.noise.expected_rms

@@ -94,7 +94,7 @@ def test_the_papers_directional_mechanism_misses_its_delta_sixtyfold_and_its_cer
     mechanism = M.directional_uncertainty(income(adult, paper_query, 0.4), target, covariance="pooled")
     assert mechanism.certificate.delta == pytest.approx(0.0597, rel=0.01)
     assert not mechanism.certificate.holds
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
 
 
 def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_it(
@@ -112,7 +112,7 @@ def test_a_decoder_strips_the_directional_noise_off_while_the_certificate_names_
         found is not None and np.allclose(found, truth, atol=1e-6) for found, truth in zip(decoded, clean, strict=True)
     )
     assert recovered >= 495
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
     assert "noise covers 1 of 5 directions" in str(mechanism.certificate)
     assert "the lattice attack reads them off" in str(mechanism.certificate)
 
@@ -142,9 +142,9 @@ def test_a_decoder_strips_the_least_noise_off_and_not_the_certified_one(
     bare = M.optimal_gaussian(model, target, covariance="pooled")
     covered = certified_income(0.1, 0.2)
     assert recovered(bare) >= 495
-    assert bare.certificate.trust == "assumed"
+    assert bare.certificate.assurance == "assumed"
     assert recovered(covered) <= 5
-    assert covered.certificate.trust == "gaussian"
+    assert covered.certificate.assurance == "checked"
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.2, 33.8), (1, 8.16), (5, 0.0)])
@@ -178,7 +178,7 @@ def test_the_certified_noise_is_as_small_as_known(
 ) -> None:
     mechanism = certified_income(difference, epsilon)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert mechanism.noise.expected_rms <= CERTIFIED[difference, epsilon] * (1 + 5e-4)
 
 
@@ -189,7 +189,7 @@ def test_hundreds_of_pairs_are_certified_together(adult: pa.Table, paper_query: 
     target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
     mechanism = M.certified_gaussian(model, target)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert mechanism.noise.expected_rms < M.expected_value_gaussian(model, target).noise.expected_rms
 
 
@@ -206,12 +206,12 @@ def test_rounding_to_the_lattice_strips_fine_noise_off_and_nothing_that_is_trust
     fine = GaussianNoise.isotropic(5, 1e-3)
     target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
     assert recovered(fine) == 1.0
-    assert certified(model, target, fine, name="fine", theorem="none").certificate.trust == "assumed"
+    assert certified(model, target, fine, name="fine", theorem="none").certificate.assurance == "assumed"
     floor = GaussianNoise.along(np.eye(5), model.floor**2)
-    assert certified(model, target, floor, name="floor", theorem="none").certificate.trust == "gaussian"
+    assert certified(model, target, floor, name="floor", theorem="none").certificate.assurance == "checked"
     assert recovered(floor) < 0.02  # a guess at each of five statistics is right 38 % of the time
     mechanism = M.expected_value_gaussian(model, target)
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert recovered(mechanism.noise) == 0.0
 
 

@@ -18,7 +18,7 @@ def test_figure_1_needs_a_scale_of_1_at_a_tenth() -> None:
     mechanism = M.approximate_wasserstein(FIGURE_1, dp.PrivacyTarget(epsilon=0.2, delta=0.1))
     assert mechanism.noise.scales.tolist() == [5.0]  # type: ignore[union-attr]
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.certificate.assurance == "proved"
     assert 0.05 < worst_delta(FIGURE_1, mechanism, 0.2) <= 0.1 + 1e-9
 
 

@@ -38,7 +38,7 @@ def test_more_statistics_than_signs_can_be_tried_for_still_have_a_bound() -> Non
 def test_laws_given_by_points_have_the_exact_quantile_and_keep_their_delta() -> None:
     target = dp.PrivacyTarget(epsilon=1, delta=0.5)
     mechanism = M.bounded(FIGURE_1, target)
-    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.certificate.assurance == "proved"
     assert worst_delta(FIGURE_1, mechanism, 1.0) <= 0.5
     law = FIGURE_1.distributions["a"]
     assert law.points is not None
@@ -72,7 +72,7 @@ def test_sampled_laws_have_an_order_statistic_above_the_quantile() -> None:
     share = dp.Share("s", values=(0.3, 0.5))
     model = dp.model(table, dp.Query(m=dp.mean("x")), share, records=20, method="sampling", draws=2000)
     mechanism = M.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.1))
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
     exact = dp.model(table, dp.Query(m=dp.mean("x")), share, records=20)
     reach = (mechanism.noise.scales[0] - abs(model.mean_shift(model.protected_pairs[0])[0])) / 2  # type: ignore[union-attr]
     deviation = max(law.covariance[0, 0] ** 0.5 for law in exact.distributions.values())

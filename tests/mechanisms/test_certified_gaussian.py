@@ -38,7 +38,7 @@ def unequal(seed: int, size: int, count: int, spread: float, lattice: bool) -> d
 def assert_private(model: dp.QueryModel, target: dp.PrivacyTarget) -> AdditiveMechanism:
     mechanism = M.certified_gaussian(model, target)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert dp.exact_delta(model, mechanism, epsilon=target.epsilon) <= target.delta
     assert np.linalg.eigvalsh(mechanism.noise.covariance - np.diag(model.floor**2))[0] >= -1e-9 * model.floor.max() ** 2
     return mechanism
@@ -84,7 +84,7 @@ def scaled_until_it_holds(model: dp.QueryModel, target: dp.PrivacyTarget, covari
 
     def holds(scale: float) -> bool:
         made = certified(model, target, GaussianNoise.of(scale * base), name="scaled", theorem="none").certificate
-        return made.holds and made.trust == "gaussian"
+        return made.holds and made.assurance == "checked"
 
     low, high = 1.0, 1.0
     while not holds(high):
@@ -128,7 +128,7 @@ def test_statistics_in_very_different_units_are_all_covered() -> None:
     )
     mechanism = M.certified_gaussian(scaled, TARGET, weights=list(units**-2))
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     plain = weighted_rms(M.certified_gaussian(model, TARGET).noise.covariance, np.ones(3))
     assert weighted_rms(mechanism.noise.covariance, units**-2) == pytest.approx(plain, rel=0.01)
 
@@ -138,7 +138,7 @@ def test_noise_a_million_times_the_floor_still_covers_it(delta: float) -> None:
     target = dp.PrivacyTarget(epsilon=0, delta=delta)
     mechanism = M.certified_gaussian(random_model(60, 5, distance=10.0), target)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
 
 
 def test_more_weight_on_a_statistic_leaves_less_error_in_it() -> None:
@@ -156,7 +156,7 @@ def test_noise_at_the_floor_is_taken_if_it_is_enough_and_none_where_there_is_no_
     nothing = M.certified_gaussian(alike, TARGET)
     assert nothing.noise.expected_l2 == 0
     assert nothing.certificate.holds
-    assert nothing.certificate.trust == "gaussian"
+    assert nothing.certificate.assurance == "checked"
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])
@@ -181,7 +181,7 @@ def test_counts_that_are_tied_together_are_covered_across_the_tie() -> None:
     query = dp.Query(x=dp.total("x"), y=dp.total("y"))
     model = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=10, reference="population")
     mechanism = assert_private(model, TARGET)
-    assert M.optimal_gaussian(model, TARGET, covariance="pooled", floor=True).certificate.trust == "assumed"
+    assert M.optimal_gaussian(model, TARGET, covariance="pooled", floor=True).certificate.assurance == "assumed"
     across = np.array([1.0, -1.0]) / np.sqrt(2)
     assert across @ mechanism.noise.covariance @ across > 1.5 * (across**2 @ model.floor**2)
 
@@ -189,7 +189,7 @@ def test_counts_that_are_tied_together_are_covered_across_the_tie() -> None:
 def test_a_law_that_no_noise_smooths_is_certified_for_what_it_is() -> None:
     model = dp.gaussian_model(means={"a": [0.0], "b": [0.1]}, covariances=[[0.04]], pairs=[("a", "b")], steps=[1.0])
     mechanism = M.certified_gaussian(model, TARGET)
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
     assert "lattice attack may read them off" in str(mechanism.certificate)
 
 
@@ -197,7 +197,7 @@ def test_a_target_finer_than_the_lattice_allows_is_said_not_to_hold() -> None:
     # The masses of a law as narrow as this sum to 1 only up to 3e-6 on its lattice, whatever the noise.
     model = dp.gaussian_model(means={"a": [0.0], "b": [0.1]}, covariances=[[0.68]], pairs=[("a", "b")], steps=[1.0])
     mechanism = M.certified_gaussian(model, dp.PrivacyTarget(epsilon=0, delta=1e-7))
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert not mechanism.certificate.holds
 
 
@@ -206,7 +206,7 @@ def test_estimated_moments_are_certified_as_such() -> None:
     points = {"a": rng.normal(size=(500, 2)), "b": rng.normal(size=(500, 2)) * 1.1 + 1}
     mechanism = M.certified_gaussian(dp.empirical_model(samples=points, pairs=[("a", "b")]), TARGET)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
 
 
 def test_progress_is_told_to_the_end() -> None:

@@ -87,7 +87,7 @@ def test_delta_is_that_of_all_datasets_with_all_noise(
         return
     model = modelled(zeros, ones, replacement=replacement)
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta))
-    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.certificate.holds_at("proved")
     noise, step = mechanism.noise, step_laws(row_grid(model)).step
     assert isinstance(noise, UnimodalNoise)
     reach = round(noise.edges[-1] / step - 0.5)
@@ -125,7 +125,7 @@ def test_on_adult_it_is_as_small_as_is_known(adult: pa.Table, statistic: str, ep
     secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     model = dp.model(adult, dp.Query(x=of), secret, records=100, reference="population")
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3))
-    assert mechanism.certificate.holds_at("sampling")
+    assert mechanism.certificate.holds_at("proved")
     assert mechanism.noise.expected_rms <= 1.02 * least
 
 
@@ -207,9 +207,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
     folder = tmp_path_factory.mktemp("exact")
     write_tables(folder, adult)
     one = ('age = "mean(age, resolution = 1)"\n', "")
-    trust = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    assurance = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
     with only("exact_law"):
-        return release_policy(str(write_policy(folder, one, trust)), folder / "out").folder
+        return release_policy(str(write_policy(folder, one, assurance)), folder / "out").folder
 
 
 def test_a_release_is_verified_from_the_laws_in_its_bundle(bundle: Path) -> None:
@@ -281,10 +281,10 @@ def test_releases_by_draws_of_a_known_population_are_certified_together_by_its_l
     tmp_path: Path, adult: pa.Table
 ) -> None:
     write_tables(tmp_path, adult)
-    trust = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    assurance = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
     with only("coupled_gaussian"):
         for number, left_out in enumerate((('age = "mean(age, resolution = 1)"\n', ""), SECOND)):
-            policy = write_policy(tmp_path, trust, LATER, left_out)
+            policy = write_policy(tmp_path, assurance, LATER, left_out)
             made = release_policy(str(policy), tmp_path / str(number)).folder
     assert read(made)["evidence"]["drawn"]["joint"]["measure"] == "cells"
     verdict = verify_bundle(made)
@@ -310,7 +310,7 @@ def two(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
     folder = tmp_path_factory.mktemp("two")
     write_tables(folder, adult)
     with only("exact_law"):
-        policy = write_policy(folder, ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'))
+        policy = write_policy(folder, ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'))
         return release_policy(str(policy), folder / "out").folder
 
 

@@ -55,7 +55,7 @@ def test_the_sufficient_group_is_the_largest_difference_of_the_pairs() -> None:
     found = M.group_privacy_laplace(model(), TARGET)
     assert isinstance(found.noise, LaplaceNoise)
     assert found.noise.scales[0] == pytest.approx(6 * 102 / 0.5)
-    assert found.certificate.trust == "sampling"
+    assert found.certificate.assurance == "proved"
     assert found.certificate.holds
     assert found.certificate.delta == 0
     assert "of 6 records" in found.certificate.theorem
@@ -67,7 +67,7 @@ def test_the_papers_group_is_all_records_and_one_record_is_plain_differential_pr
     )
     assert everyone.noise.expected_l2 == pytest.approx(20 / 6 * sufficient.noise.expected_l2)
     assert everyone.certificate.holds
-    assert everyone.certificate.trust == "sampling"
+    assert everyone.certificate.assurance == "proved"
     assert one.noise.expected_l2 == pytest.approx(sufficient.noise.expected_l2 / 6)
     assert not one.certificate.holds
     assert one.certificate.contradicted

@@ -44,14 +44,14 @@ def error(model: dp.QueryModel, mechanism: AdditiveMechanism) -> float:
 def made(model: dp.QueryModel, target: dp.PrivacyTarget, weights: list[float] | None = None) -> AdditiveMechanism:
     mechanism = M.informative_gaussian(model, target, weights=weights)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
     assert dp.exact_delta(model, mechanism, epsilon=target.epsilon) <= target.delta
     assert covers_floor(model, mechanism.noise.gaussian)
     return mechanism
 
 
 def others(model: dp.QueryModel, target: dp.PrivacyTarget) -> list[AdditiveMechanism]:
-    """All other Gaussian mechanisms whose certificate holds at trust gaussian."""
+    """All other Gaussian mechanisms whose certificate holds at assurance checked."""
     found = [
         M.certified_gaussian(model, target),
         M.optimal_gaussian(model, target, covariance="pooled", floor=True),
@@ -62,7 +62,7 @@ def others(model: dp.QueryModel, target: dp.PrivacyTarget) -> list[AdditiveMecha
     ]
     with suppress(AssumptionViolated):  # shifts that are not parallel
         found.append(M.directional_uncertainty(model, target, covariance="pooled"))
-    return [other for other in found if other.certificate.holds and other.certificate.trust == "gaussian"]
+    return [other for other in found if other.certificate.holds and other.certificate.assurance == "checked"]
 
 
 def assert_never_loses(model: dp.QueryModel, target: dp.PrivacyTarget) -> None:
@@ -228,7 +228,7 @@ def test_statistics_that_are_functions_of_each_other_are_published_as_such() -> 
 
 def test_a_law_that_no_noise_smooths_is_certified_for_what_it_is() -> None:
     model = dp.gaussian_model(means={"a": [0.0], "b": [0.1]}, covariances=[[0.04]], pairs=[("a", "b")], steps=[1.0])
-    assert M.informative_gaussian(model, TARGET).certificate.trust == "assumed"
+    assert M.informative_gaussian(model, TARGET).certificate.assurance == "assumed"
 
 
 def test_a_target_finer_than_the_lattice_allows_is_said_not_to_hold() -> None:
@@ -242,7 +242,7 @@ def test_estimated_moments_are_certified_as_such() -> None:
     points = {"a": rng.normal(size=(500, 2)), "b": rng.normal(size=(500, 2)) * 1.1 + 1}
     mechanism = M.informative_gaussian(dp.empirical_model(samples=points, pairs=[("a", "b")]), TARGET)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "assumed"
+    assert mechanism.certificate.assurance == "assumed"
 
 
 def test_a_prior_is_what_the_estimate_counts_on() -> None:

@@ -39,7 +39,7 @@ def test_shifts_in_any_direction_are_hidden_and_the_floor_is_covered_if_asked(
     bare, covered = (M.optimal_gaussian(model, target, floor=floor) for floor in (False, True))
     assert bare.certificate.holds
     assert covered.certificate.holds
-    assert covered.certificate.trust == "gaussian"
+    assert covered.certificate.assurance == "checked"
     assert bare.noise.expected_rms <= covered.noise.expected_rms * (1 + 1e-6)
 
 
@@ -65,7 +65,7 @@ def test_statistics_in_very_different_units_are_all_hidden() -> None:
     units = np.diag([1e-6, 1.0, 1e6])
     mechanism = M.optimal_gaussian(transformed(model, units), TARGET, weights="relative", floor=True)
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "gaussian"
+    assert mechanism.certificate.assurance == "checked"
 
 
 def test_one_pair_needs_one_direction_and_what_is_hidden_already_needs_none() -> None:
@@ -73,7 +73,7 @@ def test_one_pair_needs_one_direction_and_what_is_hidden_already_needs_none() ->
     noise = M.optimal_gaussian(model, TARGET).noise
     assert isinstance(noise, GaussianNoise)
     assert noise.axes.shape == (4, 1)
-    assert M.optimal_gaussian(model, TARGET).certificate.trust == "assumed"
+    assert M.optimal_gaussian(model, TARGET).certificate.assurance == "assumed"
     near = random_model(1, 4, distance=0.3)
     assert M.optimal_gaussian(near, TARGET).noise.expected_l2 == 0
     alike = dp.gaussian_model(means={"a": [1, 2], "b": [1, 2]}, covariances=np.eye(2), pairs=[("a", "b")])
@@ -100,7 +100,7 @@ def test_covariances_that_differ_are_refused_unless_pooled() -> None:
     model = random_model(1, 2, unequal=0.5)
     with pytest.raises(AssumptionViolated, match="the least-trace theorem needs the covariances"):
         M.optimal_gaussian(model, TARGET)
-    assert M.optimal_gaussian(model, TARGET, covariance="pooled").certificate.trust == "assumed"
+    assert M.optimal_gaussian(model, TARGET, covariance="pooled").certificate.assurance == "assumed"
 
 
 def test_wrong_options_are_refused() -> None:

@@ -20,7 +20,7 @@ def test_figure_1_needs_a_scale_of_97_and_has_no_delta() -> None:
     mechanism = M.wasserstein(FIGURE_1, dp.PrivacyTarget(epsilon=0.5))
     assert mechanism.noise.scales.tolist() == [194.0]  # type: ignore[union-attr]
     assert mechanism.certificate.holds
-    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.certificate.assurance == "proved"
     assert mechanism.certificate.delta == 0
     assert worst_delta(FIGURE_1, mechanism, 0.5) < 1e-9
 
@@ -37,13 +37,13 @@ def test_it_is_private_for_any_two_laws_on_the_line(one: list[int], other: list[
         assert worst_delta(model, mechanism, 1.0) < 1e-9
 
 
-def test_rows_give_a_proven_distance_at_trust_sampling() -> None:
+def test_rows_give_a_proven_distance_at_assurance_proved() -> None:
     rng = np.random.default_rng(0)
     table = pl.DataFrame({"x": rng.integers(10, 31, 500), "s": rng.random(500) < 0.4})
     query = dp.Query(x=dp.mean("x"), big=dp.count("x > 20"))
     model = dp.model(table, query, dp.Share("s", values=(0.3, 0.5)), records=20)
     mechanism = M.wasserstein(model, dp.PrivacyTarget(epsilon=1))
-    assert mechanism.certificate.trust == "sampling"
+    assert mechanism.certificate.assurance == "proved"
     assert mechanism.noise == M.group_privacy_laplace(model, dp.PrivacyTarget(epsilon=1)).noise
     moved = [np.abs(a - b).sum(axis=1).max() for a, b in [model.coupled_samples(model.protected_pairs[0], 5000)]]
     assert max(moved) <= mechanism.noise.scales[0]  # type: ignore[union-attr]
@@ -55,10 +55,10 @@ def test_sampled_laws_are_only_assumed_and_it_is_said() -> None:
     share = dp.Share("s", values=(0.3, 0.5))
     model = dp.model(table, dp.Query(m=dp.quantile("x", 0.5)), share, records=20, draws=200)
     certificate = M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).certificate
-    assert certificate.trust == "assumed"
+    assert certificate.assurance == "assumed"
     assert "estimated, not bounded" in str(certificate)
     proven = M.wasserstein(model, dp.PrivacyTarget(epsilon=1), distance="coupling")
-    assert proven.certificate.trust == "sampling"
+    assert proven.certificate.assurance == "proved"
     assert proven.noise.expected_rms > M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).noise.expected_rms
 
 

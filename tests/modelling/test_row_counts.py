@@ -155,7 +155,7 @@ def test_a_certificate_of_weighted_rows_is_kept_by_as_many_rows() -> None:
     plain = dp.model(repeated(rows), QUERY, SHARE, replacement=True, **options)
     made = dp.mechanisms.certified_gaussian(weighted, target)
     again = dp.mechanisms.certified_gaussian(plain, target)
-    assert made.certificate.trust == again.certificate.trust
+    assert made.certificate.assurance == again.certificate.assurance
     np.testing.assert_allclose(made.noise.covariance, again.noise.covariance, rtol=1e-3, atol=1e-9)
 
 

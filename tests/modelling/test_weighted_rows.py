@@ -262,7 +262,7 @@ def test_group_privacy_counts_every_record_of_weighted_rows(adult: dp.QueryModel
     assert sufficient_group(adult) == 50
     assert dp.mechanisms.group_privacy_gaussian(adult, target).certificate.holds
     few = dp.mechanisms.group_privacy_gaussian(adult, target, group=10).certificate
-    assert few.trust == "assumed"
+    assert few.assurance == "assumed"
     assert not few.holds
 
 

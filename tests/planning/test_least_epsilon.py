@@ -48,10 +48,10 @@ def test_also_where_covariances_differ(seed: int, epsilon: float, objective: Obj
 
 
 @pytest.mark.slow
-def test_less_trust_and_a_larger_error_need_no_larger_epsilon() -> None:
+def test_less_assurance_and_a_larger_error_need_no_larger_epsilon() -> None:
     strict = dp.least_epsilon(WORKED, error=6.0, objective="noise")
     assert dp.least_epsilon(WORKED, error=9.0, objective="noise") < strict
-    assert dp.least_epsilon(WORKED, error=6.0, objective="noise", trust="assumed") <= strict * 1.002
+    assert dp.least_epsilon(WORKED, error=6.0, objective="noise", assurance="assumed") <= strict * 1.002
     estimate = dp.least_epsilon(WORKED, error=4.0)
     assert dp.least_epsilon(WORKED, error=5.0) < estimate
     assert estimate <= dp.least_epsilon(WORKED, error=4.0, objective="noise") * 1.002
@@ -76,7 +76,7 @@ def test_an_error_out_of_reach_is_said_so() -> None:
         dp.least_epsilon(model, error=1e-3)
 
 
-@pytest.mark.parametrize("change", [{"error": 0}, {"error": "small"}, {"trust": "blind"}, {"delta": 1.0}])
+@pytest.mark.parametrize("change", [{"error": 0}, {"error": "small"}, {"assurance": "blind"}, {"delta": 1.0}])
 def test_questions_without_an_answer_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
         dp.least_epsilon(WORKED, **{"error": 1.0, **change})  # type: ignore[arg-type]

@@ -11,12 +11,12 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertified
-from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.modelling.utility import OBJECTIVES
 from distpriv.noise.laws import GaussianNoise, noise_from_dict
 from distpriv.planning.candidates import CANDIDATES, Choice
 
-TRUSTS: tuple[Trust, ...] = ("assumed", "gaussian", "sampling")
+ASSURANCES: tuple[Assurance, ...] = ("assumed", "checked", "proved")
 
 
 SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))
@@ -42,7 +42,7 @@ def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
 ) -> None:
     found = dp.plan(random_model(seed, size, unequal=unequal, distance=2.0), target, all=True, processes=1)
     held = [each for each in found.options if each.mechanism.certificate.holds]
-    strong = [each for each in held if each.mechanism.certificate.trust != "assumed"]
+    strong = [each for each in held if each.mechanism.certificate.assurance != "assumed"]
     assert found.chosen is not None
     assert found.chosen.estimate_error == min(each.estimate_error for each in strong)
     assert found.mechanism.certificate.delta <= target.delta
@@ -52,13 +52,14 @@ def test_what_is_chosen_holds_and_has_the_least_error_of_all_that_hold(
 
 def test_believing_less_costs_more_error(adult_plan: dp.Plan) -> None:
     errors = [
-        min(each.cost for each in adult_plan.options if each.mechanism.certificate.holds_at(trust)) for trust in TRUSTS
+        min(each.cost for each in adult_plan.options if each.mechanism.certificate.holds_at(assurance))
+        for assurance in ASSURANCES
     ]
     assert errors == sorted(errors)
     drawn = [
         each
         for each in adult_plan.options
-        if each.name != "exact_law" and each.mechanism.certificate.holds_at("sampling")
+        if each.name != "exact_law" and each.mechanism.certificate.holds_at("proved")
     ]
     assert errors[2] < min(each.cost for each in drawn)
     cheaper = [each for each in adult_plan.options if each.cost < errors[1]]
@@ -128,7 +129,7 @@ def test_a_prior_moves_the_public_mean() -> None:
 
 def test_what_has_too_large_an_error_is_not_chosen() -> None:
     free = dp.plan(UNEVEN, TARGET, mechanisms=FEW)
-    best, second = (each for each in free.options if each.may_be_used(free.trust) and each.name != FEW[2])
+    best, second = (each for each in free.options if each.may_be_used(free.assurance) and each.name != FEW[2])
     name = next(name for name in UNEVEN.names if second.estimate_errors[name] < best.estimate_errors[name])
     most = (second.estimate_errors[name] + best.estimate_errors[name]) / 2
     limited = dp.plan(UNEVEN, TARGET, mechanisms=FEW, max_error={name: most})
@@ -256,21 +257,21 @@ def test_a_target_from_a_tolerated_attack_accuracy_is_kept() -> None:
         assert found.chosen.attack_accuracy <= 0.55
 
 
-def test_where_nothing_is_proved_at_the_trust_asked_for_there_is_a_table_and_no_mechanism() -> None:
-    nothing = dp.plan(WORKED, TARGET, trust="sampling")  # moments only: how the data were drawn is not known
+def test_where_nothing_is_proved_at_the_assurance_asked_for_there_is_a_table_and_no_mechanism() -> None:
+    nothing = dp.plan(WORKED, TARGET, assurance="proved")  # moments only: how the data were drawn is not known
     assert nothing.options
     assert nothing.chosen is None
     assert nothing.alternatives == nothing.options
     assert nothing.to_dict()["chosen"] is None
     assert "no mechanism holds" in str(nothing)
-    with pytest.raises(NotCertified, match="trust 'sampling'"):
+    with pytest.raises(NotCertified, match="assurance 'proved'"):
         _ = nothing.mechanism
 
 
 def test_a_plan_chooses_from_the_mechanisms_it_is_given(adult: pa.Table) -> None:
     model = dp.model(adult, dp.Query(age=dp.mean("age")), SECRET, records=100)
     options = {"draws": 20_000, "pairing": "independent"}
-    found = dp.plan(model, TARGET, trust="sampling", mechanisms={"coupled_gaussian": options, "bounded": {}}, seed=1)
+    found = dp.plan(model, TARGET, assurance="proved", mechanisms={"coupled_gaussian": options, "bounded": {}}, seed=1)
     tried = [each.name for each in found.options] + [each.name for each in found.refusals]
     assert sorted(tried) == ["bounded", "coupled_gaussian"]
     assert found.mechanism.name == "coupled_gaussian"
@@ -304,7 +305,7 @@ def test_mechanisms_that_are_not_there_are_refused(mechanisms: Choice, message: 
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"trust": "blind"}, InvalidInput),
+        ({"assurance": "blind"}, InvalidInput),
         ({"weights": (1,)}, InvalidInput),
         ({"objective": "privacy"}, InvalidInput),
         ({"prior": {"a": 1.0}}, InvalidInput),
@@ -322,5 +323,5 @@ def test_what_makes_no_plan_is_refused(change: dict[str, object], error: type[Ex
         dp.plan(**settings)  # type: ignore[arg-type]
 
 
-def test_levels_of_trust_are_ranked() -> None:
-    assert sorted(TRUST, key=lambda level: TRUST[level]) == list(TRUSTS)
+def test_levels_of_assurance_are_ranked() -> None:
+    assert sorted(ASSURANCE, key=lambda level: ASSURANCE[level]) == list(ASSURANCES)

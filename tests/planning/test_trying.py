@@ -12,23 +12,25 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 from tests.remembered import remembering
 
 import distpriv as dp
-from distpriv.guarantees.certificate import TRUST, Certificate, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assurance, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
 from distpriv.modelling.utility import OBJECTIVES, Objective, weighted_rms
 from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
+from distpriv.planning.prospects import best_assurance, gaussian_noise_delta_lower_bound
 
 INCOME = "income = '>50K'"
 WORK = "workclass = 'Private'"
 
 
-def assert_the_same_choice(model: dp.QueryModel, target: dp.PrivacyTarget, trust: Trust, **given: object) -> None:
+def assert_the_same_choice(
+    model: dp.QueryModel, target: dp.PrivacyTarget, assurance: Assurance, **given: object
+) -> None:
     """Hold a plan that skips against one that runs everything, and what was said beforehand against what came out."""
-    with remembering():  # what both run is made once, and for every trust, on which it does not depend
-        everything = dp.plan(model, target, trust, all=True, processes=1, seed=1, **given)  # type: ignore[arg-type]
-        quick = dp.plan(model, target, trust, seed=1, processes=1, **given)  # type: ignore[arg-type]
+    with remembering():  # what both run is made once, and for every assurance, on which it does not depend
+        everything = dp.plan(model, target, assurance, all=True, processes=1, seed=1, **given)  # type: ignore[arg-type]
+        quick = dp.plan(model, target, assurance, seed=1, processes=1, **given)  # type: ignore[arg-type]
     assert (quick.chosen is None) == (everything.chosen is None)
     if quick.chosen is not None and everything.chosen is not None:
         if quick.objective == "noise":
@@ -40,33 +42,33 @@ def assert_the_same_choice(model: dp.QueryModel, target: dp.PrivacyTarget, trust
     assert sorted(shown + [each.name for each in quick.skipped]) == sorted(dp.mechanisms.__all__)
     for option in everything.options:
         candidate = next(each for each in CANDIDATES if each.name == option.name)
-        assert TRUST[option.mechanism.certificate.trust] <= TRUST[best_trust(candidate, model)]
+        assert ASSURANCE[option.mechanism.certificate.assurance] <= ASSURANCE[best_assurance(candidate, model)]
 
 
 SLOW = pytest.mark.slow
 VARIED = [
-    # statistics, pairs, how far covariances differ, distance of the means, ε, δ, trust
-    (1, 1, 0.0, 1.0, 1.0, 1e-3, "gaussian"),
-    (1, 1, 0.0, 1.0, 0.0, 0.2, "gaussian"),
-    pytest.param((1, 3, 0.1, 0.5, 0.3, 1e-5, "gaussian"), marks=SLOW),
-    (2, 1, 0.0, 0.1, 5.0, 1e-2, "gaussian"),
-    pytest.param((2, 2, 0.1, 2.0, 1.0, 1e-3, "gaussian"), marks=SLOW),
+    # statistics, pairs, how far covariances differ, distance of the means, ε, δ, assurance
+    (1, 1, 0.0, 1.0, 1.0, 1e-3, "checked"),
+    (1, 1, 0.0, 1.0, 0.0, 0.2, "checked"),
+    pytest.param((1, 3, 0.1, 0.5, 0.3, 1e-5, "checked"), marks=SLOW),
+    (2, 1, 0.0, 0.1, 5.0, 1e-2, "checked"),
+    pytest.param((2, 2, 0.1, 2.0, 1.0, 1e-3, "checked"), marks=SLOW),
     pytest.param((2, 1, 0.3, 1.0, 2.0, 1e-2, "assumed"), marks=SLOW),
-    pytest.param((3, 1, 0.02, 3.0, 0.5, 1e-3, "gaussian"), marks=SLOW),
-    (3, 2, 0.0, 1.0, 1.0, 1e-6, "sampling"),
-    pytest.param((4, 1, 0.0, 4.0, 0.2, 1e-3, "gaussian"), marks=SLOW),
-    pytest.param((5, 1, 0.05, 1.0, 1.0, 1e-3, "gaussian"), marks=SLOW),
+    pytest.param((3, 1, 0.02, 3.0, 0.5, 1e-3, "checked"), marks=SLOW),
+    (3, 2, 0.0, 1.0, 1.0, 1e-6, "proved"),
+    pytest.param((4, 1, 0.0, 4.0, 0.2, 1e-3, "checked"), marks=SLOW),
+    pytest.param((5, 1, 0.05, 1.0, 1.0, 1e-3, "checked"), marks=SLOW),
 ]
 
 
 @pytest.mark.parametrize("objective", ["estimate", pytest.param("noise", marks=SLOW)])
 @pytest.mark.parametrize("case", VARIED)
 def test_the_choice_and_its_noise_are_those_among_all(
-    case: tuple[int, int, float, float, float, float, Trust], objective: Objective
+    case: tuple[int, int, float, float, float, float, Assurance], objective: Objective
 ) -> None:
-    size, pairs, unequal, distance, epsilon, delta, trust = case
+    size, pairs, unequal, distance, epsilon, delta, assurance = case
     model = random_model(size * 100 + pairs, size, unequal=unequal, distance=distance, pairs=pairs, parallel=pairs < 3)
-    assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta), trust, objective=objective)
+    assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=delta), assurance, objective=objective)
 
 
 @pytest.mark.slow
@@ -79,7 +81,7 @@ def test_the_choice_and_its_noise_are_those_among_all(
     st.floats(0.2, 4),
     st.integers(1, 3),
     st.booleans(),
-    st.sampled_from(["gaussian", "gaussian", "assumed"]),
+    st.sampled_from(["checked", "checked", "assumed"]),
     st.booleans(),
     st.sampled_from(OBJECTIVES),
 )
@@ -91,21 +93,21 @@ def test_whatever_the_moments_are(
     distance: float,
     pairs: int,
     parallel: bool,
-    trust: Trust,
+    assurance: Assurance,
     weighted: bool,
     objective: Objective,
 ) -> None:
     model = random_model(seed, size, unequal=unequal, distance=distance, pairs=pairs, parallel=parallel)
     weights = tuple(1.0 + k for k in range(size)) if weighted else None
-    assert_the_same_choice(model, target, trust, weights=weights, objective=objective)
+    assert_the_same_choice(model, target, assurance, weights=weights, objective=objective)
 
 
 ROWS = [
-    # statistics, secret, values, ε, trusts
-    (1, INCOME, (0.46, 0.54), 1.0, ("gaussian", "sampling")),
-    (2, WORK, (0.48, 0.52), 1.0, ("gaussian",)),
-    (2, INCOME, (0.4, 0.6), 0.3, ("sampling",)),
-    (3, INCOME, (0.4, 0.5, 0.6), 3.0, ("gaussian",)),
+    # statistics, secret, values, ε, assurances
+    (1, INCOME, (0.46, 0.54), 1.0, ("checked", "proved")),
+    (2, WORK, (0.48, 0.52), 1.0, ("checked",)),
+    (2, INCOME, (0.4, 0.6), 0.3, ("proved",)),
+    (3, INCOME, (0.4, 0.5, 0.6), 3.0, ("checked",)),
 ]
 STATISTICS = {
     "age": dp.mean("age"),
@@ -125,12 +127,12 @@ def rows_model(table: pa.Table, count: int, secret: str, values: tuple[float, ..
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("case", ROWS)
 def test_models_of_rows_have_the_same_choice_too(
-    adult: pa.Table, case: tuple[int, str, tuple[float, ...], float, tuple[Trust, ...]], objective: Objective
+    adult: pa.Table, case: tuple[int, str, tuple[float, ...], float, tuple[Assurance, ...]], objective: Objective
 ) -> None:
-    count, secret, values, epsilon, trusts = case
+    count, secret, values, epsilon, assurances = case
     model = rows_model(adult.slice(0, 3000), count, secret, values, 50)
-    for trust in trusts:
-        assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=0.01), trust, objective=objective)
+    for assurance in assurances:
+        assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=0.01), assurance, objective=objective)
 
 
 @pytest.mark.slow
@@ -140,8 +142,8 @@ def test_models_of_rows_have_the_same_choice_too(
 def test_the_papers_statistics_have_the_same_choice_too(adult: pa.Table, secret: str, epsilon: float) -> None:
     values = (0.45, 0.55) if secret == INCOME else (0.48, 0.52)
     model = rows_model(adult, 5, secret, values, 100)
-    for trust in ("gaussian", "sampling"):
-        assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), trust)
+    for assurance in ("checked", "proved"):
+        assert_the_same_choice(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), assurance)
 
 
 @settings(max_examples=30, deadline=None)
@@ -204,7 +206,7 @@ class DearForLaplace:
         self,
         model: dp.QueryModel,  # noqa: ARG002 - as all of them are asked
         mechanism: AdditiveMechanism,
-        trust: Trust,  # noqa: ARG002
+        assurance: Assurance,  # noqa: ARG002
     ) -> tuple[AdditiveMechanism, Certificate]:
         self.asked.append(mechanism.name)
         factor = 1.01 if isinstance(mechanism.noise, GaussianNoise) else 100.0
@@ -215,7 +217,7 @@ class DearForLaplace:
         self,
         model: dp.QueryModel,  # noqa: ARG002 - as all of them are asked
         mechanism: AdditiveMechanism,
-        trust: Trust,  # noqa: ARG002
+        assurance: Assurance,  # noqa: ARG002
     ) -> float:
         return 1.0 if isinstance(mechanism.noise, GaussianNoise) else self.foreseen
 

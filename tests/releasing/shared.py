@@ -49,7 +49,7 @@ def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = T
     return dp.Plan(
         model=model,
         target=target,
-        trust="gaussian",
+        assurance="checked",
         merit=merit,
         undefended_attack_accuracy=1.0,
         options=(found,) if isinstance(found, Option) else (),

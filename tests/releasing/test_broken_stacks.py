@@ -338,7 +338,7 @@ def test_epsilon_for_every_dataset_is_reached_by_some_move(table: pa.Table) -> N
     assert every_dataset_epsilon(noise, model.record_sensitivities, None) == np.inf
 
 
-# One Gaussian and one Laplace release at trust `sampling` locked every third one out.
+# One Gaussian and one Laplace release at assurance `proved` locked every third one out.
 
 
 def test_releases_with_gaussian_and_with_laplace_noise_leave_room_for_a_third(table: pa.Table) -> None:
@@ -353,8 +353,8 @@ def test_releases_with_gaussian_and_with_laplace_noise_leave_room_for_a_third(ta
     ]
     past = [EarlierRelease(query=model.query, noise=one.noise) for model, one in zip(models, made, strict=True)]  # type: ignore[arg-type]
     rest = EarlierReleases(releases=tuple(past[:2]), total=total, seed=3)
-    _, joint = rest.calibrated(models[2], made[2], "sampling")
-    assert joint.holds_at("sampling")
+    _, joint = rest.calibrated(models[2], made[2], "proved")
+    assert joint.holds_at("proved")
 
 
 # Two equal statistics in one query wrote the ledger and then died on every retry.
@@ -385,4 +385,4 @@ def test_noise_that_is_less_private_when_it_is_wider_is_not_widened(table: pa.Ta
     asked = EarlierRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 0.01))
     earlier = EarlierReleases(releases=(asked,), total=TARGET)
     with pytest.raises(BudgetSpent, match="less private when it is wider"):
-        earlier.calibrated(model, steps, "gaussian")
+        earlier.calibrated(model, steps, "checked")

@@ -30,7 +30,7 @@ def after(
 
 def test_the_same_statistic_with_other_noise_is_certified_by_its_exact_joint_delta(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
-    made, joint = after(model, mechanism, TOTAL).calibrated(model, mechanism, "gaussian")
+    made, joint = after(model, mechanism, TOTAL).calibrated(model, mechanism, "checked")
     both = remodelled(model, dp.Query(one=dp.mean("age"), two=dp.mean("age + 0")))
     noise = stacked([mechanism.noise, made.noise])
     assert isinstance(noise, GaussianNoise)
@@ -54,7 +54,7 @@ def test_adding_epsilons_up_is_wrong_where_two_harmless_releases_say_everything_
     assert dp.exact_epsilon(mixed, narrow[0], delta=1e-3) < 0.1
     assert dp.exact_epsilon(blur, narrow[1], delta=1e-3) < 0.1
     assert dp.exact_epsilon(both, stacked(narrow), delta=1e-3) > 2
-    made, joint = after(mixed, first, TOTAL).calibrated(blur, second, "gaussian")
+    made, joint = after(mixed, first, TOTAL).calibrated(blur, second, "checked")
     assert joint.holds
     assert made.noise.expected_rms >= second.noise.expected_rms
     assert dp.exact_delta(both, stacked([first.noise, made.noise]), epsilon=TOTAL.epsilon) <= TOTAL.delta
@@ -63,8 +63,8 @@ def test_adding_epsilons_up_is_wrong_where_two_harmless_releases_say_everything_
 def test_noise_is_widened_no_more_than_it_must(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age"), "mixed": dp.mean("mixed")})
     tight = dp.PrivacyTarget(epsilon=1.2, delta=1.2e-3)
-    made, joint = after(model, mechanism, tight).calibrated(model, mechanism, "gaussian")
-    assert joint.holds_at("gaussian")
+    made, joint = after(model, mechanism, tight).calibrated(model, mechanism, "checked")
+    assert joint.holds_at("checked")
     factor = made.noise.expected_rms / mechanism.noise.expected_rms
     assert factor > 1.1
     assert made.certificate.holds
@@ -73,19 +73,19 @@ def test_noise_is_widened_no_more_than_it_must(table: pa.Table) -> None:
     assert isinstance(made.noise, GaussianNoise)
     less = GaussianNoise(axes=made.noise.axes, variances=made.noise.variances / 1.02**2)
     known = gaussian_certificate(both, tight, stacked([mechanism.noise, less]), "the exact check")
-    assert not known.holds_at("gaussian")
+    assert not known.holds_at("checked")
 
 
 def test_where_no_noise_helps_it_is_refused(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
     small = dp.PrivacyTarget(epsilon=0.5, delta=1e-4)
     with pytest.raises(BudgetSpent, match="1 earlier release leaves no room for age"):
-        after(model, mechanism, small).calibrated(model, mechanism, "gaussian")
+        after(model, mechanism, small).calibrated(model, mechanism, "checked")
 
 
 def test_a_first_release_may_spend_less_than_the_total_and_is_taken_as_it_is(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
-    made, joint = EarlierReleases(releases=(), total=TOTAL).calibrated(model, mechanism, "gaussian")
+    made, joint = EarlierReleases(releases=(), total=TOTAL).calibrated(model, mechanism, "checked")
     assert made == mechanism
     assert joint.holds
     assert joint.target == TOTAL
@@ -115,8 +115,8 @@ def test_statistics_without_a_gaussian_model_are_certified_together_by_coupled_d
     first = dp.mechanisms.coupled_gaussian(mean, TARGET, seed=1)
     second = dp.mechanisms.coupled_laplace(middle, TARGET, seed=2, draws=40_000)
     total = dp.PrivacyTarget(epsilon=1.5, delta=4e-3)
-    made, joint = after(mean, first, total, seed=3).calibrated(middle, second, "sampling")
-    assert joint.trust == "sampling"
+    made, joint = after(mean, first, total, seed=3).calibrated(middle, second, "proved")
+    assert joint.assurance == "proved"
     assert joint.holds
     assert made.noise.expected_rms >= second.noise.expected_rms
     # An estimate of the true joint divergence, by densities of mixtures on fresh draws, stays below.

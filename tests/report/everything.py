@@ -36,7 +36,7 @@ def page_saying(text: str, *pictures: Picture) -> Page:
         target=dp.PrivacyTarget(1),
         epsilon=1.0,
         delta=0.0,
-        trust="gaussian",
+        assurance="checked",
         theorem=text,
         assumptions=tuple(Assumption(statement=text, status=status) for status in get_args(Status)),
     )

@@ -85,17 +85,17 @@ def test_the_modelled_figure_is_never_above_the_undefended_one_or_the_promise(
 BASE = facts(1)
 
 
-def test_a_certificate_that_holds_only_at_less_trust_does_not_keep_the_target() -> None:
+def test_a_certificate_that_holds_only_at_less_assurance_does_not_keep_the_target() -> None:
     plan = dp.plan(law(1), EACH, mechanisms=["expected_value_laplace", "certified_gaussian"], processes=1)
-    loose, strict = (evolve(plan, trust=trust) for trust in ("gaussian", "sampling"))
+    loose, strict = (evolve(plan, assurance=assurance) for assurance in ("checked", "proved"))
     assert loose.chosen is not None
     assert strict.chosen is None
     for made in (loose, strict):
         kept = {row[0]: row[5] for row in option_rows(evolve(BASE, plan=made))[1:]}
         assert {name for name, said in kept.items() if said == "✓ yes"} == {
-            option.name for option in made.options if option.may_be_used(made.trust)
+            option.name for option in made.options if option.may_be_used(made.assurance)
         }
-    assert "✗ no, only at trust gaussian" in {row[5] for row in option_rows(evolve(BASE, plan=strict))}
+    assert "✗ no, only at assurance checked" in {row[5] for row in option_rows(evolve(BASE, plan=strict))}
 
 
 def option_rows(shown: Facts) -> list[list[str]]:

@@ -136,11 +136,11 @@ def test_a_draft_is_certified_as_it_is_shown(studio: Studio) -> None:
     assert "max_attack_accuracy = 0.55" in text
 
 
-def test_a_certified_number_says_its_trust_and_is_not_provisional(studio: Studio) -> None:
+def test_a_certified_number_says_its_assurance_and_is_not_provisional(studio: Studio) -> None:
     policy = studio.folder.policy(of(statistics={"age": "mean(age, resolution = 1)"}))
     numbers = certified_numbers(planned(policy))
     assert not numbers["provisional"]
-    assert numbers["trust"] in ("gaussian", "sampling")
+    assert numbers["assurance"] in ("checked", "proved")
     assert numbers["attacker"] <= 0.55
     json.dumps(numbers, allow_nan=False)
 

@@ -88,7 +88,7 @@ def test_from_an_empty_folder_to_a_verified_bundle_on_two_browsers_at_once(
 
     desk.certified()
     assert "≈" not in (page.locator("#bar").text_content() or "")
-    assert (page.locator("#mechanism-note").text_content() or "").startswith("certified at trust ")
+    assert (page.locator("#mechanism-note").text_content() or "").startswith("certified at assurance ")
     page.get_by_role("button", name="Make an example private table").click()
     page.get_by_text("Wrote private.parquet").wait_for()
     desk.certified()

@@ -18,7 +18,7 @@ KINDS = ("laplace", "coupled", "median", "table", "second")
 
 AGE = 'age = "mean(age, resolution = 1)"\n'
 NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
-SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+PROVED = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
 SIXTY = ("[privacy]\nepsilon = 1.0\ndelta = 0.01\n", "[privacy]\nmax_attack_accuracy = 0.6\n")
 TOTAL = ("epsilon = 2.0\ndelta = 0.02\n", 'max_attack_accuracy = 0.7\nadaptive = "assumed"\n')
 MEDIAN = ('age = "mean(age, resolution = 1)"', 'hours = "quantile(hours_per_week, 0.5, resolution = 1)"')
@@ -64,8 +64,8 @@ def released_page(kind: str, folder: Path, adult: pa.Table, *, audited: bool = T
     write_tables(folder, adult)
     edits = {
         "laplace": [(NEVER, "")],
-        "coupled": [SAMPLING],
-        "median": [(NEVER, ""), MEDIAN, SAMPLING],
+        "coupled": [PROVED],
+        "median": [(NEVER, ""), MEDIAN, PROVED],
         "table": [("[release]\nrecords = 100\n\n", ""), TABLE, SIXTY, TOTAL],
         "second": [SIXTY, TOTAL, (NEVER, "")],
     }[kind]

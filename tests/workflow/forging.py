@@ -20,7 +20,7 @@ Change = Callable[[Document], None]
 
 AGE = 'age = "mean(age, resolution = 1)"\n'
 NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
-SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+PROVED = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
 
 
 KINDS = ("alone", "joint", "coupled", "audited")
@@ -43,7 +43,7 @@ def _release(kind: str, place: Path) -> Path:
             total = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
             release_policy(str(write_policy(place, total, SAMPLE, (AGE, ""))), place / "first")
             return release_policy(str(write_policy(place, total, SAMPLE, (NEVER, ""))), place / "out").folder
-        edits = {"coupled": (SAMPLING,), "alone": (SAMPLE,), "audited": ()}[kind]
+        edits = {"coupled": (PROVED,), "alone": (SAMPLE,), "audited": ()}[kind]
         audited = kind == "audited"
         return release_policy(str(write_policy(place, *edits)), place / "out", audit=audited, releases=1000).folder
 

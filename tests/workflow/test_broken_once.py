@@ -130,9 +130,9 @@ def a_better_mechanism(document: Document) -> None:
     document["mechanism"] = "group_privacy_gaussian"
 
 
-def more_trust(document: Document) -> None:
+def more_assurance(document: Document) -> None:
     for certificate in certificates(document):
-        certificate["trust"] = "sampling"
+        certificate["assurance"] = "proved"
 
 
 def it_holds_because_it_says_so(document: Document) -> None:
@@ -289,7 +289,7 @@ def test_fewer_bounds_on_a_record_do_not_make_group_privacy_cheap(tmp_path: Path
     """Sensitivities and noise a hundredth of what they are: the formula was applied to whatever was written down."""
     write_tables(tmp_path, adult)
     with only("group_privacy_gaussian"):
-        policy = write_policy(tmp_path, ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'))
+        policy = write_policy(tmp_path, ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'))
         bundle = release_policy(str(policy), tmp_path / "out").folder
     assert verify_bundle(bundle).holds
 

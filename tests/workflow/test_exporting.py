@@ -185,7 +185,7 @@ KINDS: dict[str, tuple[tuple[str, str], ...]] = {
     "everything about privacy": (
         (
             "epsilon = 1.0\ndelta = 0.01\n",
-            'max_attack_accuracy = 0.75\ndelta = 0.01\ntrust = "sampling"\nobjective = "noise"\n'
+            'max_attack_accuracy = 0.75\ndelta = 0.01\nassurance = "proved"\nobjective = "noise"\n'
             'mechanisms = ["group_privacy_gaussian", "group_privacy_laplace"]\naudit = "required"\n'
             "weights = {age = 2, never_married = 0.5}\nmax_error = {age = 200}\n",
         ),
@@ -208,7 +208,7 @@ def test_a_notebook_asks_for_what_its_policy_asks(
     (model, target), settings = planned.call_args
     assert model_to_dict(model) == model_to_dict(policy.model())
     assert target == policy.target
-    assert (settings["trust"], settings["objective"]) == (policy.trust, policy.objective)
+    assert (settings["assurance"], settings["objective"]) == (policy.assurance, policy.objective)
     assert (settings["weights"], settings["max_error"]) == (policy.weights, policy.max_error)
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from tests.workflow.forging import AGE, NEVER, SAMPLING, accepted, forged, read
+from tests.workflow.forging import AGE, NEVER, PROVED, accepted, forged, read
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
@@ -314,8 +314,8 @@ TOTAL = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
         ("certified_gaussian", ()),
         ("certified_gaussian", (ROBUST,)),
         ("exact_law", (MEAN,)),
-        ("group_privacy_laplace", (SAMPLING,)),
-        ("coupled_gaussian", (SAMPLING,)),
+        ("group_privacy_laplace", (PROVED,)),
+        ("coupled_gaussian", (PROVED,)),
     ],
 )
 def test_a_release_with_a_ball_around_its_reference_verifies_and_no_other_ball_does(
@@ -374,7 +374,7 @@ def test_questions_that_depend_on_answers_hold_in_a_ball_too(tmp_path: Path, adu
     ages = ('"mean(age, resolution = 1)"', '"mean(age, resolution = 1, bounds = (17, 90))"')
     with only("group_privacy_laplace"):
         for number, missing in enumerate((AGE.replace(*ages), NEVER)):
-            policy = write_policy(tmp_path, BALL, SAMPLING, ages, (missing, ""))
+            policy = write_policy(tmp_path, BALL, PROVED, ages, (missing, ""))
             bundle = release_policy(str(policy), tmp_path / f"out{number}").folder
     verified = verify_bundle(bundle / "release.json")
     assert verified.holds, verified

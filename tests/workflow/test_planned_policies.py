@@ -65,7 +65,7 @@ def test_every_line_of_a_plan_is_told_as_soon_as_it_is_known_what_costs_nothing_
         ("mean(age, resolution = 1)", "mean(age + 1, resolution = 1)"),
         ("values = [0.45, 0.55]", "values = [0.4, 0.6]"),
         ("records = 100", "records = 60"),
-        ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'),
+        ("delta = 0.01\n", 'delta = 0.01\nassurance = "assumed"\n'),
         ("delta = 0.01\n", 'delta = 0.01\nobjective = "noise"\n'),
     ],
 )

@@ -93,7 +93,7 @@ def test_quantiles_and_variances_by_group_go_from_a_policy_to_a_bundle_that_is_v
         document = release_policy(str(tmp_path / "policy.toml"), out=tmp_path / "bundle").document
     verdict = verify_bundle(tmp_path / "bundle")
     assert verdict.holds, str(verdict)
-    assert document["certificate"]["trust"] == "sampling"
+    assert document["certificate"]["assurance"] == "proved"
     written = document["policy"]["release"]["tables"]
     assert written["median"]["level"] == 0.5
     assert [len(written[name]["otherwise"]) for name in written] == [3, 2]

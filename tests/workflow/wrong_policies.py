@@ -25,7 +25,7 @@ values = [0.45, 0.55]
 [privacy]
 epsilon = 1.0
 delta = 1e-3
-trust = "gaussian"
+assurance = "checked"
 
 [ledger]
 url = "sqlite:///ledger.db"
@@ -269,39 +269,45 @@ def _targets() -> Iterator[tuple[str, str, str]]:
         "blind attackers": ([("epsilon = 1.0\ndelta = 1e-3", "max_attack_accuracy = 0.5")], "attack accuracy must be"),
         "attackers in percent": ([("epsilon = 1.0\ndelta = 1e-3", "max_attack_accuracy = 60")], "got 60"),
         "delta above the accuracy": ([accuracy], "line 19, privacy.delta: delta = 0.3 alone lets an attacker"),
-        "unknown trust": (
-            [('"gaussian"', '"gauss"')],
-            "line 20, privacy.trust: trust must be 'sampling' or 'gaussian'",
+        "unknown assurance": (
+            [('"checked"', '"gauss"')],
+            "line 20, privacy.assurance: assurance must be 'proved' or 'checked'",
         ),
         "weight of an unknown statistic": (
-            [('trust = "gaussian"', "weights = {agee = 2}")],
+            [('assurance = "checked"', "weights = {agee = 2}")],
             "line 20, privacy.weights.agee: there is no statistic 'agee' to weigh: did you mean 'age'?",
         ),
         "unknown rule for audits": (
-            [('trust = "gaussian"', 'audit = "always"')],
+            [('assurance = "checked"', 'audit = "always"')],
             "line 20, privacy.audit: audit must be 'optional' or 'required', got 'always'",
         ),
-        "audit as a truth": ([('trust = "gaussian"', "audit = true")], "privacy.audit: this must be text in quotes"),
-        "weight of 0": ([('trust = "gaussian"', "weights.age = 0")], "privacy.weights.age: a weight must be above 0"),
-        "weight as text": ([('trust = "gaussian"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
-        "weights by another word": ([('trust = "gaussian"', "weights = 'equal'")], 'weights are "relative" or'),
-        "weights as a list": ([('trust = "gaussian"', "weights = [1, 2]")], "write {age = 2}"),
+        "audit as a truth": ([('assurance = "checked"', "audit = true")], "privacy.audit: this must be text in quotes"),
+        "weight of 0": (
+            [('assurance = "checked"', "weights.age = 0")],
+            "privacy.weights.age: a weight must be above 0",
+        ),
+        "weight as text": ([('assurance = "checked"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
+        "weights by another word": ([('assurance = "checked"', "weights = 'equal'")], 'weights are "relative" or'),
+        "weights as a list": ([('assurance = "checked"', "weights = [1, 2]")], "write {age = 2}"),
         "prior of an unknown scenario": (
-            [('trust = "gaussian"', "prior = {boom = 1}")],
+            [('assurance = "checked"', "prior = {boom = 1}")],
             "line 20, privacy.prior: the prior names an unknown scenario 'boom'",
         ),
-        "prior as text": ([('trust = "gaussian"', "prior = 'even'")], "this must be a table, got 'even'"),
+        "prior as text": ([('assurance = "checked"', "prior = 'even'")], "this must be a table, got 'even'"),
         "unknown objective": (
-            [('trust = "gaussian"', 'objective = "error"')],
+            [('assurance = "checked"', 'objective = "error"')],
             "line 20, privacy.objective: objective must be 'estimate' or 'noise', got 'error'",
         ),
         "error of an unknown statistic": (
-            [('trust = "gaussian"', "max_error = {agee = 2}")],
+            [('assurance = "checked"', "max_error = {agee = 2}")],
             "line 20, privacy.max_error.agee: there is no statistic 'agee' to limit the error of: did you mean 'age'?",
         ),
-        "error of 0": ([('trust = "gaussian"', "max_error.age = 0")], "the largest error must be above 0, got 0"),
-        "one error for all": ([('trust = "gaussian"', "max_error = 2")], "this must be a table, got 2: write it as in"),
-        "error as text": ([('trust = "gaussian"', "max_error.age = '2'")], "this must be a number, got '2'"),
+        "error of 0": ([('assurance = "checked"', "max_error.age = 0")], "the largest error must be above 0, got 0"),
+        "one error for all": (
+            [('assurance = "checked"', "max_error = 2")],
+            "this must be a table, got 2: write it as in",
+        ),
+        "error as text": ([('assurance = "checked"', "max_error.age = '2'")], "this must be a number, got '2'"),
         "total epsilon too small": ([("epsilon = 2.0", "epsilon = 0.5")], "line 24, ledger.epsilon: all releases"),
         "total delta too small": ([("delta = 2e-3", "delta = 1e-4")], "line 25, ledger.delta: all releases"),
         "total delta forgotten": ([("delta = 2e-3", "")], "may have delta = 0.0, less than"),

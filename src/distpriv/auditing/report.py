@@ -155,7 +155,7 @@ class AuditReport:
         if self.failed:
             raise AuditFailed(
                 f"the audit fails, so nothing is released: {self.finding.rstrip('.')}: run distpriv audit on the "
-                "policy to see every attack, and leave out the statistic that tells, or ask for trust 'sampling'."
+                "policy to see every attack, and leave out the statistic that tells, or ask for assurance 'proved'."
             )
 
     def _modelled(self) -> str:

@@ -1,1 +1,1 @@
-"""What a mechanism promises, at which level of trust, and the checks behind it."""
+"""What a mechanism promises, at which level of assurance, and the checks behind it."""

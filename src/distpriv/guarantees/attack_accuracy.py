@@ -34,7 +34,7 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism) -> float:
     """Return how often the best attacker is right at most, by what the certificate rests on.
 
-    With Gaussian noise at trust `gaussian` or `assumed` this is exact for Gaussian statistics, but for what their
+    With Gaussian noise at assurance `checked` or `assumed` this is exact for Gaussian statistics, but for what their
     lattice may add; with Laplace noise it is a bound on :math:`(1 + H_0)/2`. Where the reference is a sample it is that
     of the worst population it may be of, as the certificate's δ is, and no less than the rows show. It is never more
     than the ceiling of the certified (ε, δ), which is all that is known of coupled draws; of exact laws it is exact.
@@ -51,7 +51,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     if not certificate.contradicted and certificate.delta < 1 and (certificate.epsilon or certificate.delta):
         ceiling = PrivacyTarget(epsilon=certificate.epsilon, delta=certificate.delta).attack_accuracy_ceiling
     around = 2 * _around(model)
-    if certificate.trust == "sampling":
+    if certificate.assurance == "proved":
         return min(ceiling, (1 + around + _exact_total_variation(model, mechanism)) / 2)
     noise = mechanism.noise
     known = _total_variation(model, noise)

@@ -10,16 +10,16 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Evidence
 
-__all__ = ["TRUST", "Assumption", "Certificate", "Status", "Trust"]
+__all__ = ["ASSURANCE", "Assumption", "Assurance", "Certificate", "Status"]
 
-Trust = Literal["sampling", "gaussian", "assumed"]
+Assurance = Literal["proved", "checked", "assumed"]
 """How much must be believed.
 
-`sampling`: only how the data were drawn. `gaussian`: also that f_θ is Gaussian with the modelled moments, on its
+`proved`: only how the data were drawn. `checked`: also that f_θ is Gaussian with the modelled moments, on its
 lattice. `assumed`: also what the theorem assumes beyond that, which the data may contradict.
 """
 
-TRUST: dict[Trust, int] = {"assumed": 0, "gaussian": 1, "sampling": 2}
+ASSURANCE: dict[Assurance, int] = {"assumed": 0, "checked": 1, "proved": 2}
 """How little must be believed: a certificate is good for its own level and for those below."""
 
 Status = Literal["proved", "checked", "assumed"]
@@ -51,7 +51,7 @@ class Assumption:
 
 @frozen(kw_only=True)
 class Certificate:
-    """The (ε, δ) that a mechanism has at a level of trust, held against the target.
+    """The (ε, δ) that a mechanism has at a level of assurance, held against the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -59,14 +59,14 @@ class Certificate:
     >>> promise = dp.mechanisms.expected_value_gaussian(model, target).certificate
     >>> promise.epsilon, round(promise.delta, 6), promise.target.delta, promise.holds
     (1.0, 0.000509, 0.001, True)
-    >>> promise.trust, promise.theorem, promise.contradicted
-    ('gaussian', 'Theorem 4.2', False)
+    >>> promise.assurance, promise.theorem, promise.contradicted
+    ('checked', 'Theorem 4.2', False)
     >>> promise.assumptions[0].statement
     'the statistics are Gaussian with the modelled means and covariances, on their lattice'
     >>> [assumption.status for assumption in promise.assumptions]
     ['assumed', 'checked', 'checked']
-    >>> {trust: promise.holds_at(trust) for trust in ("sampling", "gaussian", "assumed")}
-    {'sampling': False, 'gaussian': True, 'assumed': True}
+    >>> {assurance: promise.holds_at(assurance) for assurance in ("proved", "checked", "assumed")}
+    {'proved': False, 'checked': True, 'assumed': True}
     >>> promise.to_dict()["holds"], type(promise).from_dict(promise.to_dict()) == promise
     (True, True)
     >>> dp.mechanisms.no_noise(model, target).certificate.holds
@@ -79,7 +79,7 @@ class Certificate:
     """ε, for which δ was computed."""
     delta: float
     """δ at this ε, the worst protected pair, with the error of its own computation added."""
-    trust: Trust
+    assurance: Assurance
     """What has to be believed."""
     theorem: str
     """What it follows from."""
@@ -94,16 +94,16 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether the target is met at this level of trust."""
+        """Whether the target is met at this level of assurance."""
         return not self.contradicted and self.epsilon <= self.target.epsilon and self.delta <= self.target.delta
 
-    def holds_at(self, trust: Trust) -> bool:
+    def holds_at(self, assurance: Assurance) -> bool:
         """Tell whether the target is met and no more must be believed than at this level.
 
         Args:
-            trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``, the most demanding first.
+            assurance: ``"proved"``, ``"checked"`` or ``"assumed"``, the most demanding first.
         """
-        return self.holds and TRUST[self.trust] >= TRUST[trust]
+        return self.holds and ASSURANCE[self.assurance] >= ASSURANCE[assurance]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -112,7 +112,7 @@ class Certificate:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "holds": self.holds,
-            "trust": self.trust,
+            "assurance": self.assurance,
             "theorem": self.theorem,
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "contradicted": self.contradicted,
@@ -122,7 +122,7 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
-        as_written = {name: values[name] for name in ("epsilon", "delta", "trust", "theorem", "contradicted")}
+        as_written = {name: values[name] for name in ("epsilon", "delta", "assurance", "theorem", "contradicted")}
         law = values.get("law")
         return cls(
             target=PrivacyTarget(**values["target"]),
@@ -138,7 +138,7 @@ class Certificate:
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "DOES NOT HOLD"
         promise = (
-            f"({self.epsilon:g}, {self.delta:.3g})-distribution privacy at trust {self.trust!r}, by {self.theorem}: "
-            f"the target ({self.target.epsilon:g}, {self.target.delta:g}) {verdict}"
+            f"({self.epsilon:g}, {self.delta:.3g})-distribution privacy at assurance {self.assurance!r}, by "
+            f"{self.theorem}: the target ({self.target.epsilon:g}, {self.target.delta:g}) {verdict}"
         )
         return "\n".join([promise, *(f"  {assumption}" for assumption in self.assumptions)])

@@ -6,7 +6,7 @@ import numpy as np
 
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
 from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import worst_gaussian_pair
@@ -98,7 +98,7 @@ def by_coupling(
     name: str,
     theorem: str,
     delta: float,
-    trust: Trust,
+    assurance: Assurance,
     assumptions: Sequence[Assumption],
     contradicted: bool = False,
     drawn: Drawn | None = None,
@@ -108,7 +108,7 @@ def by_coupling(
         target=target,
         epsilon=target.epsilon,
         delta=delta,
-        trust=trust,
+        assurance=assurance,
         theorem=theorem,
         assumptions=tuple(assumptions),
         contradicted=contradicted,
@@ -146,8 +146,8 @@ def gaussian_certificate(
 
     By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
     variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed. Where
-    that is enough the rows are looked at: δ is no smaller than they allow, and trust falls to `assumed` where they show
-    that a bell curve says nothing. Where δ is too large anyway they are not looked at, and no target is met.
+    that is enough the rows are looked at: δ is no smaller than they allow, and assurance falls to `assumed` where they
+    show that a bell curve says nothing. Where δ is too large anyway they are not looked at, and no target is met.
 
     Args:
         model: the model of the statistics.
@@ -179,7 +179,7 @@ def gaussian_certificate(
         target=target,
         epsilon=target.epsilon,
         delta=allowed if law is None else min(1.0, allowed + _more(law, delta, allowed, target)),
-        trust="gaussian" if believed and (law is None or law.is_bell) else "assumed",
+        assurance="checked" if believed and (law is None or law.is_bell) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
@@ -234,7 +234,7 @@ def _translation_certificate(
         target=target,
         epsilon=target.epsilon,
         delta=most,
-        trust="assumed",
+        assurance="assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,

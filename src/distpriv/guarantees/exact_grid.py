@@ -185,7 +185,7 @@ class ExactGrid:
         else:
             raise InvalidModel(
                 f"an exact law would have {math.prod(points):,} points, and up to {MOST_POINTS:,} are looked at: "
-                "release fewer statistics at once, or use certified_gaussian, or coupled_gaussian for trust 'sampling'."
+                "release fewer statistics at once, or use certified_gaussian, or coupled_gaussian to have it proved."
             )
         first = [
             math.floor(low) if axis in noise.own else low - (count * step - (high - low)) / 2
@@ -285,7 +285,7 @@ def exact_grid_certificate(
         target=target,
         epsilon=target.epsilon,
         delta=exact_grid_delta(rows, noises, target, pairs),
-        trust="sampling",
+        assurance="proved",
         theorem=theorem,
         assumptions=(
             *assumptions,

@@ -103,7 +103,7 @@ def exact_steps_certificate(
         target=target,
         epsilon=target.epsilon,
         delta=delta,
-        trust="sampling",
+        assurance="proved",
         theorem=THEOREM,
         assumptions=(
             IS_POPULATION,

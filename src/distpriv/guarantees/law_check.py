@@ -1,8 +1,8 @@
 """What is known of the law of noisy statistics beyond its moments, from the rows that they are made of.
 
-Trust `gaussian` believes that the statistics are Gaussian. Where they are sums over reference rows their law is known,
-and three things are looked at before a certificate leaves (`docs/proofs/law_check.md`): ripples that the noise leaves
-standing, exact laws of combinations of the released numbers, and how far the law is from its bell curve.
+Assurance `checked` believes that the statistics are Gaussian. Where they are sums over reference rows their law is
+known, and three things are looked at before a certificate leaves (`docs/proofs/law_check.md`): ripples that the noise
+leaves standing, exact laws of combinations of the released numbers, and how far the law is from its bell curve.
 """
 
 from weakref import WeakKeyDictionary

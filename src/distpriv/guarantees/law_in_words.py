@@ -18,7 +18,7 @@ def is_estimated(model: QueryModel) -> bool:
 
 
 def gaussian_assumption(model: QueryModel, law: CheckedLaw | None) -> Assumption:
-    """Return what a certificate at trust `gaussian` says of the statistics' law."""
+    """Return what a certificate at assurance `checked` says of the statistics' law."""
     method = model.provenance.method
     if law is not None:
         return _checked_assumption(model, law)

@@ -23,7 +23,7 @@ class AdditiveMechanism:
     True
     >>> print(mechanism)
     expected_value_laplace: expected error 2 (L2)
-    (0.5, 0)-distribution privacy at trust 'assumed', by Theorem 4.1: the target (0.5, 0) holds
+    (0.5, 0)-distribution privacy at assurance 'assumed', by Theorem 4.1: the target (0.5, 0) holds
       assumed: the laws of a protected pair are translations of each other, or Gaussian ...
     """
 

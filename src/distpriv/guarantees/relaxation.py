@@ -140,7 +140,7 @@ def _weaker(certificate: Certificate, loss: float, delta: float, theorem: str, c
         certificate,
         epsilon=certificate.epsilon + 2 * loss,
         delta=min(1.0, delta),
-        trust="assumed",
+        assurance="assumed",
         theorem=f"{theorem} on {certificate.theorem}",
         assumptions=(*certificate.assumptions, close),
     )

@@ -79,7 +79,7 @@ def certified_against_rows(
         if smooth is None:
             break
         noise, found = smooth, made(smooth)
-    if found.certificate.holds_at("gaussian") or found.certificate.law is None:
+    if found.certificate.holds_at("checked") or found.certificate.law is None:
         return found
 
     def by_moments(factor: float) -> float:
@@ -105,7 +105,7 @@ def _widened(
     low, above = 1.0, _log_excess(unwidened.certificate)
     high = next_after(low, above, 1 + WIDEN_FIRST)
     best = made(high)
-    while not best.certificate.holds_at("gaussian"):
+    while not best.certificate.holds_at("checked"):
         if high >= WIDEST:
             return None
         low, above = high, _log_excess(best.certificate)
@@ -119,7 +119,7 @@ def _widened(
         share = above / (above - below) if above < math.inf else 0.5
         middle = low + (high - low) * min(max(share + EDGE, EDGE), 1 - EDGE)
         tried = made(middle)
-        if tried.certificate.holds_at("gaussian"):
+        if tried.certificate.holds_at("checked"):
             best, high, below = tried, middle, _log_excess(tried.certificate)
         else:
             low, above = middle, _log_excess(tried.certificate)
@@ -147,9 +147,9 @@ def _step_down(of: Callable[[float], float], wanted: float, room: float) -> floa
 
 def _log_excess(certificate: Certificate) -> float:
     """Return the logarithm of δ over the target's; infinite where δ is not what is amiss."""
-    if certificate.delta > 0 and (certificate.trust == "gaussian" or certificate.contradicted):
+    if certificate.delta > 0 and (certificate.assurance == "checked" or certificate.contradicted):
         return math.log(certificate.delta / certificate.target.delta)
-    return -math.inf if certificate.holds_at("gaussian") else math.inf
+    return -math.inf if certificate.holds_at("checked") else math.inf
 
 
 def _smoothing(

@@ -53,7 +53,7 @@ def approximate_wasserstein(
     require_model(model)
     require_points(model, theorem)
     law, delta = (_laplace if noise == "laplace" else _gaussian)(model, target)
-    assumption, trust = law_assumption(model)
+    assumption, assurance = law_assumption(model)
     return by_coupling(
         model,
         target,
@@ -61,7 +61,7 @@ def approximate_wasserstein(
         name="approximate_wasserstein",
         theorem=theorem if noise == "laplace" else f"{theorem} with Gaussian noise",
         delta=delta,
-        trust=trust,
+        assurance=assurance,
         assumptions=(assumption,),
     )
 

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.certificate import Assumption, Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -50,17 +50,17 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
         raise InvalidTarget("Theorem 3.3 needs a chance of going beyond the bound: give a delta above 0.")
     reach = max(_reach(model, law, target.delta) for law in model.distributions.values())
     scale = (mean_sensitivity(model, order=1) + 2 * reach) / epsilon
-    trust: Trust
+    assurance: Assurance
     if has_points(model):
-        assumption, trust = law_assumption(model)
+        assumption, assurance = law_assumption(model)
     else:
-        trust = "assumed"
+        assurance = "assumed"
         assumption = Assumption(
             statement="the statistics are Gaussian with the modelled means and covariances", status="assumed"
         )
     beyond = Assumption(
         statement=f"statistics are within {reach:.4g} of their mean (L1) but for a chance of δ/2",
-        status="checked" if trust != "assumed" else "assumed",
+        status="checked" if assurance != "assumed" else "assumed",
         evidence=_evidence(model),
     )
     return by_coupling(
@@ -70,7 +70,7 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
         name="bounded",
         theorem="Theorem 3.3",
         delta=target.delta,
-        trust=trust,
+        assurance=assurance,
         assumptions=(assumption, beyond),
     )
 

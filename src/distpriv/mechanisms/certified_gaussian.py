@@ -65,8 +65,8 @@ def certified_gaussian(
     ...     steps=[1, 0],
     ... )
     >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> mechanism.certificate.holds, mechanism.certificate.trust, round(mechanism.noise.expected_rms, 2)
-    (True, 'gaussian', 3.99)
+    >>> mechanism.certificate.holds, mechanism.certificate.assurance, round(mechanism.noise.expected_rms, 2)
+    (True, 'checked', 3.99)
     """
     costs = utility_weights(model, weights)
     radius = gaussian_radius(target, "analytic")

@@ -41,7 +41,7 @@ def certified_unimodal(model: QueryModel, target: PrivacyTarget, *, weights: Wei
 
     The line w and S are those of `certified_laplace`. For them δ is convex in the law of T, and every attack bounds it
     by something linear: the program is solved with the best attacks on what it found before, until δ is kept. What it
-    finds is held against the rows as all noise at trust `gaussian` is, and widened where they contradict.
+    finds is held against the rows as all noise at assurance `checked` is, and widened where they contradict.
 
     Args:
         model: the model of the statistics.

@@ -50,7 +50,7 @@ def coupled_gaussian(
 
     For every coupling of two scenarios :math:`δ ≤ E[δ_G(ε; \|S^{-1/2} (F(D_i) - F(D_j))\|)]`, whatever the laws of
     the statistics. The mean is bounded from draws of datasets that share all rows but those that must differ; the
-    chance that the draws mislead counts into δ. Trust `sampling`.
+    chance that the draws mislead counts into δ. Assurance `proved`.
 
     Args:
         model: the model of a Share, made from rows.
@@ -73,8 +73,8 @@ def coupled_gaussian(
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> mechanism = dp.mechanisms.coupled_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
-    >>> mechanism.certificate.trust, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
-    ('sampling', True, True)
+    >>> mechanism.certificate.assurance, mechanism.certificate.holds, 1.4 < mechanism.noise.expected_rms < 1.5
+    ('proved', True, True)
     """
     one_of("objective", objective, OBJECTIVES, InvalidInput)
     plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)

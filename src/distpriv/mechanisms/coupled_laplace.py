@@ -41,7 +41,7 @@ def coupled_laplace(
     r"""Add Laplace noise of the least scale at which coupled datasets show δ to be small enough.
 
     As for `coupled_gaussian`, with noise of scale b_k along axes v_k: moved by Δ it is
-    :math:`(1 - e^{(ε - s)/2})^+`-close to itself, :math:`s = Σ_k |v_k^⊤ Δ| / b_k`. Trust `sampling`.
+    :math:`(1 - e^{(ε - s)/2})^+`-close to itself, :math:`s = Σ_k |v_k^⊤ Δ| / b_k`. Assurance `proved`.
 
     Args:
         model: the model of a Share, made from rows.
@@ -62,8 +62,8 @@ def coupled_laplace(
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> mechanism = dp.mechanisms.coupled_laplace(model, dp.PrivacyTarget(epsilon=1, delta=0.01), draws=20_000)
-    >>> mechanism.certificate.trust, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
-    ('sampling', True, True)
+    >>> mechanism.certificate.assurance, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
+    ('proved', True, True)
     """
     plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
     return coupled(model, target, KIND, plan, weights)

@@ -7,7 +7,7 @@ import numpy as np
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.certificate import Assumption, Assurance
 from distpriv.mechanisms.group_privacy import group_reach, sufficient_group
 from distpriv.modelling.model import QueryModel
 
@@ -42,15 +42,15 @@ def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats
     return np.asarray(np.max(found, axis=0))
 
 
-def law_assumption(model: QueryModel) -> tuple[Assumption, Trust]:
-    """Return what a distance between points says about the laws, and the trust that it deserves."""
+def law_assumption(model: QueryModel) -> tuple[Assumption, Assurance]:
+    """Return what a distance between points says about the laws, and the assurance that it deserves."""
     if model.provenance.method == "given points":
         given = Assumption(
             statement="the laws are those given, point by point",
             status="assumed",
             evidence="distances are exact for them",
         )
-        return given, "sampling"
+        return given, "proved"
     sampled = Assumption(
         statement="the sampled points are the laws",
         status="assumed",

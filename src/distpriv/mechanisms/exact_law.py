@@ -30,7 +30,7 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = No
     one of them noise is a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus
     an even part of one step: δ is then a sum over steps, exact but for what is counted. For two or three it is Laplace
     or Gaussian noise along the shifts and Gaussian noise in every direction, and δ is bounded by a sum over a grid.
-    Trust `sampling`.
+    Assurance `proved`.
 
     Args:
         model: the model of one to three counts, totals and means, with ``reference="population"``.
@@ -45,8 +45,8 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = No
     >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> model = dp.model(dp.datasets.adult(), query, secret, records=100, reference="population")
     >>> mechanism = dp.mechanisms.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> mechanism.certificate.trust, mechanism.certificate.holds, round(mechanism.noise.expected_rms, 1)
-    ('sampling', True, 2.1)
+    >>> mechanism.certificate.assurance, mechanism.certificate.holds, round(mechanism.noise.expected_rms, 1)
+    ('proved', True, 2.1)
     """
     require_model(model)
     require_target(target)

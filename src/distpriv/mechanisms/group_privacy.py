@@ -93,7 +93,7 @@ def by_group(
         name=name,
         theorem=f"group differential privacy of {size} records",
         delta=delta,
-        trust="sampling" if covered else "assumed",
+        assurance="proved" if covered else "assumed",
         assumptions=(differ, bounded),
         contradicted=enough is not None and not covered,
     )

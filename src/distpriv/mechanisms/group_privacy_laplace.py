@@ -18,7 +18,7 @@ def group_privacy_laplace(
     r"""Add Laplace noise of scale :math:`k S_1/ε`, S₁ the L1 norm of what one record can do, k records at a time.
 
     Datasets of a protected pair can be coupled to differ in k = |n₁ − n₁′| records, so hiding any k records hides
-    which scenario the data are from, whatever the law of the statistics: trust `sampling`. The paper's baseline
+    which scenario the data are from, whatever the law of the statistics: assurance `proved`. The paper's baseline
     takes ``group="records"``, k = n; ``group=1`` is plain differential privacy and protects no share.
 
     Args:

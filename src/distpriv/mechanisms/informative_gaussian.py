@@ -70,8 +70,8 @@ def informative_gaussian(
     ...     steps=[1, 0],
     ... )
     >>> mechanism = dp.mechanisms.informative_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> mechanism.certificate.holds, mechanism.certificate.trust
-    (True, 'gaussian')
+    >>> mechanism.certificate.holds, mechanism.certificate.assurance
+    (True, 'checked')
     >>> print(mechanism.certificate.assumptions[0].statement)
     published: all but statistic_2 + 0.23·statistic_1
     """

@@ -6,7 +6,7 @@ from distpriv.distances.wasserstein_inf import wasserstein_inf
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Trust
+from distpriv.guarantees.certificate import Assumption, Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -58,21 +58,28 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     theorem = "Theorem 3.1"
     epsilon = laplace_epsilon(target)
     proven = proven_distance(model)
-    trust: Trust
+    assurance: Assurance
     if distance == "points" or (distance == "auto" and has_points(model)):
         require_points(model, theorem)
         reach = float(largest_over_points(model, wasserstein_inf))
-        assumption, trust = law_assumption(model)
+        assumption, assurance = law_assumption(model)
     elif proven is not None:
-        (reach, assumption), trust = proven, "sampling"
+        (reach, assumption), assurance = proven, "proved"
     elif distance == "coupling":
         raise InvalidModel("this model has no bounded rows of a Share to couple datasets of: use distance='points'.")
     else:
-        reach, trust = translation_distance(model, theorem), "assumed"
+        reach, assurance = translation_distance(model, theorem), "assumed"
         assumption = Assumption(
             statement="the statistics are Gaussian, and translations of each other", status="assumed"
         )
     noise = everywhere(LaplaceNoise, model, reach / epsilon)
     return by_coupling(
-        model, target, noise, name="wasserstein", theorem=theorem, delta=0.0, trust=trust, assumptions=(assumption,)
+        model,
+        target,
+        noise,
+        name="wasserstein",
+        theorem=theorem,
+        delta=0.0,
+        assurance=assurance,
+        assumptions=(assumption,),
     )

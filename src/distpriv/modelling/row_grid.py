@@ -331,7 +331,7 @@ def row_grid(model: QueryModel) -> RowGrid:
     if model.dimension > MOST_STATISTICS:
         raise InvalidModel(
             f"exact laws are of up to {MOST_STATISTICS} statistics, and {model.dimension} are released together: use "
-            "certified_gaussian, or coupled_gaussian for trust 'sampling'."
+            "certified_gaussian, or coupled_gaussian for assurance 'proved'."
         )
     rows = population_rows(model)
     together = np.concatenate([stratum.values for stratum in rows.strata])

@@ -8,7 +8,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from distpriv.errors import DistprivError
-from distpriv.guarantees.certificate import Certificate, Trust
+from distpriv.guarantees.certificate import Assurance, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.merit import Merit
@@ -21,11 +21,11 @@ class Earlier(Protocol):
     """Earlier releases of a dataset, which a new one must be certified together with."""
 
     def calibrated(
-        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+        self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance
     ) -> tuple[AdditiveMechanism, Certificate]:
         """Return the mechanism with noise so wide that all releases hold together, and their certificate."""
 
-    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> float:
         """Return how many times wider the noise will be at least, which takes little time."""
 
 
@@ -35,7 +35,7 @@ class Settlement:
 
     earlier: Earlier | None
     model: QueryModel
-    trust: Trust
+    assurance: Assurance
     merit: Merit
     _known: dict[str, Option | Refusal] = field(factory=dict, init=False)
     _bounds: dict[str, float] = field(factory=dict, init=False)
@@ -48,7 +48,7 @@ class Settlement:
         if self.earlier is None:
             return list(results)
         found = sorted(results, key=lambda r: r.cost if isinstance(r, Option) else 0.0)
-        holding = [r for r in found if isinstance(r, Option) and r.mechanism.certificate.holds_at(self.trust)]
+        holding = [r for r in found if isinstance(r, Option) and r.mechanism.certificate.holds_at(self.assurance)]
         settled = self._settled(self.earlier, holding)
         return [settled.get(result.name, result) for result in found]
 
@@ -78,7 +78,7 @@ class Settlement:
         """Return an error that the option will not have less of; its own where it turns out to be refused."""
         if option.name not in self._bounds:
             try:
-                factor = earlier.least_widening(self.model, option.mechanism, self.trust)
+                factor = earlier.least_widening(self.model, option.mechanism, self.assurance)
             except DistprivError:
                 factor = 1.0
             wider = option.mechanism.noise.widened(factor) if factor > 1 else option.mechanism.noise
@@ -86,14 +86,14 @@ class Settlement:
         return self._bounds[option.name]
 
     def best(self, results: Iterable[Option | Refusal]) -> Option | None:
-        """Return the least error of what may be used at the trust asked for, after the earlier releases."""
-        held = (r for r in self.of(results) if isinstance(r, Option) and r.may_be_used(self.trust))
+        """Return the least error of what may be used at the assurance asked for, after the earlier releases."""
+        held = (r for r in self.of(results) if isinstance(r, Option) and r.may_be_used(self.assurance))
         return min(held, key=lambda r: r.cost, default=None)
 
     def _after_them(self, earlier: Earlier, found: Option) -> Option | Refusal:
         if found.name not in self._known:
             try:
-                later = earlier.calibrated(self.model, found.mechanism, self.trust)[0]
+                later = earlier.calibrated(self.model, found.mechanism, self.assurance)[0]
                 self._known[found.name] = option(self.model, later, self.merit)
             except DistprivError as refusal:
                 self._known[found.name] = Refusal(name=found.name, reason=str(refusal), kind=type(refusal))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.domains import one_of, real
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Objective, Weights
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option
-from distpriv.planning.prospects import best_trust
+from distpriv.planning.prospects import best_assurance
 from distpriv.planning.running import attempt
 from distpriv.progress import Progress, silent
 
@@ -31,7 +31,7 @@ def least_epsilon(
     *,
     error: float,
     delta: float = 1e-3,
-    trust: Trust = "gaussian",
+    assurance: Assurance = "checked",
     weights: Weights = None,
     objective: Objective = "estimate",
     seed: int | None = None,
@@ -45,7 +45,7 @@ def least_epsilon(
         model: the model of the statistics.
         error: the weighted root mean square error of all statistics together that one can live with.
         delta: the δ of the target.
-        trust: what may have to be believed.
+        assurance: what may have to be believed.
         weights: which statistics' errors matter more.
         objective: ``"estimate"`` where it is the error of the estimates, ``"noise"`` where it is that of the noise.
         seed: of the mechanisms that draw datasets; with a fresh one their error differs a little from plan to plan.
@@ -61,18 +61,24 @@ def least_epsilon(
     0.82
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
-    one_of("trust", trust, tuple(TRUST), InvalidInput)
+    one_of("assurance", assurance, tuple(ASSURANCE), InvalidInput)
     merit = Merit.of(model, weights=weights, objective=objective)
     _require_a_need(merit, wanted)
     best, nearest = math.inf, math.inf
-    able = [candidate for candidate in CANDIDATES if TRUST[best_trust(candidate, model)] >= TRUST[trust]]
+    able = [
+        candidate for candidate in CANDIDATES if ASSURANCE[best_assurance(candidate, model)] >= ASSURANCE[assurance]
+    ]
     for done, candidate in enumerate(able):
         progress("searching for epsilon", done, len(able))
 
         def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
             target = PrivacyTarget(epsilon=epsilon, delta=delta)
             found = attempt(candidate, model, target, merit, seed)
-            return found.cost if isinstance(found, Option) and found.mechanism.certificate.holds_at(trust) else math.inf
+            return (
+                found.cost
+                if isinstance(found, Option) and found.mechanism.certificate.holds_at(assurance)
+                else math.inf
+            )
 
         start, reached = _start(error_at, min(LARGEST, best / CLOSE))
         nearest = min(nearest, reached)
@@ -82,8 +88,8 @@ def least_epsilon(
     if math.isinf(best):
         least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
         raise NotCertified(
-            f"an error of {wanted:g} is out of reach even at epsilon = {LARGEST:g}, delta = {delta:g} and trust "
-            f"{trust!r}, as {least}: accept a larger error."
+            f"an error of {wanted:g} is out of reach even at epsilon = {LARGEST:g}, delta = {delta:g} and assurance "
+            f"{assurance!r}, as {least}: accept a larger error."
         )
     return best
 

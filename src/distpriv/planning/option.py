@@ -7,7 +7,7 @@ from attrs import frozen
 
 from distpriv.errors import DistprivError
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
@@ -28,7 +28,7 @@ class Option:
     ('certified_unimodal', 1.19, 0.65, 'bound')
     >>> round(found.estimate_error, 2), round(found.information, 2), found.cost == found.estimate_error
     (0.81, 0.47, True)
-    >>> found.errors.keys(), found.mechanism.certificate.holds, found.may_be_used("gaussian")
+    >>> found.errors.keys(), found.mechanism.certificate.holds, found.may_be_used("checked")
     (dict_keys(['statistic_1']), True, True)
     >>> sorted(found.to_dict())
     ['attack_accuracy', 'certificate', 'delta_is', 'error', 'errors', 'estimate_error', 'estimate_errors',
@@ -66,11 +66,11 @@ class Option:
     def delta_is(self) -> Literal["exact", "bound"]:
         """Whether the certificate's δ is that of the Gaussian model to the last digits, or a proven bound."""
         gaussian = self.mechanism.noise.is_gaussian
-        return "exact" if gaussian and self.mechanism.certificate.trust != "sampling" else "bound"
+        return "exact" if gaussian and self.mechanism.certificate.assurance != "proved" else "bound"
 
-    def may_be_used(self, trust: Trust) -> bool:
-        """Tell whether the certificate holds at this trust, with no larger error than is allowed."""
-        return self.mechanism.certificate.holds_at(trust) and not self.too_large
+    def may_be_used(self, assurance: Assurance) -> bool:
+        """Tell whether the certificate holds at this assurance, with no larger error than is allowed."""
+        return self.mechanism.certificate.holds_at(assurance) and not self.too_large
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -120,7 +120,7 @@ class Skipped:
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> skipped = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).skipped
     >>> skipped[0].name, skipped[0].reason
-    ('no_noise', "it is at trust 'assumed' at best on this model.")
+    ('no_noise', "it is at assurance 'assumed' at best on this model.")
     """
 
     name: str

@@ -14,7 +14,7 @@ from distpriv.framework.folders import write_whole
 from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
-from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan"]
 
-COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "trust", "attacker", "chosen")
+COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "assurance", "attacker", "chosen")
 
 
 @frozen(kw_only=True)
@@ -47,7 +47,7 @@ class Plan:
     ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
     ... )
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.trust)
+    >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.assurance)
     ('informative_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
     (0.792, 0.577)
@@ -63,17 +63,17 @@ class Plan:
     >>> limited.max_errors, limited.chosen, limited.nearest.name
     ({'statistic_1': 0.5}, None, 'certified_laplace')
     >>> print(limited.refusal())
-    no mechanism meets epsilon = 1, delta = 0.001 at trust 'gaussian' with errors as small as asked for, as the best of
-    them, certified_laplace, has 1.38 in 'statistic_1' where at most 0.5 is allowed: allow more, or ask for a larger
+    no mechanism meets epsilon = 1, delta = 0.001 at assurance 'checked' with errors as small as asked for, as the best
+    of them, certified_laplace, has 1.38 in 'statistic_1' where at most 0.5 is allowed: allow more, or ask for a larger
     epsilon or delta.
     >>> plan.options[-1].name, plan.options[-1].mechanism.certificate.holds, plan.chosen in plan.alternatives
     ('wasserstein', True, False)
     >>> print(plan.skipped[0].name, "was not tried:", plan.skipped[0].reason)
-    no_noise was not tried: it is at trust 'assumed' at best on this model.
+    no_noise was not tried: it is at assurance 'assumed' at best on this model.
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
-    ε = 1, δ = 0.001, trust 'gaussian': informative_gaussian
+    ε = 1, δ = 0.001, assurance 'checked': informative_gaussian
     >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["informative_gaussian", "chosen"])
     ('informative_gaussian', True)
     >>> plan.plot().get_xscale(), plan.report("plan.html").name
@@ -86,14 +86,14 @@ class Plan:
     """The law of the statistics, by scenario."""
     target: PrivacyTarget
     """The (ε, δ) that was asked for."""
-    trust: Trust
+    assurance: Assurance
     """What may have to be believed."""
     merit: Merit = field(repr=False)
     """What options are compared by, and which errors are allowed."""
     undefended_attack_accuracy: float
     """How often the best attacker is right without noise."""
     options: tuple[Option, ...] = field(repr=False)
-    """Every mechanism that was tried and applies, least cost first; among equals the better trust."""
+    """Every mechanism that was tried and applies, least cost first; among equals the better assurance."""
     refusals: tuple[Refusal, ...] = field(repr=False)
     """Every mechanism that was tried and does not apply, and why."""
     skipped: tuple[Skipped, ...] = field(repr=False, default=())
@@ -136,13 +136,13 @@ class Plan:
 
     @property
     def chosen(self) -> Option | None:
-        """The least cost of what holds at the trust asked for, with no error too large; None if nothing does."""
-        return next((found for found in self.options if found.may_be_used(self.trust)), None)
+        """The least cost of what holds at the assurance asked for, with no error too large; None if nothing does."""
+        return next((found for found in self.options if found.may_be_used(self.assurance)), None)
 
     @property
     def nearest(self) -> Option | None:
-        """The least cost of what holds at the trust asked for, however large its errors; None if nothing does."""
-        return next((found for found in self.options if found.mechanism.certificate.holds_at(self.trust)), None)
+        """The least cost of what holds at the assurance asked for, however large its errors; None if nothing does."""
+        return next((found for found in self.options if found.mechanism.certificate.holds_at(self.assurance)), None)
 
     @property
     def alternatives(self) -> tuple[Option, ...]:
@@ -163,7 +163,7 @@ class Plan:
 
     def refusal(self) -> NotCertified:
         """Return why there is no mechanism to use."""
-        asked = f"epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at trust {self.trust!r}"
+        asked = f"epsilon = {self.target.epsilon:g}, delta = {self.target.delta:g} at assurance {self.assurance!r}"
         nearest = self.nearest
         if nearest is None and (long := [each for each in self.skipped if each.long]):
             return NotCertified(
@@ -172,7 +172,7 @@ class Plan:
         if nearest is None or not nearest.too_large:
             return NotCertified(
                 f"no mechanism meets {asked} on this model: print the plan to see why, and ask for a larger epsilon or "
-                "delta, or for less trust."
+                "delta, or for less assurance."
             )
         name = nearest.too_large[0]
         return NotCertified(
@@ -187,7 +187,7 @@ class Plan:
         return {
             "distpriv": __version__,
             "target": {"epsilon": self.target.epsilon, "delta": self.target.delta},
-            "trust": self.trust,
+            "assurance": self.assurance,
             "statistics": list(self.model.names),
             "weights": self.weights.tolist(),
             "objective": self.objective,
@@ -215,7 +215,7 @@ class Plan:
         }
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return for each option its errors, whether it keeps the target at the trust asked for, and its attacker."""
+        """Return for each option its errors, whether it keeps the target at this assurance, and its attacker."""
         return [
             {
                 "mechanism": found.name,
@@ -223,8 +223,8 @@ class Plan:
                 "estimate": found.estimate_error,
                 "information": found.information,
                 "delta": found.mechanism.certificate.delta,
-                "keeps_target": found.may_be_used(self.trust),
-                "trust": found.mechanism.certificate.trust,
+                "keeps_target": found.may_be_used(self.assurance),
+                "assurance": found.mechanism.certificate.assurance,
                 "attacker": found.attack_accuracy,
                 "chosen": found is self.chosen,
             }
@@ -289,7 +289,7 @@ class Plan:
 def plan(
     model: QueryModel,
     target: PrivacyTarget,
-    trust: Trust = "gaussian",
+    assurance: Assurance = "checked",
     weights: Weights = None,
     *,
     objective: Objective = "estimate",
@@ -303,7 +303,7 @@ def plan(
     progress: Progress = silent,
     watch: Watch = unwatched,
 ) -> Plan:
-    r"""Choose the mechanism of least error among those whose certificate holds at the trust asked for.
+    r"""Choose the mechanism of least error among those whose certificate holds at the assurance asked for.
 
     A noisy answer is worth what it adds to public knowledge: the mean of the scenarios can be printed without it. So
     the error is that of the estimates, :math:`\sqrt{\operatorname{tr}(QE)}`, Q the diagonal of the weights and E the
@@ -314,7 +314,7 @@ def plan(
     Args:
         model: the model of the statistics.
         target: the (ε, δ) to meet.
-        trust: ``"sampling"``, ``"gaussian"`` or ``"assumed"``: what may have to be believed.
+        assurance: ``"proved"``, ``"checked"`` or ``"assumed"``: what may have to be believed.
         weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
         objective: ``"estimate"`` to compare mechanisms by the error of the estimates, ``"noise"`` by that of the noise,
             :math:`\sqrt{\operatorname{tr}(QN)}`, N its covariance.
@@ -354,31 +354,31 @@ def plan(
     (5.66, 2.59, 55.29)
     """
     require_target(target)
-    one_of("trust", trust, tuple(TRUST), InvalidInput)
+    one_of("assurance", assurance, tuple(ASSURANCE), InvalidInput)
     merit = Merit.of(model, weights=weights, objective=objective, prior=prior, max_error=max_error)
     made_for(model, target)
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
         model = _using(model, processes)
     candidates = chosen_from(CANDIDATES, mechanisms)
-    settlement = Settlement(earlier=after, model=model, trust=trust, merit=merit)
+    settlement = Settlement(earlier=after, model=model, assurance=assurance, merit=merit)
     skipped: list[Skipped] = []
     if all or mechanisms is not None:
         results = run_all(
             candidates, model, target, merit, seed=seed, processes=processes, progress=progress, watch=watch
         )
     else:
-        prospects = Prospects(model=model, target=target, trust=trust, merit=merit, seed=seed)
+        prospects = Prospects(model=model, target=target, assurance=assurance, merit=merit, seed=seed)
         results, skipped = try_what_can_win(candidates, prospects, settlement, progress, watch)
     results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
         model=model,
         target=target,
-        trust=trust,
+        assurance=assurance,
         merit=merit,
         undefended_attack_accuracy=undefended_attack_accuracy(model),
-        options=tuple(sorted(options, key=lambda o: (o.cost, -TRUST[o.mechanism.certificate.trust]))),
+        options=tuple(sorted(options, key=lambda o: (o.cost, -ASSURANCE[o.mechanism.certificate.assurance]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
         skipped=tuple(skipped),
     )

@@ -1,4 +1,4 @@
-r"""What is known of a mechanism before it is run: the best trust it can have, and errors that it cannot have.
+r"""What is known of a mechanism before it is run: the best assurance it can have, and errors that it cannot have.
 
 **Gaussian noise.** Let S be the covariance of Gaussian noise with a weighted error of at most e, tr(QS) ≤ e², and w =
 Q^{1/2}u with a unit vector u: then wᵀSw ≤ e². An attacker may look at wᵀ(F + Z) alone, and by data processing the
@@ -18,34 +18,34 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.law_in_words import is_estimated
 from distpriv.mechanisms.couplings import has_points
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 
-__all__ = ["best_trust", "gaussian_noise_delta_lower_bound"]
+__all__ = ["best_assurance", "gaussian_noise_delta_lower_bound"]
 
 
-def best_trust(candidate: Candidate, model: QueryModel) -> Trust:
-    """Return the best trust that the mechanism's certificate can have on a model.
+def best_assurance(candidate: Candidate, model: QueryModel) -> Assurance:
+    """Return the best assurance that the mechanism's certificate can have on a model.
 
-    No noise leaves a lattice as it is, and has trust only where there is none. A theorem that assumes more than moments
-    has none; where it needs no noise, its certificate is that of no noise.
+    No noise leaves a lattice as it is, and is more than assumed only where there is none. A theorem that assumes more
+    than moments is assumed; where it needs no noise, its certificate is that of no noise.
 
     >>> import distpriv as dp
     >>> from distpriv.planning.candidates import CANDIDATES
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> {found.name: best_trust(found, model) for found in CANDIDATES[:3]}
-    {'no_noise': 'assumed', 'informative_gaussian': 'gaussian', 'certified_laplace': 'gaussian'}
+    >>> {found.name: best_assurance(found, model) for found in CANDIDATES[:3]}
+    {'no_noise': 'assumed', 'informative_gaussian': 'checked', 'certified_laplace': 'checked'}
     """
     if candidate.rests_on == "rows" or (candidate.rests_on == "points or rows" and not has_points(model)):
-        return "sampling"
+        return "proved"
     if candidate.rests_on in ("points", "points or rows"):
-        return "sampling" if model.provenance.method == "given points" else "assumed"
+        return "proved" if model.provenance.method == "given points" else "assumed"
     bare = candidate.rests_on == "theorem" or candidate.name == "no_noise"
     known = not is_estimated(model)
-    return "gaussian" if known and not (bare and model.floor.any()) else "assumed"
+    return "checked" if known and not (bare and model.floor.any()) else "assumed"
 
 
 def gaussian_noise_delta_lower_bound(model: QueryModel, target: PrivacyTarget, weights: Floats, error: float) -> float:

@@ -47,7 +47,7 @@ def hardly_worth(plan: Plan) -> str | None:
 
 def summary(plan: Plan) -> list[str]:
     """Return what was asked for and chosen, and what an attacker gets, a line each."""
-    wanted = f"ε = {plan.target.epsilon:g}, δ = {plan.target.delta:g}, trust {plan.trust!r}"
+    wanted = f"ε = {plan.target.epsilon:g}, δ = {plan.target.delta:g}, assurance {plan.assurance!r}"
     before = f"{plan.undefended_attack_accuracy:.1%}"
     chosen = plan.chosen
     if chosen is None:
@@ -107,7 +107,7 @@ def _limits(plan: Plan, held: Option) -> str:
 
 
 def _options(plan: Plan) -> str:
-    head = ("  mechanism", "noise", "estimate", "information", "δ at this ε", "holds", "trust", "attacker")
+    head = ("  mechanism", "noise", "estimate", "information", "δ at this ε", "holds", "assurance", "attacker")
     public = ("  public mean", "", f"{plan.public_error:.4g}", "0.0%", "0", "", "", "50.0% ")
     lines = _aligned([head, public, *(_row(plan, found) for found in plan.options)], left=(0, 5, 6))
     weighted = "" if np.ptp(plan.weights) == 0 and plan.weights[0] == 1 else ", weighted"
@@ -116,7 +116,7 @@ def _options(plan: Plan) -> str:
         "estimates made from them and the public mean. information: the share of the public uncertainty that is "
         "removed. attacker: how often the best is right."
     ]
-    if any(found.mechanism.certificate.trust == "assumed" for found in plan.options):
+    if any(found.mechanism.certificate.assurance == "assumed" for found in plan.options):
         notes.append("* only if what is assumed were true; noise that leaves directions bare can be taken off.")
     return "\n".join([*lines, *(fill(note, WIDTH) for note in notes)])
 
@@ -131,8 +131,8 @@ def _row(plan: Plan, found: Option) -> tuple[str, ...]:
         f"{found.information:.1%}",
         f"{bound}{certificate.delta:.2g}",
         "yes" if certificate.holds else "NO",
-        certificate.trust,
-        f"≤ {found.attack_accuracy:.1%}" + ("*" if certificate.trust == "assumed" else " "),
+        certificate.assurance,
+        f"≤ {found.attack_accuracy:.1%}" + ("*" if certificate.assurance == "assumed" else " "),
     )
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import TRUST, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import never_smooth
 from distpriv.mechanisms.certified_laplace import noise_by_search
@@ -23,7 +23,7 @@ from distpriv.planning.earlier import Settlement
 from distpriv.planning.merit import Merit
 from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
 from distpriv.planning.patience import too_long
-from distpriv.planning.prospects import best_trust, gaussian_noise_delta_lower_bound
+from distpriv.planning.prospects import best_assurance, gaussian_noise_delta_lower_bound
 from distpriv.planning.running import NUMERICAL, attempt
 from distpriv.progress import Progress
 
@@ -52,7 +52,7 @@ class Prospects:
 
     model: QueryModel
     target: PrivacyTarget
-    trust: Trust
+    assurance: Assurance
     merit: Merit
     seed: int | None
 
@@ -68,20 +68,24 @@ class Prospects:
         yield from sorted((c for c in by_turn if c.turn == DRAWN), key=self._about)
         yield from (c for c in by_turn if c.turn in last)
 
-    def too_little_trust(self, candidate: Candidate) -> str | None:
-        """Return why a certificate of the mechanism could not be at the trust asked for; None if it could."""
-        if self.too_still and candidate.rests_on == "moments" and self.trust != "assumed":
+    def too_little_assurance(self, candidate: Candidate) -> str | None:
+        """Return why a certificate of the mechanism could not be at the assurance asked for; None if it could."""
+        if self.too_still and candidate.rests_on == "moments" and self.assurance != "assumed":
             return (
-                f"{_still(self.too_still)} so little that no noise makes a bell curve of it: it is at trust 'assumed' "
-                "at best: leave such statistics out, or gather the cells of a table in an 'other' level."
+                f"{_still(self.too_still)} so little that no noise makes a bell curve of it: it is assumed at best: "
+                "leave such statistics out, or gather the cells of a table in an 'other' level."
             )
-        best = best_trust(candidate, self.model)
-        return None if TRUST[best] >= TRUST[self.trust] else f"it is at trust {best!r} at best on this model."
+        best = best_assurance(candidate, self.model)
+        return (
+            None
+            if ASSURANCE[best] >= ASSURANCE[self.assurance]
+            else f"it is at assurance {best!r} at best on this model."
+        )
 
     def too_much_error(self, candidate: Candidate, best: Option) -> str | None:
         """Return why the mechanism would not have a smaller error than the best found so far; None if it may have."""
-        trust = best.mechanism.certificate.trust
-        if best.name == "no_noise" and TRUST[best_trust(candidate, self.model)] <= TRUST[trust]:
+        assurance = best.mechanism.certificate.assurance
+        if best.name == "no_noise" and ASSURANCE[best_assurance(candidate, self.model)] <= ASSURANCE[assurance]:
             return "no noise is needed."
         try:
             found = self._exact(best) if candidate.exact else self._about_its_noise(candidate, best)
@@ -92,7 +96,7 @@ class Prospects:
 
     def is_told_best(self, candidate: Candidate, telling: Option | Refusal | None) -> bool:
         """Tell whether other Gaussian noise than the most telling need not be tried: that holds, and errors least."""
-        held = isinstance(telling, Option) and telling.mechanism.certificate.holds_at(self.trust)
+        held = isinstance(telling, Option) and telling.mechanism.certificate.holds_at(self.assurance)
         return self.merit.objective == "estimate" and candidate.exact and held
 
     def _exact(self, best: Option) -> str | None:
@@ -188,7 +192,7 @@ def try_what_can_win(
 
     able = []
     for candidate in candidates:
-        reason = prospects.too_little_trust(candidate)
+        reason = prospects.too_little_assurance(candidate)
         if reason is None:
             able.append(candidate)
         else:

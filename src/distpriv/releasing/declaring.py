@@ -76,7 +76,7 @@ def declare(
     the least. `distpriv.release` then answers any of them with the noise that was fixed.
 
     Args:
-        plans: a plan for each question, by a name of your choice; of the same scenarios, target and trust.
+        plans: a plan for each question, by a name of your choice; of the same scenarios, target and assurance.
         ledger: the ledger, or its URL.
         dataset: what it calls the dataset.
         total: what all questions may cost together; the plans' target when not given.
@@ -109,7 +109,7 @@ def declare(
     blocks: list[dict[str, Any]] = []
     for question, plan in plans.items():
         others = EarlierReleases(releases=earlier, total=budget, seed=seed, questions="declared")
-        made, joint = others.calibrated(plan.model, plan.mechanism, plan.trust)
+        made, joint = others.calibrated(plan.model, plan.mechanism, plan.assurance)
         mechanisms[question] = with_reading(made, plan.model)
         blocks.append(_block(question, plan, mechanisms[question]))
         earlier = (*earlier, EarlierRelease(query=_query(plan), noise=made.noise, laws=blocks[-1]["laws"]))
@@ -132,7 +132,7 @@ def _block(question: str, plan: Plan, mechanism: AdditiveMechanism) -> dict[str,
         **commitment_to_dict(plan.model, mechanism),
         "laws": laws_to_dict(plan.model),
         "drawn": {"release": drawn_to_dict(mechanism.certificate.drawn)},
-        "trust": plan.trust,
+        "assurance": plan.assurance,
     }
 
 
@@ -160,7 +160,7 @@ def _require_alike(plans: Mapping[str, Plan]) -> None:
             ("records", first.model.provenance.records, plan.model.provenance.records),
             ("ways of drawing", first.model.provenance.drawing.law, plan.model.provenance.drawing.law),
             ("target", first.target, plan.target),
-            ("trust", first.trust, plan.trust),
+            ("assurance", first.assurance, plan.assurance),
         ):
             if one != other:
                 raise InvalidInput(

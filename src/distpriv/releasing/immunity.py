@@ -67,7 +67,7 @@ def immune_certificate(stack: QueryModel, noises: Sequence[NoiseLaw], total: Pri
         target=total,
         epsilon=spent if np.isfinite(spent) else total.epsilon,
         delta=0.0 if np.isfinite(spent) else 1.0,
-        trust="sampling",
+        assurance="proved",
         theorem=THEOREM,
         assumptions=(
             Assumption(

@@ -19,7 +19,7 @@ from attrs import evolve, field, frozen
 from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import TRUST, Assumption, Certificate, Trust
+from distpriv.guarantees.certificate import ASSURANCE, Assumption, Assurance, Certificate
 from distpriv.guarantees.certify import gaussian_certificate, moments_delta
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for
@@ -118,10 +118,10 @@ class EarlierReleases:
     >>> earlier.stack(model).names
     ('1. hours', '2. age')
     >>> alone = dp.mechanisms.certified_gaussian(model, target)
-    >>> mechanism, joint = earlier.calibrated(model, alone, "gaussian")
+    >>> mechanism, joint = earlier.calibrated(model, alone, "checked")
     >>> joint.holds, mechanism.noise.expected_rms > alone.noise.expected_rms
     (True, True)
-    >>> earlier.certified(model, mechanism, "gaussian").delta == joint.delta
+    >>> earlier.certified(model, mechanism, "checked").delta == joint.delta
     True
     """
 
@@ -136,19 +136,19 @@ class EarlierReleases:
     place: int | None = None
     """Where among the others the question of a model stands; after all of them when not given."""
     _models: dict[Query, QueryModel] = field(factory=dict, init=False, repr=False, eq=False)
-    _calibrated: list[tuple[QueryModel, Trust, AdditiveMechanism, Certificate]] = field(
+    _calibrated: list[tuple[QueryModel, Assurance, AdditiveMechanism, Certificate]] = field(
         factory=list, init=False, repr=False, eq=False
     )
     """What was found to hold together with them: mechanisms as they are, and the certificate of the stack."""
-    _widenings: list[tuple[QueryModel, Trust, AdditiveMechanism, float]] = field(
+    _widenings: list[tuple[QueryModel, Assurance, AdditiveMechanism, float]] = field(
         factory=list, init=False, repr=False, eq=False
     )
     """How many times wider the noise of mechanisms has to be at least."""
 
     def calibrated(
-        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+        self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance
     ) -> tuple[AdditiveMechanism, Certificate]:
-        """Return the mechanism with its noise widened until the stack holds at this trust, and the stack's certificate.
+        """Return the mechanism with its noise widened until the stack holds at this assurance, and its certificate.
 
         Raises:
             BudgetSpent: no noise makes the stack hold.
@@ -159,45 +159,45 @@ class EarlierReleases:
                 "answers needs: use group_privacy_laplace for all releases of the dataset, declare all questions "
                 'before the first answer, or say adaptive = "assumed" if none depends on an answer.'
             )
-        if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, trust):
+        if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, assurance):
             return mechanism, evolve(mechanism.certificate, target=self.total)
         if not mechanism.noise.is_safer_wider:
-            return mechanism, self._as_it_is(model, mechanism, trust)
+            return mechanism, self._as_it_is(model, mechanism, assurance)
         for known, at, held, certificate in self._calibrated:
-            if known is model and at == trust and held is mechanism:
+            if known is model and at == assurance and held is mechanism:
                 return held, certificate
-        found = self._found(model, mechanism, trust)
-        self._calibrated.append((model, trust, *found))
+        found = self._found(model, mechanism, assurance)
+        self._calibrated.append((model, assurance, *found))
         return found
 
     def _found(
-        self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust
+        self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance
     ) -> tuple[AdditiveMechanism, Certificate]:
         """Look for the least widening that holds, by every way to certify it in turn."""
         widest = None
-        least = self.least_widening(model, mechanism, trust)
-        for certify in self._certifiers(model, mechanism, trust):
-            factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(trust), least)  # type: ignore[misc]
+        least = self.least_widening(model, mechanism, assurance)
+        for certify in self._certifiers(model, mechanism, assurance):
+            factor = _least_factor(lambda factor, certify=certify: certify(factor).holds_at(assurance), least)  # type: ignore[misc]
             if factor is not None:
                 return self._widened(mechanism, factor), certify(factor)
             widest = certify(WIDEST)
-            if TRUST[widest.trust] >= TRUST[trust] and widest.delta < 1:
+            if ASSURANCE[widest.assurance] >= ASSURANCE[assurance] and widest.delta < 1:
                 break  # it is the total that is too small, not the way to certify
         raise BudgetSpent(self._no_room(model, widest))
 
-    def _as_it_is(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Certificate:
+    def _as_it_is(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> Certificate:
         """Return the stack's certificate with noise that must not be widened: its own certificate would not hold."""
-        found = self.certified(model, mechanism, trust)
-        if not found.holds_at(trust):
+        found = self.certified(model, mechanism, assurance)
+        if not found.holds_at(assurance):
             raise BudgetSpent(
                 f"{mechanism.name} makes noise that is less private when it is wider, and as it is all releases "
-                f"together have delta = {found.delta:.3g} at epsilon = {self.total.epsilon:g} and trust "
-                f"{found.trust!r}, where the total allows {self.total.delta:g} at trust {trust!r}: use another "
-                "mechanism."
+                f"together have delta = {found.delta:.3g} at epsilon = {self.total.epsilon:g} and assurance "
+                f"{found.assurance!r}, where the total allows {self.total.delta:g} at assurance {assurance!r}: use "
+                "another mechanism."
             )
         return found
 
-    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+    def least_widening(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> float:
         """Return a factor below which noise is too narrow by moments alone, which take no time; 1 if they are mute.
 
         >>> from distpriv.releasing.joint import EarlierReleases
@@ -206,24 +206,24 @@ class EarlierReleases:
         >>> model = dp.model(dp.datasets.adult().slice(0, 1000), query, secret, records=100)
         >>> alone = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
         >>> stricter = EarlierReleases(releases=(), total=dp.PrivacyTarget(epsilon=0.5, delta=0.01))
-        >>> 1 < stricter.least_widening(model, alone, "gaussian") <= (
-        ...     stricter.calibrated(model, alone, "gaussian")[0].noise.expected_rms / alone.noise.expected_rms + 1e-9
+        >>> 1 < stricter.least_widening(model, alone, "checked") <= (
+        ...     stricter.calibrated(model, alone, "checked")[0].noise.expected_rms / alone.noise.expected_rms + 1e-9
         ... )
         True
         """
         if not mechanism.noise.is_safer_wider:
             return 1.0
         for known, at, held, factor in self._widenings:
-            if known is model and at == trust and held is mechanism:
+            if known is model and at == assurance and held is mechanism:
                 return factor
-        factor = self._least_by_moments(model, mechanism, trust)
-        self._widenings.append((model, trust, mechanism, factor))
+        factor = self._least_by_moments(model, mechanism, assurance)
+        self._widenings.append((model, assurance, mechanism, factor))
         return factor
 
-    def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> float:
+    def _least_by_moments(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> float:
         whole, laws = self.stack(model), [release.noise for release in self.releases]
         within = made_for(model, calibration_target(self.total))
-        if not self._by_moments(whole, trust) or not stackable([*laws, mechanism.noise]):
+        if not self._by_moments(whole, assurance) or not stackable([*laws, mechanism.noise]):
             return 1.0
 
         def holds(factor: float) -> bool:
@@ -231,30 +231,30 @@ class EarlierReleases:
 
         return _least_factor(holds) or 1.0
 
-    def _by_moments(self, whole: QueryModel, trust: Trust) -> bool:
+    def _by_moments(self, whole: QueryModel, assurance: Assurance) -> bool:
         """Tell whether the stack may be certified by its moments."""
         exact = whole.query is not None and whole.query.has_exact_moments
-        return self.questions != "immune" and (trust == "assumed" or (trust == "gaussian" and exact))
+        return self.questions != "immune" and (assurance == "assumed" or (assurance == "checked" and exact))
 
-    def certified(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Certificate:
-        """Return what holds for the stack when the mechanism's noise stays as it is, at this trust if it can be had.
+    def certified(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> Certificate:
+        """Return what holds for the stack when the mechanism's noise stays as it is, at this assurance if possible.
 
         Raises:
             BudgetSpent: there is no way to certify it.
         """
         found: Certificate | None = None
-        for certify in self._certifiers(model, mechanism, trust):
+        for certify in self._certifiers(model, mechanism, assurance):
             found = certify(1.0)
-            if found.holds_at(trust):
+            if found.holds_at(assurance):
                 return found
         if found is None:
             raise BudgetSpent(self._no_room(model, None))
         return found
 
-    def _implied(self, certificate: Certificate, trust: Trust) -> bool:
+    def _implied(self, certificate: Certificate, assurance: Assurance) -> bool:
         """Tell whether what holds for a first release is no more than the total."""
         within = certificate.epsilon <= self.total.epsilon and certificate.delta <= self.total.delta
-        return within and certificate.holds_at(trust)
+        return within and certificate.holds_at(assurance)
 
     def _widened(self, mechanism: AdditiveMechanism, factor: float) -> AdditiveMechanism:
         if factor == 1:
@@ -263,7 +263,7 @@ class EarlierReleases:
         certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
         return evolve(mechanism, noise=mechanism.noise.widened(factor), certificate=certificate)
 
-    def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, trust: Trust) -> Iterator[Certifier]:
+    def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> Iterator[Certifier]:
         """Yield ways to the certificate of the stack, as functions of how much wider the new noise is."""
         laws = [release.noise for release in self.releases]
         on_lattices = calibration_target(self.total)
@@ -291,10 +291,10 @@ class EarlierReleases:
             return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
 
         parts = all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise))
-        if self._by_moments(whole, trust) and stackable([*laws, mechanism.noise]):
+        if self._by_moments(whole, assurance) and stackable([*laws, mechanism.noise]):
             yield gaussian
         rows = cells_of(whole)
-        if rows is not None and TRUST[trust] >= TRUST["gaussian"]:
+        if rows is not None and ASSURANCE[assurance] >= ASSURANCE["checked"]:
             yield cache(lambda factor: drawn(exactly(rows, factor), factor))
         if not parts:
             if rows is None and not stackable([*laws, mechanism.noise]):
@@ -356,11 +356,11 @@ class EarlierReleases:
         many = len(self.releases) != 1
         earlier = f"{len(self.releases)} earlier release{'s' if many else ''}"
         named = ", ".join(model.names)
-        if widest is None or (widest.trust == "sampling" and widest.delta == 1):
+        if widest is None or (widest.assurance == "proved" and widest.delta == 1):
             return (
                 f"the noise of {earlier} is too narrow to be certified together with {named}, for which there is no "
-                "Gaussian model that the rows bear out: plan all statistics of a dataset at trust 'sampling', at once, "
-                "or with more records."
+                "Gaussian model that the rows bear out: plan all statistics of a dataset at assurance 'proved', at "
+                "once, or with more records."
             )
         return (
             f"{earlier} leave{'' if many else 's'} no room for {named}: with {WIDEST:g} times the noise all releases "

@@ -82,7 +82,7 @@ class JointDraws:
             target=self.target,
             epsilon=self.target.epsilon,
             delta=self.plan.limit + self.plan.failure if shown else 1.0,
-            trust="sampling",
+            assurance="proved",
             theorem=theorem,
             assumptions=(*assumptions, *self.plan.assumptions()),
             drawn=drawn,

@@ -40,7 +40,7 @@ def joint_exact_certificate(
             target=target,
             epsilon=target.epsilon,
             delta=1.0,
-            trust="sampling",
+            assurance="proved",
             theorem=theorem,
             assumptions=(Assumption(statement=f"nothing is known by the exact law: {failure}", status="checked"),),
         )

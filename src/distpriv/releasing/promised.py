@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate, Trust
+from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
 from distpriv.guarantees.law_in_words import with_names_of
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
@@ -55,7 +55,7 @@ class Promise:
 
 def newly_promised(plan: Plan, earlier: EarlierReleases) -> Promise:
     """Return the plan's mechanism with noise as wide as all releases together need it."""
-    mechanism, joint = earlier.calibrated(plan.model, plan.mechanism, plan.trust)
+    mechanism, joint = earlier.calibrated(plan.model, plan.mechanism, plan.assurance)
     return Promise(mechanism=with_reading(mechanism, plan.model), model=plan.model, joint=joint, earlier=earlier)
 
 
@@ -80,15 +80,17 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     certificate = _promised_alone(own, plan, model, mechanism, earlier.seed, covered=covered)
     joint = own.joint_certificate()
     same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)
-    if not earlier.releases and earlier.questions != "immune" and _within(certificate, earlier.total, plan.trust):
+    if not earlier.releases and earlier.questions != "immune" and _within(certificate, earlier.total, plan.assurance):
         joint = evolve(certificate, assumptions=_of_mechanism(certificate))
-    elif covered and same and _within(joint, earlier.total, plan.trust):
+    elif covered and same and _within(joint, earlier.total, plan.assurance):
         earlier = evolve(earlier, place=own.place)
         joint = with_names_of(joint, earlier.stack(model))
     else:
-        joint = earlier.certified(model, mechanism, plan.trust)
+        joint = earlier.certified(model, mechanism, plan.assurance)
     certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=earlier.total)
-    _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
+    _require_held(
+        own, plan.assurance, {"this question alone": certificate, "all questions of the dataset together": joint}
+    )
     held = with_reading(evolve(mechanism, certificate=certificate), model)
     return Promise(mechanism=held, model=model, joint=joint, earlier=earlier)
 
@@ -102,7 +104,9 @@ def _promised_as_it_was(
     """
     certificate = evolve(mechanism.certificate, target=plan.target)
     joint = evolve(own.joint_certificate(), target=earlier.total)
-    _require_held(own, plan.trust, {"this question alone": certificate, "all questions of the dataset together": joint})
+    _require_held(
+        own, plan.assurance, {"this question alone": certificate, "all questions of the dataset together": joint}
+    )
     held = with_reading(evolve(mechanism, certificate=certificate), model)
     return Promise(mechanism=held, model=model, joint=joint, earlier=evolve(earlier, place=own.place))
 
@@ -112,24 +116,24 @@ def _promised_alone(
 ) -> Certificate:
     """Return what holds for a question alone: what was promised, or what is certified anew for another target."""
     certificate = own.certificate()
-    promised = covered and _within(certificate, plan.target, plan.trust)
+    promised = covered and _within(certificate, plan.target, plan.assurance)
     if promised and certificate.target == plan.target:
         return with_names_of(certificate, model)
     nothing = EarlierReleases(releases=(), total=plan.target, seed=seed, questions="first")
-    anew = nothing.certified(model, mechanism, plan.trust)
-    return anew if anew.holds_at(plan.trust) or not promised else with_names_of(certificate, model)
+    anew = nothing.certified(model, mechanism, plan.assurance)
+    return anew if anew.holds_at(plan.assurance) or not promised else with_names_of(certificate, model)
 
 
-def _require_held(own: Fixed, trust: Trust, certificates: Mapping[str, Certificate]) -> None:
+def _require_held(own: Fixed, assurance: Assurance, certificates: Mapping[str, Certificate]) -> None:
     """Refuse a question whose noise does not hold what is asked for now."""
     which = f"release {own.position}" if own.entry is not None else "the noise that was declared"
     for what, found in certificates.items():
-        if not found.holds_at(trust):
+        if not found.holds_at(assurance):
             raise NotCertified(
                 f"this question has been given its noise, which cannot be changed, and {which} does not hold what is "
-                f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and trust "
-                f"{found.trust!r}, and the policy allows {found.target.delta:g} at {found.target.epsilon:g} and asks "
-                f"for {trust!r}."
+                f"asked for now: for {what} it has delta = {found.delta:.3g} at epsilon = {found.epsilon:g} and "
+                f"assurance {found.assurance!r}, and the policy allows {found.target.delta:g} at "
+                f"{found.target.epsilon:g} and asks for {assurance!r}."
             )
 
 
@@ -151,9 +155,9 @@ def _details(query: Query) -> dict[str, dict[str, Any]]:
     return {definitions(Query([named]))[0]: query_to_dict(Query([named]))[0] for named in query.statistics}
 
 
-def _within(certificate: Certificate, target: PrivacyTarget, trust: Trust) -> bool:
+def _within(certificate: Certificate, target: PrivacyTarget, assurance: Assurance) -> bool:
     """Tell whether what was promised once is as much as is asked for now."""
-    return evolve(certificate, target=target).holds_at(trust)
+    return evolve(certificate, target=target).holds_at(assurance)
 
 
 def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:

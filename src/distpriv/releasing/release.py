@@ -202,7 +202,7 @@ def earlier_releases(
     A mechanism has its noise widened until all releases hold together:
 
     >>> alone = dp.mechanisms.certified_gaussian(other, target)
-    >>> mechanism, joint = earlier.calibrated(other, alone, "gaussian")
+    >>> mechanism, joint = earlier.calibrated(other, alone, "checked")
     >>> joint.holds, mechanism.noise.expected_rms > 1.3 * alone.noise.expected_rms
     (True, True)
     """
@@ -262,7 +262,7 @@ def _content(plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer)
         **answer.estimated.to_dict(),
         "joint_certificate": promise.joint.to_dict(),
         "drawn": answer.drawn,
-        "trust": plan.trust,
+        "assurance": plan.assurance,
         "questions": answer.questions,
         "fingerprint": None if seen.fingerprint is None else dict(seen.fingerprint),
     }

@@ -38,8 +38,8 @@ ALONE = "This release alone"
 MISFIT = "The estimates lean on a reference that does not fit."
 
 BELIEVED = {
-    "sampling": "only that the data were drawn as the policy says",
-    "gaussian": "that the data were drawn as the policy says, and that the statistics vary from dataset to dataset as "
+    "proved": "only that the data were drawn as the policy says",
+    "checked": "that the data were drawn as the policy says, and that the statistics vary from dataset to dataset as "
     "a bell curve does",
     "assumed": "everything listed as assumed below, which the data may contradict",
 }
@@ -367,7 +367,7 @@ def _attacker(facts: Facts) -> list[str]:
     if facts.protection is None:
         return []
     certificate = facts.release.joint or facts.release.certificate
-    return [*facts.protection.sentences, f"To believe this one has to believe {BELIEVED[certificate.trust]}."]
+    return [*facts.protection.sentences, f"To believe this one has to believe {BELIEVED[certificate.assurance]}."]
 
 
 def _audited(facts: Facts) -> Audited:
@@ -422,8 +422,8 @@ def _why(facts: Facts, plan: Plan) -> str:
     used = facts.release.mechanism.name
     least = "estimates have the least error" if plan.objective == "estimate" else "noise is least"
     chosen = (
-        f"Published with {used}. Of all ways to add noise that keep the target at trust {plan.trust}, the one whose "
-        f"{least} is taken."
+        f"Published with {used}. Of all ways to add noise that keep the target at assurance {plan.assurance}, the one "
+        f"whose {least} is taken."
     )
     if facts.fixed:
         chosen = (

@@ -207,8 +207,8 @@ def _options(axes: Axes, plan: Plan, shown: Sequence[Option]) -> None:
     axes.axvline(plan.public_error, color=GREY, linestyle="--", linewidth=1.2, label="public mean, no release")
     for label, marker, colour, those in (
         ("the choice", "D", GREEN, [o for o in shown if o is plan.chosen]),
-        ("keeps the target", "o", BLUE, [o for o in shown if o.may_be_used(plan.trust) and o is not plan.chosen]),
-        ("does not", "s", ORANGE, [o for o in shown if not o.may_be_used(plan.trust)]),
+        ("keeps the target", "o", BLUE, [o for o in shown if o.may_be_used(plan.assurance) and o is not plan.chosen]),
+        ("does not", "s", ORANGE, [o for o in shown if not o.may_be_used(plan.assurance)]),
     ):
         if those:
             face = "none" if label == "does not" else colour

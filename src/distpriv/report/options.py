@@ -32,13 +32,13 @@ def options_table(plan: Plan, about: str = "") -> Table | None:
             "information",
             "δ at this ε",
             "keeps the target",
-            "trust",
+            "assurance",
             f"attacker at most{about}",
         ],
         rows=[public, *(_option_row(option, plan) for option in plan.options)],
         align="lrrrrclr",
-        caption=f"All ways side by side, for ε = {plan.target.epsilon:g} and δ = {plan.target.delta:g} at trust "
-        f"{plan.trust}, which was asked for." + (note if ceilings else ""),
+        caption=f"All ways side by side, for ε = {plan.target.epsilon:g} and δ = {plan.target.delta:g} at assurance "
+        f"{plan.assurance}, which was asked for." + (note if ceilings else ""),
         chosen=next((k for k, option in enumerate(plan.options, start=1) if option is plan.chosen), None),
     )
 
@@ -53,7 +53,7 @@ def _option_row(option: Option, plan: Plan) -> list[Cell | str]:
         f"{option.information:.0%}",
         f"{'≤ ' if option.delta_is == 'bound' and certificate.delta else ''}{certificate.delta:.2g}",
         _keeps(option, plan),
-        certificate.trust,
+        certificate.assurance,
         f"{most} (ceiling)" if option.attack_accuracy > plan.undefended_attack_accuracy else most,
     ]
 
@@ -61,11 +61,11 @@ def _option_row(option: Option, plan: Plan) -> list[Cell | str]:
 def _keeps(option: Option, plan: Plan) -> Cell:
     """Return whether an option could have been taken, and if not why."""
     certificate = option.mechanism.certificate
-    if option.may_be_used(plan.trust):
+    if option.may_be_used(plan.assurance):
         return Cell("yes", "good")
-    if certificate.holds_at(plan.trust):
+    if certificate.holds_at(plan.assurance):
         return Cell("yes, but errors are too large", "fails")
-    return Cell(f"no, only at trust {certificate.trust}" if certificate.holds else "no", "fails")
+    return Cell(f"no, only at assurance {certificate.assurance}" if certificate.holds else "no", "fails")
 
 
 def other_ways(plan: Plan) -> list[str]:

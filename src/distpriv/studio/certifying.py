@@ -90,7 +90,7 @@ def certified_numbers(found: PlannedPolicy) -> Event:
         "kind": "certified",
         "provisional": False,
         "mechanism": chosen.name,
-        "trust": chosen.mechanism.certificate.trust,
+        "assurance": chosen.mechanism.certificate.assurance,
         "epsilon": chosen.mechanism.certificate.epsilon,
         "delta": chosen.mechanism.certificate.delta,
         "attacker": chosen.attack_accuracy,

@@ -59,8 +59,8 @@ class PlannedPolicy:
         if self.plan.nearest is not None:
             return self.plan.refusal()
         return NotCertified(
-            f"no mechanism meets {asked} at trust {self.plan.trust!r}: run distpriv plan on the policy to see why, and "
-            "ask for a larger epsilon or delta, or for less trust."
+            f"no mechanism meets {asked} at assurance {self.plan.assurance!r}: run distpriv plan on the policy to see "
+            "why, and ask for a larger epsilon or delta, or for less assurance."
         )
 
     def mechanism(self) -> tuple[AdditiveMechanism, QueryModel]:
@@ -142,7 +142,7 @@ def _plan(
         found = plan(
             model,
             policy.target,
-            policy.trust,
+            policy.assurance,
             policy.weights,
             prior=policy.prior,
             objective=policy.objective,
@@ -178,7 +178,7 @@ def declare_policy(
         if found.plan.chosen is None:
             raise found.refusal()
         if approve is not None:
-            made = found.rest.calibrated(found.plan.model, found.plan.mechanism, found.plan.trust)[0]
+            made = found.rest.calibrated(found.plan.model, found.plan.mechanism, found.plan.assurance)[0]
             approve(made, found.plan.model)
         plans[str(found.policy.asked)] = found.plan
     return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
@@ -198,7 +198,7 @@ def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> It
         made = _plan(one, model, rest, progress, every=every)
         yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
         if left:
-            noise = rest.calibrated(made.model, made.mechanism, made.trust)[0].noise
+            noise = rest.calibrated(made.model, made.mechanism, made.assurance)[0].noise
             past = (*past, EarlierRelease(query=question.query, noise=noise))
 
 

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from distpriv.auditing.report import AuditRule
 from distpriv.framework.tilts import TiltKind
-from distpriv.guarantees.certificate import Status, Trust
+from distpriv.guarantees.certificate import Assurance, Status
 from distpriv.guarantees.drawn import Measure
 from distpriv.modelling.drawing import Reference
 from distpriv.modelling.utility import OBJECTIVES
@@ -107,7 +107,7 @@ SHARED: dict[str, Schema] = {
             epsilon=AT_LEAST_0,
             delta=AT_LEAST_0,
             holds=TRUTH,
-            trust={"enum": list(get_args(Trust))},
+            assurance={"enum": list(get_args(Assurance))},
             theorem=TEXT,
             assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
             contradicted=TRUTH,
@@ -291,7 +291,7 @@ WRITTEN_POLICY = table(
         "mechanisms",
         epsilon=AT_LEAST_0,
         delta=SHARE,
-        trust={"enum": list(get_args(Trust))},
+        assurance={"enum": list(get_args(Assurance))},
         weights=maybe({"anyOf": [{"const": "relative"}, by_name(AT_LEAST_0)]}),
         prior=by_name(SHARE),
         objective={"enum": list(OBJECTIVES)},

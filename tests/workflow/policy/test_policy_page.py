@@ -67,9 +67,9 @@ def test_every_statistic_of_the_page_is_one() -> None:
 
 def test_every_default_on_the_page_is_the_default() -> None:
     example = tomllib.loads(EXAMPLE)
-    del example["model"], example["ledger"], example["privacy"]["trust"]
+    del example["model"], example["ledger"], example["privacy"]["assurance"]
     policy = policy_from(EXAMPLE)
     shape = PolicyShape.model_validate({**example, "release": [example["release"]]})
     assert (shape.model.draws, shape.model.seed, policy.options.replacement) == (5000, 0, False)
-    assert (shape.privacy.trust, shape.model.method, shape.model.missing) == (policy.trust, "auto", "refuse")
+    assert (shape.privacy.assurance, shape.model.method, shape.model.missing) == (policy.assurance, "auto", "refuse")
     assert shape.ledger.url == "sqlite:///ledger.db"

@@ -37,7 +37,7 @@ def test_a_policy_is_the_librarys_own_values() -> None:
     assert policy.secrets() == [dp.Share("income = '>50K'", values=(0.45, 0.55))]
     assert policy.target == dp.PrivacyTarget(epsilon=1, delta=1e-3)
     assert policy.ledger.total == dp.PrivacyTarget(epsilon=2, delta=2e-3)
-    assert (policy.trust, policy.weights, policy.records, policy.dataset) == ("gaussian", None, 100, "hospital-2026")
+    assert (policy.assurance, policy.weights, policy.records, policy.dataset) == ("checked", None, 100, "hospital-2026")
     assert policy.reference == "/policies/adult.parquet"
     assert policy.private_source() == "/policies/hospital.parquet"
     assert policy.ledger_url() == "sqlite:////policies/ledger.db"
@@ -110,18 +110,18 @@ def test_a_total_by_attack_accuracy_is_held_against_that_of_the_release() -> Non
     [('"relative"', "relative"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
 )
 def test_weights_are_relative_or_by_statistic(given_: str, weights: object) -> None:
-    assert policy_from(changed(("trust =", f"weights = {given_}\ntrust ="))).weights == weights
+    assert policy_from(changed(("assurance =", f"weights = {given_}\nassurance ="))).weights == weights
 
 
 def test_mechanisms_are_compared_by_their_estimates_unless_a_policy_asks_for_noise() -> None:
     assert policy_from(RIGHT).objective == "estimate"
-    policy = policy_from(changed(("trust =", 'objective = "noise"\ntrust =')))
+    policy = policy_from(changed(("assurance =", 'objective = "noise"\nassurance =')))
     assert policy.objective == policy.to_dict()["privacy"]["objective"] == "noise"
 
 
 def test_the_largest_error_is_given_by_statistic() -> None:
     assert policy_from(RIGHT).max_error == {}
-    policy = policy_from(changed(("trust =", "max_error = {age = 0.5}\ntrust =")))
+    policy = policy_from(changed(("assurance =", "max_error = {age = 0.5}\nassurance =")))
     assert policy.max_error == policy.to_dict()["privacy"]["max_error"] == {"age": 0.5}
 
 
@@ -234,11 +234,11 @@ def test_the_dictionary_of_a_policy_says_nothing_of_where_private_things_are() -
 
 def test_the_dictionary_of_a_policy_is_a_policy_again() -> None:
     """Nothing that a release depends on is lost: read back, it asks for and hides the same."""
-    more = 'weights = "relative"\nobjective = "noise"\nmax_error = {age = 2}\ntrust ='
-    policy = policy_from(changed(("trust =", more)))
+    more = 'weights = "relative"\nobjective = "noise"\nmax_error = {age = 2}\nassurance ='
+    policy = policy_from(changed(("assurance =", more)))
     file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
     again = policy_of(file, Path("/policies"))
-    own = ("questions", "protected", "target", "trust", "weights", "objective", "max_error")
+    own = ("questions", "protected", "target", "assurance", "weights", "objective", "max_error")
     for part in (*own, "options", "records", "dataset", "reference"):
         assert getattr(again, part) == getattr(policy, part), part
     assert again.ledger.total == policy.ledger.total

@@ -243,11 +243,11 @@ def test_gaussian_and_laplace_releases_that_draws_certify_together_are_verified(
     tmp_path: Path, adult: pa.Table
 ) -> None:
     write_tables(tmp_path, adult)
-    sampling = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    proved = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
     assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     for mechanism, left_out in (("coupled_gaussian", AGE), ("coupled_laplace", NEVER)):
         with only(mechanism):
-            made = release_policy(str(write_policy(tmp_path, sampling, assumed, (left_out, ""))), tmp_path / mechanism)
+            made = release_policy(str(write_policy(tmp_path, proved, assumed, (left_out, ""))), tmp_path / mechanism)
     verdict = verify_bundle(made.folder)
     assert verdict.holds, str(verdict)
 

@@ -18,18 +18,18 @@ from distpriv.workflow.verifying.recomputing import BY_THEOREM, JOINT, THEOREMS
 KINDS = {
     "gaussian": ("certified_gaussian", ()),
     "sum": ("certified_laplace", ()),
-    "draws": ("coupled_gaussian", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
-    "laplace draws": ("coupled_laplace", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
-    "group": ("group_privacy_gaussian", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
-    "distance": ("wasserstein", (("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),)),
+    "draws": ("coupled_gaussian", (("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'),)),
+    "laplace draws": ("coupled_laplace", (("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'),)),
+    "group": ("group_privacy_gaussian", (("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'),)),
+    "distance": ("wasserstein", (("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'),)),
     "several laws": (
         "coupled_gaussian",
         (
             ("values = [0.45, 0.55]", "between = [0.4, 0.5]\nwithin = 0.05"),
-            ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n'),
+            ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n'),
         ),
     ),
-    "bounded": ("bounded", (("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n'),)),
+    "bounded": ("bounded", (("delta = 0.01\n", 'delta = 0.01\nassurance = "assumed"\n'),)),
 }
 
 
@@ -140,8 +140,8 @@ def _text_for_noise(bundle: dict[str, Any]) -> None:
     bundle["noise"] = "none"
 
 
-def _more_trust(bundle: dict[str, Any]) -> None:
-    bundle["certificate"]["trust"] = "sampling"
+def _more_assurance(bundle: dict[str, Any]) -> None:
+    bundle["certificate"]["assurance"] = "proved"
 
 
 def _later(bundle: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ def _later(bundle: dict[str, Any]) -> None:
         _other_value,
         _no_pairs,
         _text_for_noise,
-        _more_trust,
+        _more_assurance,
         _later,
     ],
 )
@@ -221,7 +221,7 @@ def test_draws_that_show_nothing_are_found_out(
 def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
     sampled = ('reference = "population"', 'method = "sampling"\ndraws = 400')
-    assumed = ("epsilon = 1.0\ndelta = 0.01\n", 'epsilon = 2.0\ndelta = 0.2\ntrust = "assumed"\n')
+    assumed = ("epsilon = 1.0\ndelta = 0.01\n", 'epsilon = 2.0\ndelta = 0.2\nassurance = "assumed"\n')
     total = ("delta = 0.02\n", "delta = 0.2\n")
     with only("bounded"):
         bundle = release_policy(str(write_policy(tmp_path, sampled, assumed, total)), tmp_path / "out")
@@ -233,13 +233,13 @@ def test_a_certificate_that_rests_on_sampled_points_is_not_said_to_be_verified(t
 @pytest.mark.slow
 def test_releases_that_were_certified_by_draws_are_verified_together(tmp_path: Path, adult: pa.Table) -> None:
     write_tables(tmp_path, adult)
-    sampling = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+    proved = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
     assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
     with only("coupled_gaussian"):
         for number, left_out in enumerate((age, never)):
             bundle = release_policy(
-                str(write_policy(tmp_path, sampling, assumed, SAMPLE, (left_out, ""))), tmp_path / str(number)
+                str(write_policy(tmp_path, proved, assumed, SAMPLE, (left_out, ""))), tmp_path / str(number)
             )
     assert bundle.document["evidence"]["drawn"]["joint"] is not None
     verdict = verify_bundle(bundle.folder)
@@ -267,23 +267,23 @@ def test_a_file_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
 
 
 MEAN = '"mean(age, resolution = 1)"'
-ASSUMED = ("delta = 0.01\n", 'delta = 0.01\ntrust = "assumed"\n')
-SAMPLING = ("delta = 0.01\n", 'delta = 0.01\ntrust = "sampling"\n')
+ASSUMED = ("delta = 0.01\n", 'delta = 0.01\nassurance = "assumed"\n')
+PROVED = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
 SECRET = "share = \"income = '>50K'\"\nvalues = [0.45, 0.55]"
 HONEST = {
     "no resolution": ("certified_gaussian", [(MEAN, '"mean(capital_gain)"')]),
-    "bounds": ("group_privacy_gaussian", [(MEAN, '"mean(age, bounds = (0, 120))"'), SAMPLING]),
+    "bounds": ("group_privacy_gaussian", [(MEAN, '"mean(age, bounds = (0, 120))"'), PROVED]),
     "sampled moments": ("certified_gaussian", [(MEAN, '"quantile(age, 0.5)"'), ASSUMED]),
-    "draws of a variance": ("coupled_gaussian", [(MEAN, '"variance(age)"'), SAMPLING]),
+    "draws of a variance": ("coupled_gaussian", [(MEAN, '"variance(age)"'), PROVED]),
     "draws that need no noise": (
         "coupled_gaussian",
-        [(MEAN, '"count(capital_gain > 99998)"'), ("never_married", "# never_married"), SAMPLING],
+        [(MEAN, '"count(capital_gain > 99998)"'), ("never_married", "# never_married"), PROVED],
     ),
     "shares at the end": ("certified_gaussian", [("[0.45, 0.55]", "[0.0, 0.1]")]),
     "tables": ("certified_gaussian", [(SECRET, 'scenarios = {boom = "boom.parquet", bust = "bust.parquet"}')]),
     "two secrets": (
         "coupled_gaussian",
-        [("[privacy]", "[[protect]]\nshare = \"sex = 'Female'\"\nvalues = [0.3, 0.4]\n[privacy]"), SAMPLING],
+        [("[privacy]", "[[protect]]\nshare = \"sex = 'Female'\"\nvalues = [0.3, 0.4]\n[privacy]"), PROVED],
     ),
     "attack accuracies": (
         "certified_gaussian",
@@ -310,17 +310,17 @@ def test_nothing_honest_is_refused(tmp_path: Path, adult: pa.Table, kind: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mechanism", "trust"),
+    ("mechanism", "assurance"),
     [
         ("certified_laplace", ASSUMED),
         ("directional_laplace", ASSUMED),
         ("expected_value_gaussian", ASSUMED),
-        ("coupled_laplace", SAMPLING),
-        ("group_privacy_laplace", SAMPLING),
+        ("coupled_laplace", PROVED),
+        ("group_privacy_laplace", PROVED),
     ],
 )
 def test_three_honest_releases_are_accepted(
-    tmp_path: Path, adult: pa.Table, mechanism: str, trust: tuple[str, str]
+    tmp_path: Path, adult: pa.Table, mechanism: str, assurance: tuple[str, str]
 ) -> None:
     write_tables(tmp_path, adult)
     age, never = 'age = "mean(age, resolution = 1)"\n', "never_married = \"count(marital_status = 'Never-married')\"\n"
@@ -328,7 +328,7 @@ def test_three_honest_releases_are_accepted(
     assumed = ("delta = 0.02\n", 'delta = 0.02\nadaptive = "assumed"\n')
     for number, edits in enumerate([[(age, "")], [(never, "")], [hours, (never, "")]]):
         with only(mechanism):
-            bundle = release_policy(str(write_policy(tmp_path, *edits, trust, assumed)), tmp_path / str(number))
+            bundle = release_policy(str(write_policy(tmp_path, *edits, assurance, assumed)), tmp_path / str(number))
         verdict = verify_bundle(bundle.folder)
         assert verdict.holds, str(verdict)
 

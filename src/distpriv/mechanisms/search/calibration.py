@@ -248,7 +248,7 @@ def coupled(
         name=kind.name,
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
-        trust="sampling",
+        assurance="proved",
         assumptions=plan.assumptions(),
         drawn=Drawn(
             measure=kind.measure,

@@ -127,7 +127,7 @@ function show(numbers) {
   $("attacker-note").textContent = numbers.provisional ? "" : "at most";
   $("information").textContent = form.percent(numbers.information);
   put($("mechanism"), numbers.mechanism);
-  $("mechanism-note").textContent = numbers.provisional ? "by the first step of its search" : `certified at trust ${numbers.trust}`;
+  $("mechanism-note").textContent = numbers.provisional ? "by the first step of its search" : `certified at assurance ${numbers.assurance}`;
   fillErrors(numbers);
   showCurves(numbers.curves);
   $("bar").textContent = `${numbers.provisional ? "≈" : "✓"} attacker ${upward(numbers.undefended)} → ${$("attacker").textContent} · ${form.percent(numbers.information, 0)} known`;
@@ -144,7 +144,7 @@ function standing(kind, sign, title, text) {
 }
 
 function certified(numbers) {
-  let text = `${numbers.mechanism} holds at trust ${numbers.trust}: ε = ${shown(numbers.epsilon)}, δ = ${shown(numbers.delta)}.`;
+  let text = `${numbers.mechanism} holds at assurance ${numbers.assurance}: ε = ${shown(numbers.epsilon)}, δ = ${shown(numbers.delta)}.`;
   if (numbers.others) text += ` Noise is as wide as it takes together with ${numbers.others} other question${numbers.others === 1 ? "" : "s"} of this dataset.`;
   if (numbers.answered) text += ` This was answered in release ${numbers.answered}, and the same answer would be shown again.`;
   standing("good", "✓", "Certified", text);

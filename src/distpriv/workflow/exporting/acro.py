@@ -33,7 +33,7 @@ def acro_outputs(document: Mapping[str, Any], files: Mapping[str, File]) -> dict
         "properties": {
             "method": "distribution privacy",
             **{key: document[key] for key in ("dataset", "position", "mechanism")},
-            **{key: certificate[key] for key in ("epsilon", "delta", "holds", "trust")},
+            **{key: certificate[key] for key in ("epsilon", "delta", "holds", "assurance")},
         },
         "fair": {},
         "outcome": {},

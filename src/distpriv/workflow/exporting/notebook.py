@@ -91,7 +91,7 @@ def _code(policy: Policy) -> dict[str, Any]:
     options = written["model"]
     if others := written["data"].get("robust"):
         options = {**options, "robust": [*others, *([options["robust"]] if "robust" in options else [])]}
-    settings = {key: getattr(policy, key) for key in ("trust", "weights", "prior", "objective", "max_error")}
+    settings = {key: getattr(policy, key) for key in ("assurance", "weights", "prior", "objective", "max_error")}
     totals = {"total": _target(policy.ledger.total), "adaptive": policy.ledger.adaptive}
     approved = {"approve": Code(ATTACKED)} if policy.audit == "required" else {}
     public = (written["data"]["reference"], Code("query"), Code("secrets"))

@@ -29,7 +29,7 @@ def ro_crate(document: Mapping[str, Any], files: Mapping[str, File]) -> dict[str
     policy, certificate, time = policy_in_release(document), document["certificate"], document["time"]
     license_ = _license(policy.question.license)
     parts = [{"@id": name} for name in files]
-    promised = ("epsilon", "delta", "holds", "trust")
+    promised = ("epsilon", "delta", "holds", "assurance")
     graph = [
         {"@id": METADATA, "@type": "CreativeWork", "about": {"@id": "./"}, "conformsTo": {"@id": VERSION}},
         {

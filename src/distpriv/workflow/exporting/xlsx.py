@@ -50,7 +50,7 @@ def _sheets(document: Mapping[str, Any]) -> dict[str, Rows]:
         **{f"table {each.name}": [each.long()[0], *each.long()[1]] for each in tables},
         "certificate": [
             ("what", "this release", "all releases together"),
-            *((key, own[key], joint and joint[key]) for key in ("epsilon", "delta", "holds", "trust", "theorem")),
+            *((key, own[key], joint and joint[key]) for key in ("epsilon", "delta", "holds", "assurance", "theorem")),
             *((f"target {key}", own["target"][key], joint and joint["target"][key]) for key in ("epsilon", "delta")),
             *((key, document[key]) for key in ("dataset", "position", "time", "mechanism", "questions", "distpriv")),
         ],

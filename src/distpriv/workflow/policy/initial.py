@@ -132,7 +132,7 @@ def _written(
         [("[privacy]", "DECIDE: of this release; instead of epsilon, max_attack_accuracy = 0.6 says it too"),
          ("epsilon = 1.0", "smaller is more private"),
          ("delta = 1e-3", "what is allowed beyond epsilon, a small probability"),
-         ('trust = "gaussian"', '"sampling" assumes less and takes more noise'),
+         ('assurance = "checked"', '"proved" assumes less and takes more noise'),
          ('# audit = "required"', "attack simulated releases first, and release nothing that fails"),
          ('# weights = "relative"', "whose errors count how much; or a number by statistic"),
          ("# max_error.age = 0.5", "release nothing if the estimate of a statistic would be worse")],

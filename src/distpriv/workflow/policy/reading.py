@@ -13,7 +13,7 @@ from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
 from distpriv.framework.secrets import AcrossReferences, Combinations, Secret, Share, TiltedSecret
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.labels import labelled
@@ -63,7 +63,7 @@ class Policy:
     """Which of several this is about."""
     protected: tuple[Secret, ...]
     target: PrivacyTarget
-    trust: Trust
+    assurance: Assurance
     weighed: Mapping[str, float] | Literal["relative"] | None
     """How much the error of each statistic of any question counts."""
     prior: Mapping[str, float] | None
@@ -172,7 +172,7 @@ class Policy:
             "privacy": {
                 "epsilon": self.target.epsilon,
                 "delta": self.target.delta,
-                "trust": self.trust,
+                "assurance": self.assurance,
                 "weights": dict(self.weighed) if isinstance(self.weighed, Mapping) else self.weighed,
                 **({} if self.prior is None else {"prior": dict(self.prior)}),
                 **({} if self.objective == "estimate" else {"objective": self.objective}),
@@ -286,7 +286,7 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         asked=None,
         protected=hidden,
         target=aim,
-        trust=values.trust(file, shape.privacy.trust),
+        assurance=values.assurance(file, shape.privacy.assurance),
         weighed=values.weights(file, shape.privacy.weights, asked),
         prior=values.prior(file, shape.privacy.prior, hidden, count),
         objective=values.objective(file, shape.privacy.objective),

@@ -101,7 +101,7 @@ class PrivacyTable(_Table):
     epsilon: Annotated[float | None, Field(examples=["epsilon = 1.0"])] = None
     delta: Annotated[float | None, Field(examples=["delta = 1e-3"])] = None
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
-    trust: Annotated[str, Field(examples=['trust = "gaussian"'])] = "gaussian"
+    assurance: Annotated[str, Field(examples=['assurance = "checked"'])] = "checked"
     weights: Any = None
     prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"

@@ -13,7 +13,7 @@ from distpriv.framework.domains import did_you_mean, one_of, real, whole
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic, Table
 from distpriv.framework.secrets import AcrossReferences, Secret, protect
-from distpriv.guarantees.certificate import Trust
+from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.public_knowledge import scenario_chances
 from distpriv.modelling.utility import OBJECTIVES, Objective
@@ -30,6 +30,7 @@ from distpriv.workflow.policy.withheld import WITHHELD
 __all__ = [
     "Question",
     "adaptive",
+    "assurance",
     "audit_rule",
     "dataset",
     "ledger_address",
@@ -41,7 +42,6 @@ __all__ = [
     "questions",
     "records",
     "sources",
-    "trust",
     "weights",
 ]
 
@@ -215,10 +215,10 @@ def sources(file: PolicyText, data: DataTable, hidden: Sequence[Secret], folder:
     return found["reference"], found["private"]
 
 
-def trust(file: PolicyText, given: str) -> Trust:
-    """Return the least trust that a certificate must reach."""
-    with file.at(("privacy", "trust")):
-        return cast(Trust, one_of("trust", given, get_args(Trust), InvalidInput))
+def assurance(file: PolicyText, given: str) -> Assurance:
+    """Return the least assurance that a certificate must reach."""
+    with file.at(("privacy", "assurance")):
+        return cast(Assurance, one_of("assurance", given, get_args(Assurance), InvalidInput))
 
 
 def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weights:

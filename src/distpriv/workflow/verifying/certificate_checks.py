@@ -82,7 +82,7 @@ def _compared(claim: Claim, document: Mapping[str, Any], beside: Sequence[Assump
     again = recomputed(claim)
     made = again.certificate
     what = f"δ is {made.delta:.6g} at ε = {made.epsilon:g}, and {claim.written.target.delta:g} is allowed"
-    return found(_difference(claim, document, again, what, beside), f"{what}; trust {claim.written.trust!r}.")
+    return found(_difference(claim, document, again, what, beside), f"{what}; assurance {claim.written.assurance!r}.")
 
 
 @first_problem
@@ -94,15 +94,15 @@ def _difference(
         yield f"recomputed from the bundle, {what}"
     if not written.holds or document["holds"] != written.holds or written.contradicted != made.contradicted:
         yield f"the bundle itself does not say that δ = {written.delta:.6g} meets its target"
-    if made.trust != written.trust:
-        yield f"recomputed it holds at trust {made.trust!r}, and {written.trust!r} is written"
+    if made.assurance != written.assurance:
+        yield f"recomputed it holds at assurance {made.assurance!r}, and {written.assurance!r} is written"
     if not math.isclose(written.epsilon, made.epsilon, rel_tol=NEAR**2):
         yield f"the bundle says ε = {written.epsilon:g}, and recomputed {what}"
     if again.least > written.delta * (1 + NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, and recomputed {what}"
     if again.most < written.delta * (1 - NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, which its own moments and noise contradict: {what}"
-    if made.trust == "gaussian" and claim.model.provenance.method == "exact moments" and written.law is None:
+    if made.assurance == "checked" and claim.model.provenance.method == "exact moments" and written.law is None:
         yield "it does not say what was found when the bell curve was held against the rows"
     if made.theorem != written.theorem:
         yield f"it follows from {made.theorem}, and {written.theorem!r:.80} is written"

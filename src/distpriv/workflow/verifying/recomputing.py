@@ -212,7 +212,7 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
             target=within,
             epsilon=within.epsilon,
             delta=_shown(claim, claim.drawn),
-            trust="sampling",
+            assurance="proved",
             theorem=THEOREMS[claim.mechanism],
             assumptions=draws_assumptions(claim.drawn, claim.written, claim.model),
         )
@@ -221,7 +221,7 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
         return certificate
     if claim.mechanism not in THEOREMS:
         raise InvalidInput(f"there is no mechanism {claim.mechanism!r}.")
-    if claim.written.trust == "sampling":
+    if claim.written.assurance == "proved":
         raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
     law = claim.written.law

@@ -19,7 +19,7 @@ from distpriv.errors import DistprivError
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.statistics import RowValue
-from distpriv.guarantees.certificate import TRUST, Certificate
+from distpriv.guarantees.certificate import ASSURANCE, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -121,7 +121,7 @@ def _checked(name: str, check: Callable[[Opened], Found], opened: Opened) -> Che
 
 def _policy(opened: Opened) -> Found:
     return found(
-        _against_policy(opened), "dataset, targets, trust, statistics and kind of noise are those of the policy."
+        _against_policy(opened), "dataset, targets, assurance, statistics and kind of noise are those of the policy."
     )
 
 
@@ -135,8 +135,8 @@ def _against_policy(opened: Opened) -> Iterator[str]:
     names = list(policy.query().names)
     if any(list(document[key]) != names for key in ("values", "intervals", "display", *BY_STATISTIC)):
         yield "the released numbers are not the statistics of the policy"
-    if TRUST[opened.own.trust] < TRUST[policy.trust]:
-        yield f"the certificate is at trust {opened.own.trust!r}, less than the policy asks for"
+    if ASSURANCE[opened.own.assurance] < ASSURANCE[policy.assurance]:
+        yield f"the certificate is at assurance {opened.own.assurance!r}, less than the policy asks for"
     if document["dataset"] != policy.dataset:
         yield "the release is of another dataset than the policy's"
 
