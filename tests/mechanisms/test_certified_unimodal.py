@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from distpriv.guarantees.bells import Bell
+from distpriv.guarantees.line_bells import LineBell
 from paper.setting import paper_query
 
 import distpriv as dp
 from distpriv.errors import InvalidTarget
-from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.line_bells import LineBell
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.mechanisms.certified_laplace import noise_by_search

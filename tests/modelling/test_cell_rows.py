@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from distpriv.framework.arrays import Floats
+from distpriv.law.resonance import LEAST
 from distpriv.modelling.cell_rows import LEAST_IN_COMMON, repeats_on_lattice_only
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import LEAST
 
 
 def cells_of(counts: list[int], size: int) -> Floats:

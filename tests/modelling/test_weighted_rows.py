@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from distpriv.modelling.beyond_moments import law_check
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -12,20 +13,19 @@ import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.guarantees.directions import telling_directions
+from distpriv.law.resonance import SomeRows, peak_at, spectrum
+from distpriv.law.rows import representatives
+from distpriv.law.saddlepoint import tilted_laws
+from distpriv.law.tilted_stratum import merged
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling import reference
-from distpriv.modelling.beyond_moments import law_check
 from distpriv.modelling.projected_law import Circle
-from distpriv.modelling.representatives import representatives
 from distpriv.modelling.row_grid import RowGrid, row_grid
 from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import SomeRows, peak_at, spectrum
 from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.synthetic import synthetic_rows
-from distpriv.modelling.tilted_law import tilted_laws
-from distpriv.modelling.tilted_stratum import merged
 from distpriv.modelling.weighing import row_weights
 
 

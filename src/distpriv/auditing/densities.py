@@ -6,8 +6,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.bells import Bell
-from distpriv.guarantees.line_bells import LineBell
 from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["gaussian_log_density", "log_density", "regular"]
@@ -53,7 +51,11 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     widened = covariance + noise.gaussian.covariance
     if noise.line is not None:
         axis, law = noise.line
-        return LineBell(bell=Bell(mean=mean, covariance=regular(widened)), axis=axis, law=law).log_density(values)
+        towards = np.linalg.solve(regular(widened), axis)
+        own = 1 / math.sqrt(float(axis @ towards))
+        along = (values - mean) @ towards * own**2
+        across = gaussian_log_density(values - np.multiply.outer(along, axis), mean, widened)
+        return np.asarray(across + math.log(own * math.sqrt(2 * math.pi)) + law.log_density(along, own))
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
     if len(scales) == 0:

@@ -10,8 +10,8 @@ from attrs import evolve, frozen
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
+from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
 from distpriv.guarantees.directions import telling_directions
-from distpriv.guarantees.law_check import rows_behind, standing_peaks
 from distpriv.guarantees.projections import ProjectedLaws, projected_laws
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw

@@ -18,9 +18,9 @@ from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack, r
 from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.law_check import rows_behind, standing_peaks
+from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
+from distpriv.law.resonance import whitening
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.spectrum import whitening
 from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["ResidueAttack", "residue_accuracy", "telling_frequencies"]

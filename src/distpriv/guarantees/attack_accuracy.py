@@ -54,11 +54,11 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     if certificate.assurance == "proved":
         return min(ceiling, (1 + around + _exact_total_variation(model, mechanism)) / 2)
     noise = mechanism.noise
+    if certificate.law is not None:
+        return min(ceiling, (1 + around + certificate.law.total_variation) / 2)
     known = _total_variation(model, noise)
     if model.strata and known < 1:
-        known = max(known, _total_variation(worst_population(model, noise, 0.0), noise))
-    if certificate.law is not None:
-        known = max(known, certificate.law.total_variation)
+        known = max(known, _total_variation(worst_population(model, noise, 0.0).model, noise))
     return min(ceiling, (1 + around + known) / 2)
 
 

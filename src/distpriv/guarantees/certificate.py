@@ -7,8 +7,8 @@ from attrs import asdict, field, frozen
 
 from distpriv.framework.html import html_list, paragraph, shown
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.checked_law import CheckedLaw
 from distpriv.guarantees.drawn import Evidence
+from distpriv.guarantees.row_delta import RowDelta
 
 __all__ = ["ASSURANCE", "Assumption", "Assurance", "Certificate", "Status"]
 
@@ -87,8 +87,8 @@ class Certificate:
     """Everything it rests on."""
     contradicted: bool = False
     """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
-    law: CheckedLaw | None = None
-    """What the rows say of the statistics' law beyond its moments; none where they were not looked at."""
+    law: RowDelta | None = None
+    """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
     drawn: Evidence | None = field(default=None, repr=False, eq=False)
     """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
 
@@ -127,7 +127,7 @@ class Certificate:
         return cls(
             target=PrivacyTarget(**values["target"]),
             assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
-            law=None if law is None else CheckedLaw.from_dict(law),
+            law=None if law is None else RowDelta.from_dict(law),
             **as_written,
         )
 

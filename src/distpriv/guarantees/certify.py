@@ -7,14 +7,13 @@ import numpy as np
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
-from distpriv.guarantees.checked_law import CheckedLaw
+from distpriv.guarantees.delta_from_rows import delta_from_rows, has_rows
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.exact_delta import worst_gaussian_pair
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
-from distpriv.guarantees.law_check import checked_law, has_rows
-from distpriv.guarantees.law_in_words import gaussian_assumption, is_estimated
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions
+from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions, worst_population
+from distpriv.guarantees.row_delta import RowDelta
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.diagnostics import variance_ratio
@@ -25,6 +24,7 @@ __all__ = [
     "by_coupling",
     "certified",
     "gaussian_certificate",
+    "is_estimated",
     "lattice_factors",
     "moments_delta",
     "smoothed_target",
@@ -39,8 +39,8 @@ NEAR = 1e-3
 ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
 """By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
 
-LEAST_SHARE = 1e-3
-"""A δ below this share of the target's is no measure of how much a correction to it matters."""
+FAR_ABOVE = 10.0
+"""A δ by moments that is so many times the target's is not computed from the rows."""
 
 
 def certified(
@@ -140,14 +140,13 @@ def gaussian_certificate(
     noise: Noise,
     theorem: str,
     assumptions: Sequence[Assumption] = (),
-    law: CheckedLaw | None = None,
+    law: RowDelta | None = None,
 ) -> Certificate:
-    """Return what noise is worth if the statistics are Gaussian with the covariances as they are.
+    """Return what noise is worth: by the rows where the statistics are sums over them, else for Gaussian statistics.
 
-    By the exact check for Gaussian noise, or none; by a proven bound where there is Laplace noise too. Given its
-    variances Laplace noise only widens the Gaussian part, which alone tells how well the lattice is smoothed. Where
-    that is enough the rows are looked at: δ is no smaller than they allow, and assurance falls to `assumed` where they
-    show that a bell curve says nothing. Where δ is too large anyway they are not looked at, and no target is met.
+    By moments δ is exact for Gaussian noise, or none; a proven bound where there is Laplace noise too. Where it is far
+    above the target the rows are not looked at, and no target is met. Given its variances Laplace noise only widens the
+    Gaussian part, which alone tells how well the lattice is smoothed.
 
     Args:
         model: the model of the statistics.
@@ -155,54 +154,93 @@ def gaussian_certificate(
         noise: what is added.
         theorem: what the certificate follows from.
         assumptions: what it rests on besides.
-        law: what the rows say, where that is known already.
+        law: the δ of the rows, where that is known already.
     """
     lattice, smoothed = _lattice_assumption(model, noise.gaussian)
-    pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
+    pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)
+    rows = has_rows(model)
     believed = (
-        lattice.status == "checked" and not is_estimated(model) and (law is not None or not _rows_are_gone(model))
+        lattice.status == "checked" and not is_estimated(model) and (rows or law is not None or not _summed(model))
     )
-    unseen = False
-    if law is None and believed and has_rows(model):
-        unseen = delta > target.delta * (1 + NEAR)
-        law = None if unseen else checked_law(model, noise, target, pair, delta)
-    if law is not None and law.is_smooth and (rippled := dict(law.rippled(smoothed))) != smoothed:
-        smoothed = rippled
-        pair, delta = _worst_pair(model, noise, target.epsilon, smoothed)
-
-    def delta_of(other: QueryModel) -> float:
-        return delta if other is model else _worst_pair(other, noise, target.epsilon, smoothed)[1]
-
-    allowed = delta if unseen else allowed_delta(model, noise, target.epsilon, delta_of)
-    delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
+    hopeless = believed and rows and law is None and by_moments > FAR_ABOVE * target.delta
+    if believed and rows and law is None and not hopeless:
+        law = _law(model, target, noise, smoothed)
+    if law is None:
+        allowed = by_moments
+        if not rows or not believed:
+            allowed = allowed_delta(
+                model,
+                noise,
+                target.epsilon,
+                lambda of: by_moments if of is model else _worst_pair(of, noise, target.epsilon, smoothed)[1],
+            )
+    else:
+        allowed = law.delta
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=allowed if law is None else min(1.0, allowed + _more(law, delta, allowed, target)),
-        assurance="checked" if believed and (law is None or law.is_bell) else "assumed",
+        delta=allowed,
+        assurance="checked" if believed and (law.holds if law is not None else not rows) else "assumed",
         theorem=theorem,
         assumptions=(
             *assumptions,
-            gaussian_assumption(model, law),
-            Assumption(
-                statement=f"δ is {delta_is} for the covariances as they are",
-                status="checked",
-                evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-                f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
-            ),
+            _distribution_assumption(model, law),
+            *(() if law is not None else (_moments_assumption(model, noise, target, pair, by_moments),)),
             lattice,
             *reference_assumptions(model, noise, allowed),
-            *(unseen_rows_assumptions(model) if believed and law is not None else ()),
+            *(unseen_rows_assumptions(model) if law is not None else ()),
         ),
-        contradicted=unseen,
+        contradicted=hopeless,
         law=law,
     )
 
 
-def _more(law: CheckedLaw, delta: float, allowed: float, target: PrivacyTarget) -> float:
-    """Return by how much the rows say δ is larger than moments do: by the same factor in all populations."""
-    factor = allowed / delta if delta > LEAST_SHARE * target.delta else 1.0
-    return max(0.0, law.delta - delta) * factor
+def _law(model: QueryModel, target: PrivacyTarget, noise: Noise, smoothed: Mapping[str, Smoothing]) -> RowDelta | None:
+    """Return δ by the rows of the reference, or of the worst population that it may be a sample of."""
+    population = worst_population(model, noise, target.epsilon) if model.strata else None
+    try:
+        return delta_from_rows(
+            model, noise, target.epsilon, matters=target.delta, smoothed=smoothed, population=population
+        )
+    except np.linalg.LinAlgError:  # numbers of all sizes, of which nothing can be computed
+        return None
+
+
+def _distribution_assumption(model: QueryModel, law: RowDelta | None) -> Assumption:
+    """Return what a certificate rests on as to the distribution of the statistics."""
+    if law is None:
+        method = model.provenance.method
+        return Assumption(
+            statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
+            status="assumed",
+            evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
+            if is_estimated(model)
+            else method,
+        )
+    evidence = f"δ = {law.delta:.3g} by the exact distribution, worst for {law.pair[0]} against {law.pair[1]}"
+    if not law.exact:
+        ripple = "no periodic structure" if law.peak is None else f"periodic structure of amplitude {law.ripple:.1e}"
+        evidence = (
+            f"δ ≤ {law.delta:.3g} by {law.draws:,} tilted draws, an estimate of {law.estimate:.3g} ± "
+            f"{law.standard_error:.1g} with margins, worst for {law.pair[0]} against {law.pair[1]}; normalisation off "
+            f"by {law.normalisation:.2g} ± {law.normalisation_error:.1g}; {ripple}, missed with a chance of "
+            f"{law.missed:.1e}"
+        )
+    return Assumption(
+        statement="δ is computed from the distribution of the reference rows",
+        status="checked" if law.holds else "assumed",
+        evidence=evidence,
+    )
+
+
+def _moments_assumption(model: QueryModel, noise: Noise, target: PrivacyTarget, pair: Pair, delta: float) -> Assumption:
+    delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
+    return Assumption(
+        statement=f"δ is {delta_is} for the covariances as they are",
+        status="checked",
+        evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
+        f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
+    )
 
 
 def _worst_pair(
@@ -304,9 +342,14 @@ def _uncovered_assumption(noise: Noise) -> Assumption:
     return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
 
 
-def _rows_are_gone(model: QueryModel) -> bool:
-    """Tell whether the statistics are sums over rows that nobody can look at."""
-    return model.provenance.method == "exact moments" and not has_rows(model)
+def _summed(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows, at hand or not."""
+    return model.provenance.method == "exact moments"
+
+
+def is_estimated(model: QueryModel) -> bool:
+    """Tell whether moments are those of draws, and not known exactly."""
+    return model.provenance.method not in ("exact moments", "given moments")
 
 
 def _largest_ratio(model: QueryModel) -> float:

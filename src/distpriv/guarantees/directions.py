@@ -9,7 +9,6 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.uneven_shapes import uneven_directions
 
 __all__ = ["telling_directions"]
 
@@ -29,7 +28,7 @@ SAME = 1 - 1e-6
 def telling_directions(
     model: QueryModel, rows: RowLaws, noise: Floats, pair: Pair, frequencies: Iterable[Floats] = ()
 ) -> list[Floats]:
-    r"""Return what may tell most: every statistic alone, the likelihood direction, peaks, outlying rows, uneven shapes.
+    r"""Return what may tell most: every statistic alone, the likelihood direction, peaks, outlying rows.
 
     Under Gaussian laws with one covariance the likelihood ratio of a pair is a function of
     :math:`d^\top (Σ + S)^{-1} y` alone. A single row at x is found, if at all, along :math:`(Σ + S)^{-1} x`.
@@ -45,9 +44,8 @@ def telling_directions(
     units = np.sqrt(np.maximum(np.diag(noisy), 0.0))
     inverse = _inverse(noisy)
     moved = [model.mean_shift(pair), *_outlying(rows, inverse)]
-    uneven = uneven_directions(model, rows, noise) if model.dimension > 1 else []
     alone = np.eye(model.dimension)[units > 0]
-    return _distinct([*alone, *(inverse @ move for move in moved), *frequencies, *uneven], noisy)
+    return _distinct([*alone, *(inverse @ move for move in moved), *frequencies], noisy)
 
 
 def _outlying(rows: RowLaws, inverse: Floats) -> list[Floats]:

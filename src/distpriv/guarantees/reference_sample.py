@@ -19,7 +19,13 @@ from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.upper_bound import laplace_bound
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, plausible_models
+from distpriv.modelling.plausible_models import (
+    MAKING_SEED,
+    TRIED,
+    Population,
+    plausible_models,
+    plausible_population,
+)
 from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.noise.laws import GaussianNoise, Noise
 
@@ -133,7 +139,7 @@ def allowed_delta(
     own = delta_of(model)
     if not model.strata or own >= 1 or own > limit:
         return own
-    return max(own, delta_of(worst_population(model, noise, epsilon)))
+    return max(own, delta_of(worst_population(model, noise, epsilon).model))
 
 
 def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tuple[Assumption, ...]:
@@ -155,7 +161,7 @@ def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tupl
     )
 
 
-def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> QueryModel:
+def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> Population:
     """Return that of a hundred populations in which noise hides least, by estimates."""
     rank = _gaussian_estimates if noise.is_gaussian else _laplace_estimates
     most = WORST if noise.is_gaussian else WORST_OF_LAPLACE
@@ -163,12 +169,12 @@ def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> QueryMo
     roughly = rank([model], can_be_worst, noise, epsilon)[0]
     pairs = [can_be_worst[k] for k in np.argsort(-roughly, kind="stable")[:most]]
     populations = plausible_models(model, TRIED)
-    if not noise.is_gaussian:
-        populations = _farthest(populations, pairs, noise, epsilon)
-    return populations[int(rank(populations, pairs, noise, epsilon).max(axis=1).argmax())]
+    places = list(range(TRIED)) if noise.is_gaussian else _farthest(populations, pairs, noise, epsilon)
+    worst = rank([populations[place] for place in places], pairs, noise, epsilon).max(axis=1)
+    return plausible_population(model, places[int(worst.argmax())])
 
 
-def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> list[QueryModel]:
+def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> list[int]:
     """Return the populations that Laplace noise may hide least: by noise as wide that is Gaussian, and by their shifts.
 
     An estimate for Laplace noise takes a hundred times as long.
@@ -178,7 +184,7 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     along = np.linalg.pinv(axes) / scales[:, np.newaxis]
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {int(k) for found in (as_wide, np.array(carried)) for k in np.argsort(-found, kind="stable")[:SHORTLISTED]}
-    return [models[k] for k in sorted(chosen)]
+    return sorted(chosen)
 
 
 def _other_axes(noise: Noise) -> tuple[Floats, Floats]:

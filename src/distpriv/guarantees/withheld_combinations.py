@@ -13,15 +13,16 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Assumption
-from distpriv.guarantees.checked_law import combination_in_words
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import PublicKnowledge
 
-__all__ = ["Withheld", "published", "withheld", "withheld_assumption"]
+__all__ = ["Withheld", "combination_in_words", "published", "withheld", "withheld_assumption"]
 
 HARDLY = 0.5
 """A release that tells less of a combination's variance than this withholds it."""
 SAME = 1e-9
+MOST_WORDS = 4
+"""How many statistics of a combination are named."""
 NAMED, OF_MANY = 4, 2
 """How many combinations are all written out, and how many of more, those that a release tells least of."""
 
@@ -115,3 +116,25 @@ def withheld_assumption(model: QueryModel, covariance: Floats) -> Assumption:
         else f"of each the release tells at least {HARDLY:g} of the variance"
     )
     return Assumption(statement=f"published: {published(model, covariance)}", status="proved", evidence=evidence)
+
+
+def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...], deviations: Floats) -> str:
+    """Say which combination of statistics it is, the one first that matters most.
+
+    >>> combination_in_words(("age", "women", "hours"), (0.25, 0.5, 1e-9), np.array([10.0, 5.0, 1.0]))
+    'age + 2·women'
+    >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
+    'a + b + c + d and 4 others'
+    >>> combination_in_words(("men", "women"), (1.0, -0.9999), np.ones(2))
+    'men − women'
+    """
+    effects = np.abs(np.array(coefficients)) * deviations
+    order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
+    said = ""
+    for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
+        share = coefficients[k] / coefficients[order[0]]
+        written = f"{abs(share):.3g}"
+        times = "" if written == "1" else f"{written}·"
+        sign = (" + " if share > 0 else " − ") if said else ""
+        said += f"{sign}{times}{names[k]}"
+    return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"

@@ -1,8 +1,7 @@
 r"""Exact draws of sums over rows with noise, exponentially tilted, and importance weights that need no density.
 
-Under a tilt θ rows are drawn with chances :math:`\propto p_x e^{θ^\top x}`, Gaussian noise has mean Nθ, and Laplace
-noise along a line w decays at the rates :math:`1/b \mp θ^\top w`. Against the untilted distribution P, draws from the
-mixture :math:`\sum_k α_k P^{θ_k}` have the weight
+Under a tilt θ rows are drawn with chances :math:`\propto p_x e^{θ^\top x}`, and Gaussian noise has mean Nθ. Against the
+untilted distribution P, draws from the mixture :math:`\sum_k α_k P^{θ_k}` have the weight
 
 .. math:: w(y) = 1 \Big/ \sum_k α_k e^{θ_k^\top y - K(θ_k)} \le 1/α_0, \qquad θ_0 = 0,
 
@@ -22,7 +21,7 @@ from scipy.special import expit, gammaln, logsumexp
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["LaplaceLine", "RowKinds", "SumOfRows", "TiltedMixture"]
+__all__ = ["RowKinds", "SumOfRows", "TiltedMixture"]
 
 TAIL = 9.0
 """Deviations from its mean beyond which a number of rows is left out: 1e-18 of a normal distribution."""
@@ -46,22 +45,93 @@ class RowKinds:
     def log_moments(self, tilts: Floats) -> Floats:
         """Return log E e^{θᵀ(sum of the drawn rows)} for each tilt, one a row."""
         exponents = tilts @ self.values.T
+        found = self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum()))
         if self.replacement:
-            return np.asarray(self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum())))
+            return np.asarray(found)
+        distinct = self._log_distinct(np.concatenate([np.zeros((1, len(self.values))), exponents]))
+        if distinct is not None:
+            return np.asarray(found + distinct[1:] - distinct[0])
         plain = _NumbersOfKinds.of(self, np.zeros(len(self.values))).log_total
         return np.array([_NumbersOfKinds.of(self, row).log_total - plain for row in exponents])
 
     def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
         """Draw sums of tilted rows, one a row."""
         exponents = self.values @ tilt
-        if not self.replacement:
+        if self.replacement:
+            return self._numbers(exponents, draws, rng)[0]
+        sums_of_weights = self._power_sums(exponents[np.newaxis])
+        if self._is_crowded(sums_of_weights):
             return np.asarray(_NumbersOfKinds.of(self, exponents).draw(draws, rng) @ self.values)
+        accepted = np.exp(-(self.drawn**2) * sums_of_weights[1, 0] / 2)
+        parts, left = [np.zeros((0, self.values.shape[1]))], draws
+        while left > 0:  # independent rows, given that no two are the same
+            sums, chance = self._numbers(exponents, int(1.1 * left / accepted) + 10, rng)
+            parts.append(sums[rng.random(len(sums)) < chance][:left])
+            left -= len(parts[-1])
+        return np.concatenate(parts)
+
+    def _numbers(self, exponents: Floats, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return sums of independent tilted rows, and the chance that no two of them are the same row."""
         chances = np.exp(exponents - exponents.max()) * self.counts
         chances /= chances.sum()
         if self.drawn > len(chances):
-            return np.asarray(rng.multinomial(self.drawn, chances, size=draws) @ self.values)
+            numbers = rng.multinomial(self.drawn, chances, size=draws)
+            if self.replacement:
+                return numbers @ self.values, np.ones(draws)
+            with np.errstate(invalid="ignore"):
+                logs = gammaln(self.counts + 1) - gammaln(self.counts - numbers + 1) - numbers * np.log(self.counts)
+            possible = (numbers <= self.counts).all(axis=1)
+            return numbers @ self.values, np.exp(
+                np.where(possible, np.where(np.isfinite(logs), logs, 0.0).sum(1), -np.inf)
+            )
         kinds = np.searchsorted(np.cumsum(chances)[:-1], rng.random((draws, self.drawn)), side="right")
-        return np.asarray(self.values[kinds].sum(axis=1))
+        sums = self.values[kinds].sum(axis=1)
+        if self.replacement:
+            return sums, np.ones(draws)
+        kinds.sort(axis=1)
+        place = np.arange(self.drawn) - np.maximum.accumulate(
+            np.where(np.diff(kinds, axis=1, prepend=-1) > 0, np.arange(self.drawn), 0), axis=1
+        )  # how many rows of the same kind are before each
+        return sums, np.prod(np.maximum(0.0, 1 - place / self.counts[kinds]), axis=1)
+
+    def _log_distinct(self, exponents: Floats) -> Floats | None:
+        r"""Return the logarithm of the chance that independent tilted rows are all different, for each tilt.
+
+        By Newton's identities for the elementary symmetric polynomial :math:`e_k` of the rows' weights, k! e_k/p₁^k is
+        a sum of few terms where k is small beside the number of rows. None where it is not, or the chance too small.
+        """
+        sums = self._power_sums(exponents)
+        if self._is_crowded(sums):
+            return None
+        terms = min(self.drawn, NEWTON_TERMS)
+        known = np.zeros((self.drawn + 1, len(exponents)))
+        known[0] = 1.0
+        for size in range(1, self.drawn + 1):
+            falling = 1.0
+            for power in range(1, min(size, terms) + 1):
+                known[size] += (-1) ** (power - 1) * sums[power - 1] * falling * known[size - power]
+                falling *= size - power
+        return np.asarray(np.log(np.maximum(known[-1], 1e-300)))
+
+    def _power_sums(self, exponents: Floats) -> Floats:
+        """Return Σ w^r / (Σ w)^r over all rows, for r from 1 on, one row each, for each tilt."""
+        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+        total = weights @ self.counts
+        return np.array([weights**power @ self.counts / total**power for power in range(1, NEWTON_TERMS + 1)])
+
+    def _is_crowded(self, sums: Floats) -> bool:
+        crowded = self.drawn * float(sums[1].max())
+        return self.drawn > 1 and (crowded > CROWDED or self.drawn * crowded / 2 > LEAST_LOG_DISTINCT)
+
+
+NEWTON_TERMS = 8
+"""Power sums in Newton's identities; the next term is smaller by a factor of about `CROWDED`."""
+
+CROWDED = 0.05
+"""The number of rows drawn over the effective number of rows, up to which so few terms are enough."""
+
+LEAST_LOG_DISTINCT = 4.0
+"""Independent rows are all different with a chance of about e^-4 at least: otherwise too many draws are rejected."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -133,33 +203,6 @@ LARGEST_LOG_ODDS = 60.0
 
 
 @frozen(kw_only=True, eq=False)
-class LaplaceLine:
-    """Noise T w with T of a Laplace distribution."""
-
-    axis: Floats
-    """w."""
-    scale: float
-    """b."""
-
-    def log_moments(self, tilts: Floats) -> Floats:
-        """Return −log(1 − (b θᵀw)²) for each tilt; infinite where that is not positive."""
-        squares = (tilts @ self.axis * self.scale) ** 2
-        return np.where(squares < 1, -np.log1p(-np.minimum(squares, 1 - 1e-15)), np.inf)
-
-    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw the noise under a tilt, one draw a row."""
-        right, left = 1 / self.scale - tilt @ self.axis, 1 / self.scale + tilt @ self.axis
-        lengths = rng.exponential(size=draws)
-        steps = np.where(rng.random(draws) < left / (left + right), lengths / right, -lengths / left)
-        return np.asarray(steps[:, np.newaxis] * self.axis)
-
-    def bounded(self, tilts: Floats, most: float) -> Floats:
-        """Return the tilts, shortened where b |θᵀw| is above a bound below 1."""
-        sizes = np.abs(tilts @ self.axis) * self.scale
-        return np.asarray(tilts * np.where(sizes > most, most / np.maximum(sizes, most), 1.0)[:, np.newaxis])
-
-
-@frozen(kw_only=True, eq=False)
 class SumOfRows:
     """Sums of rows drawn from several strata, with noise."""
 
@@ -168,23 +211,18 @@ class SumOfRows:
     """What is added for certain."""
     gaussian: Floats
     """The covariance of the Gaussian noise."""
-    line: LaplaceLine | None = None
-
-    @property
-    def _parts(self) -> list[RowKinds | LaplaceLine]:
-        return [*self.strata, *([self.line] if self.line else [])]
 
     def log_moments(self, tilts: Floats) -> Floats:
         """Return K(θ) for each tilt, one a row."""
         found = tilts @ self.mean + np.einsum("ki,ij,kj->k", tilts, self.gaussian, tilts) / 2
-        return np.asarray(found + sum(part.log_moments(tilts) for part in self._parts))
+        return np.asarray(found + sum(part.log_moments(tilts) for part in self.strata))
 
     def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
         """Draw from the distribution tilted by θ, one draw a row."""
         variances, axes = np.linalg.eigh(self.gaussian)
         normal = rng.standard_normal((draws, len(variances))) * np.sqrt(np.maximum(variances, 0.0))
         found = self.mean + self.gaussian @ tilt + normal @ axes.T
-        return np.asarray(found + sum(part.draw(tilt, draws, rng) for part in self._parts))
+        return np.asarray(found + sum(part.draw(tilt, draws, rng) for part in self.strata))
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -3,7 +3,7 @@ r"""Rows each of which counts in one cell of a table: the law of such counts rep
 With :math:`θ_c` the frequency of cell c and :math:`π_{sc}` its share of stratum s,
 :math:`|φ_F| = \prod_s |\sum_c π_{sc} e^{iθ_c}|^{k_s}`. Its only local maxima that are high enough to matter are those
 at which all :math:`θ_c` are equal up to multiples of 2π, if any two strata have enough records in the same cells
-(`docs/proofs/law_check.md`): these are the lattice's, which are counted without a search.
+(`docs/proofs/delta_by_draws.md`): these are the lattice's, which are counted without a search.
 """
 
 from itertools import combinations

@@ -9,7 +9,6 @@ from scipy.special import ndtr
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.modelling.beyond_moments import LawCheck
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.other_rows import OtherRows, other_rows
 
@@ -88,8 +87,6 @@ class Diagnostics:
     """Every protected pair."""
     statistics: tuple[StatisticDiagnostics, ...]
     """Empty when the laws were given by their moments alone."""
-    law: LawCheck | None = None
-    """What the rows say of the law beyond its moments; none where there are no rows, or no sums over them."""
     other: OtherRows | None = None
     """How far a second public table is from the reference, where one is given."""
 
@@ -122,7 +119,6 @@ class Diagnostics:
                 *lines,
                 f"{worst.name} is farthest from normal: its distribution function is off by up to "
                 f"{worst.distance:.3f} (sampling noise {worst.noise:.3f})",
-                *([] if self.law is None else [str(self.law)]),
                 *other,
             ]
         )
@@ -138,7 +134,7 @@ def diagnose(model: QueryModel, other: Any = None, *, draws: int = 2000, seed: i
         seed: the same seed gives the same numbers.
 
     Returns:
-        Numbers for every pair and every statistic; printed, they are three lines, and a fourth where there are rows.
+        Numbers for every pair and every statistic; printed, they are three lines.
 
     >>> import numpy as np
     >>> import distpriv as dp
@@ -170,7 +166,6 @@ def diagnose(model: QueryModel, other: Any = None, *, draws: int = 2000, seed: i
     return Diagnostics(
         pairs=pairs,
         statistics=tuple(_normality(model, draws, seed)),
-        law=model.law_check,
         other=None if other is None else other_rows(model, other),
     )
 

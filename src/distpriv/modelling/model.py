@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -18,9 +17,6 @@ from distpriv.modelling.drawing import Drawing, Missing, Reference
 from distpriv.modelling.row_lattice import floor_of
 from distpriv.modelling.sampled_strata import SampledStratum
 from distpriv.modelling.simulator import RowSimulator
-
-if TYPE_CHECKING:
-    from distpriv.modelling.beyond_moments import LawCheck
 
 __all__ = [
     "Provenance",
@@ -180,22 +176,6 @@ class QueryModel:
         """The least standard deviation h of noise along each statistic against which its lattice is fine."""
         share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
-
-    @property
-    def law_check(self) -> "LawCheck | None":
-        """What the rows say of the law beyond its moments, as numbers; none where there are no rows, or no sums.
-
-        Certificates hold more: what was found for their own noise.
-
-        >>> import distpriv as dp
-        >>> income, age = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.Query(age=dp.mean("age"))
-        >>> check = dp.model(dp.datasets.adult(), age, income, records=100).law_check
-        >>> check.rows, round(check.skewness["age"], 3), check.peak
-        ((11208, 34014), 0.069, None)
-        """
-        from distpriv.modelling.beyond_moments import law_check
-
-        return law_check(self)
 
     def mean_shift(self, pair: Pair) -> Floats:
         """Return d_ij = μ_i − μ_j.

@@ -7,7 +7,7 @@ itself less. The population is taken to be endless, which leaves the most open.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -15,9 +15,11 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.sampled_strata import NORMAL, SampledStratum
+from distpriv.modelling.stratum_rows import StratumRows
 
-__all__ = ["CHECKING_SEED", "MAKING_SEED", "TRIED", "plausible_models"]
+__all__ = ["CHECKING_SEED", "MAKING_SEED", "TRIED", "Population", "plausible_models", "plausible_population"]
 
 CHECKING_SEED, MAKING_SEED = 17, 71
 """Of the errors that certificates are held against, the same for all, and of those that noise is made for."""
@@ -33,11 +35,7 @@ def plausible_models(model: QueryModel, count: int = TRIED, seed: int = CHECKING
     """
     if not model.strata:
         return []
-    families = {stratum.family: place for place, stratum in reversed(list(enumerate(model.strata)))}
-    errors = [
-        _Errors.of(stratum, count, (seed, place), place if stratum.family is None else families[stratum.family])
-        for place, stratum in enumerate(model.strata)
-    ]
+    errors = _errors(model, count, seed)
     exact = model.provenance.method == "exact moments"
     means, covariances = {}, {}
     for name, law in model.distributions.items():
@@ -54,6 +52,61 @@ def plausible_models(model: QueryModel, count: int = TRIED, seed: int = CHECKING
             },
         )
         for k in range(count)
+    ]
+
+
+@frozen(kw_only=True)
+class MovedStratum:
+    """How the rows of a stratum differ in a population: deviations from the mean times a matrix, and a shift."""
+
+    drawn: Mapping[str, int]
+    matrix: Floats
+    shift: Floats
+
+
+@frozen(kw_only=True, eq=False)
+class Population:
+    """A population that a reference may be a sample of: its moments, and rows of these moments with the same shape."""
+
+    model: QueryModel
+    strata: tuple[MovedStratum, ...]
+
+    def of(self, rows: RowLaws) -> list[MovedStratum | None]:
+        """Return what becomes of each stratum of rows; None for one that no scenario draws from."""
+        left, found = list(self.strata), list[MovedStratum | None]()
+        for number in range(len(rows.strata)):
+            drawn = {name: sizes[number] for name, sizes in rows.drawn.items() if sizes.get(number)}
+            moved = next((stratum for stratum in left if dict(stratum.drawn) == drawn), None)
+            if moved is not None:
+                left.remove(moved)
+            found.append(moved)
+        return found
+
+    def moved(self, rows: RowLaws) -> RowLaws:
+        """Return the rows of the population."""
+        strata = [
+            each
+            if of is None
+            else StratumRows(values=each.mean + of.shift + each.about_mean @ of.matrix.T, weights=each.weights)
+            for each, of in zip(rows.strata, self.of(rows), strict=True)
+        ]
+        return evolve(rows, strata=tuple(strata))
+
+
+def plausible_population(model: QueryModel, place: int, count: int = TRIED, seed: int = CHECKING_SEED) -> Population:
+    """Return one of the populations whose models `plausible_models` returns, with its rows."""
+    moved = [
+        MovedStratum(drawn=stratum.drawn, matrix=errors.matrix(place), shift=errors.means[place])
+        for stratum, errors in zip(model.strata, _errors(model, count, seed), strict=True)
+    ]
+    return Population(model=plausible_models(model, count, seed)[place], strata=tuple(moved))
+
+
+def _errors(model: QueryModel, count: int, seed: int) -> list["_Errors"]:
+    families = {stratum.family: place for place, stratum in reversed(list(enumerate(model.strata)))}
+    return [
+        _Errors.of(stratum, count, (seed, place), place if stratum.family is None else families[stratum.family])
+        for place, stratum in enumerate(model.strata)
     ]
 
 
@@ -83,6 +136,14 @@ class _Errors:
             factors=below + chi[:, :, np.newaxis] * np.eye(size),
             stretches=np.exp(_normal((*seed, 3), (count, size)) * heavy),
         )
+
+    def matrix(self, place: int) -> Floats:
+        """Return what turns deviations of a row into those that have the covariance of a population."""
+        units = np.sqrt((self.root**2).sum(axis=1))
+        units = np.where(units > 0, units, 1.0)
+        inverse = np.linalg.pinv(self.root / units[:, np.newaxis], rcond=1e-10) / units
+        turned = self.stretches[place][:, np.newaxis] * (self.root @ self.factors[place])
+        return np.asarray(turned @ inverse)
 
     def covariances(self, root: Floats | None) -> Floats:
         """Return covariances of one row; of one that varies as a root says, where another is better known."""

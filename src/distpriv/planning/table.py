@@ -67,8 +67,6 @@ def summary(plan: Plan) -> list[str]:
     if withheld(plan.model, chosen.mechanism.noise.covariance):
         told = published(plan.model, chosen.mechanism.noise.covariance)
         lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
-    if chosen.mechanism.certificate.law is not None:
-        lines.append(chosen.mechanism.certificate.law.sentence)
     return lines
 
 

@@ -13,7 +13,6 @@ from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
-from distpriv.guarantees.law_in_words import with_names_of
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
@@ -84,7 +83,6 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
         joint = evolve(certificate, assumptions=_of_mechanism(certificate))
     elif covered and same and _within(joint, earlier.total, plan.assurance):
         earlier = evolve(earlier, place=own.place)
-        joint = with_names_of(joint, earlier.stack(model))
     else:
         joint = earlier.certified(model, mechanism, plan.assurance)
     certificate, joint = evolve(certificate, target=plan.target), evolve(joint, target=earlier.total)
@@ -118,10 +116,10 @@ def _promised_alone(
     certificate = own.certificate()
     promised = covered and _within(certificate, plan.target, plan.assurance)
     if promised and certificate.target == plan.target:
-        return with_names_of(certificate, model)
+        return certificate
     nothing = EarlierReleases(releases=(), total=plan.target, seed=seed, questions="first")
     anew = nothing.certified(model, mechanism, plan.assurance)
-    return anew if anew.holds_at(plan.assurance) or not promised else with_names_of(certificate, model)
+    return anew if anew.holds_at(plan.assurance) or not promised else certificate
 
 
 def _require_held(own: Fixed, assurance: Assurance, certificates: Mapping[str, Certificate]) -> None:

@@ -225,7 +225,7 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down.")
     theorem, name = THEOREMS[claim.mechanism], claim.mechanism
     law = claim.written.law
-    if law is not None and {len(law.combination), len(law.peak or law.combination)} != {model.dimension}:
+    if law is not None and law.peak is not None and len(law.peak) != model.dimension:
         raise InvalidInput("what the rows showed is of another number of statistics.")
     if isinstance(noise, LaplaceNoise):
         return certified(model, within, noise, name=name, theorem=theorem).certificate

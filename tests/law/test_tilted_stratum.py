@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.tilted_stratum import TiltedStratum, merged
+from distpriv.law.tilted_stratum import TiltedStratum
 
 rows = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=4, max_size=12).map(np.array)
 tilts = st.tuples(st.floats(-2, 2), st.floats(-2, 2)).map(lambda tilt: np.array([tilt]))
@@ -39,17 +39,6 @@ def test_a_rare_huge_row_overflows_nothing() -> None:
         pull = stratum.pull(np.array([[5.0], [-5.0]]), None)
         assert np.isfinite(pull.value).all()
         assert np.isfinite(pull.profile).all()
-
-
-def test_near_rows_in_cells_keep_their_moments_and_far_rows_stay_alone() -> None:
-    values = np.concatenate([np.random.default_rng(0).normal(size=(5000, 2)), [[40.0, 0.0]]])
-    means, counts, inside = merged(values, most=400)
-    assert len(means) <= 400
-    assert counts.sum() == len(values)
-    np.testing.assert_allclose(counts @ means, values.sum(axis=0), atol=1e-8)
-    centred = means - values.mean(axis=0)
-    np.testing.assert_allclose((centred.T * counts) @ centred / len(values) + inside, np.cov(values.T, bias=True))
-    assert counts[np.argmax(means[:, 0])] == 1
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])

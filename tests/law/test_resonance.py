@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats, Rows
+from distpriv.law.resonance import Peak, SomeRows, Spectrum, peak_at, spectrum, unknown_covariance
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.spectrum import Peak, SomeRows, Spectrum, peak_at, spectrum, unknown_covariance
 
 ROWS = 1500
 

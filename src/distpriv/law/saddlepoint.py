@@ -1,4 +1,4 @@
-r"""The second-order law of sums over rows with Gaussian noise: saddlepoint densities and what they leave out.
+r"""Saddlepoint densities of sums over rows with Gaussian noise (Daniels 1954, eq. 2.6).
 
 With K(s) the logarithm of the moment generating function of F + Z, the density at x is
 
@@ -6,11 +6,11 @@ With K(s) the logarithm of the moment generating function of F + Z, the density 
 
 Without replacement K is the least of κ(λ, s) − kλ over the levels λ of all strata (`tilted_stratum`), and the density
 has a factor for the number of rows: :math:`\prod_s \sqrt{N f (1-f) / κ_{λλ}}`. The proof is in
-`docs/proofs/saddlepoint_check.md`.
+`docs/proofs/delta_by_draws.md`. `law.cumulants` has the second-order term c₂.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
@@ -19,21 +19,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.bent_law import Bend
-from distpriv.modelling.model import QueryModel
-from distpriv.modelling.representatives import representatives
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.tilted_stratum import TiltedStratum
+from distpriv.law.tilted_stratum import TiltedStratum
 
-__all__ = ["Saddlepoints", "TiltedLaw", "law_frame", "tilted_laws"]
+__all__ = ["Saddlepoints", "TiltedLaw"]
 
 Bools = NDArray[np.bool_]
-
-ROUNDING = 1e-9
-"""A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
-
-SINGULAR = 1e-10
-"""A direction with less than this share of the variance is one in which nothing varies."""
 
 MOST_STEPS = 30
 """Newton steps after which there is no saddlepoint: the point is beyond what the rows can add up to."""
@@ -47,8 +37,8 @@ NOWHERE = -700.0
 LEADING = 4
 """So many saddlepoints along a line lead to the next."""
 
-CLOSE = 1e-4
-"""Newton steps, in standard deviations, that are left out."""
+CLOSE = 1e-3
+"""Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -110,17 +100,6 @@ class TiltedLaw:
         """K'' without a tilt."""
         at = np.zeros((1, len(self.mean)))
         return np.asarray(self.noise + sum(stratum.pull(at, np.zeros(1)).profile[0] for stratum in self.strata))
-
-    @cached_property
-    def bend(self) -> Bend:
-        """What skewness and kurtosis do to its bell curve."""
-        return Bend(strata=self.strata)
-
-    @cached_property
-    def term_at_rest(self) -> float:
-        """c₂ without a tilt."""
-        at = self.saddlepoints(self.mean[np.newaxis], np.zeros((1, len(self.mean))))
-        return self.second_order(at, 0)
 
     def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
         """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
@@ -196,20 +175,6 @@ class TiltedLaw:
             rises=[rise * damping for rise in rises],
         )
 
-    def second_order(self, saddlepoints: Saddlepoints, which: int) -> float:
-        """Return c₂ at one of the saddlepoints: by which share of itself q is too small, to the next order."""
-        if not saddlepoints.found[which]:
-            return math.inf
-        root = np.linalg.inv(np.linalg.cholesky(saddlepoints.covariances[which]))
-        parts = [
-            _part(stratum, root, saddlepoints.tilts[which], float(level[which]))
-            for stratum, level in zip(self.strata, saddlepoints.levels, strict=True)
-        ]
-        many = sum(len(part.three) for part in parts) > len(root) ** 2
-        joint = sum(part.four @ part.lengths**2 for part in parts) / 8
-        joint -= _third_by_statistics(parts, len(root)) if many else _third_by_rows(parts)
-        return float(joint - sum(stratum.number_term for stratum in self.strata))
-
 
 def _leading_to(place: int, near: Sequence[int]) -> list[float]:
     """Return how much each of several places counts in what a polynomial through them is at another.
@@ -218,106 +183,3 @@ def _leading_to(place: int, near: Sequence[int]) -> list[float]:
     [3.0, -3.0, 1.0]
     """
     return [math.prod((place - other) / (one - other) for other in near if other != one) for one in near]
-
-
-@frozen(kw_only=True, eq=False)
-class Part:
-    """The rows of a stratum in coordinates in which K'' is the unit matrix, and the cumulants of their numbers."""
-
-    rows: Floats
-    three: Floats
-    four: Floats
-    number: float
-
-    @property
-    def lengths(self) -> Floats:
-        """Of the rows, squared, the number of rows counted as a coordinate."""
-        return np.asarray(1 / self.number + (self.rows**2).sum(axis=1))
-
-
-def _part(stratum: TiltedStratum, root: Floats, tilt: Floats, level: float) -> Part:
-    two, three, four = stratum.cumulants(tilt, level)
-    number = float(two.sum())
-    return Part(rows=(stratum.values - two @ stratum.values / number) @ root.T, three=three, four=four, number=number)
-
-
-def _third_by_statistics(parts: Sequence[Part], size: int) -> float:
-    """Return ρ₁₃²/8 + ρ₂₃²/12 by sums over statistics, which are fewer than rows."""
-    alone, crossed, vector, tensor = 0.0, 0.0, np.zeros(size), np.zeros((size * size, size))
-    for part in parts:
-        rows, three, number = part.rows, part.three, part.number
-        alone += float(three @ part.lengths) ** 2 / number
-        vector += (three * part.lengths) @ rows
-        pairs = (rows[:, :, np.newaxis] * rows[:, np.newaxis, :]).reshape(len(rows), -1)
-        tensor += pairs.T @ (three[:, np.newaxis] * rows)
-        crossed += float(3 * ((three @ pairs) ** 2).sum() / number + 3 * ((three @ rows) ** 2).sum() / number**2)
-        crossed += float(three.sum()) ** 2 / number**3
-    return float((alone + vector @ vector) / 8 + (crossed + (tensor**2).sum()) / 12)
-
-
-def _third_by_rows(parts: Sequence[Part]) -> float:
-    """Return the same by the angles between all rows, which are fewer than pairs of statistics.
-
-    With z_j the rows, a coordinate for each number among them,
-    ρ₁₃² = Σ κ₃ⱼ κ₃ₖ |z_j|² (z_j·z_k) |z_k|² and ρ₂₃² = Σ κ₃ⱼ κ₃ₖ (z_j·z_k)³.
-    """
-    if not parts:
-        return 0.0
-    rows, three = np.concatenate([part.rows for part in parts]), np.concatenate([part.three for part in parts])
-    angles, start = rows @ rows.T, 0
-    for part in parts:
-        own = slice(start, start + len(part.three))
-        angles[own, own] += 1 / part.number
-        start = own.stop
-    alone = three * np.diag(angles)
-    return float(alone @ angles @ alone / 8 + three @ angles**3 @ three / 12)
-
-
-def tilted_laws(
-    model: QueryModel,
-    rows: RowLaws,
-    noise: Floats,
-    *,
-    only: Collection[str] | None = None,
-    moved: Mapping[str, Floats] | None = None,
-) -> dict[str, TiltedLaw]:
-    """Return the law of every scenario with Gaussian noise of a covariance, in coordinates of about unit variance.
-
-    Directions in which nothing varies are left out.
-
-    Args:
-        model: the model of the statistics.
-        rows: the rows that they are sums over.
-        noise: the covariance of the noise.
-        only: the scenarios to look at; all of them if not given.
-        moved: by how much the statistics of some scenarios are moved.
-    """
-    turn = law_frame(model, noise)
-    means = [stratum.mean for stratum in rows.strata]
-    origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
-    standing = representatives(rows)
-    cells = [(each.values @ turn, each.counts, turn.T @ each.inside @ turn) for each in standing]
-    counts = [cell[1] * (rows.rows_of(which) / cell[1].sum()) for which, cell in enumerate(cells)]
-    laws = {}
-    for name, sizes in rows.drawn.items():
-        if only is not None and name not in only:
-            continue
-        strata = {
-            which: TiltedStratum.of(cells[which][0], counts[which], size, replacement=rows.replacement)
-            for which, size in sizes.items()
-            if size
-        }
-        mean = sum((size * means[which] for which, size in sizes.items()), (moved or {}).get(name, 0.0) - origin)
-        inside = sum((stratum.variance * cells[which][2] for which, stratum in strata.items()), turn.T @ noise @ turn)
-        laws[name] = TiltedLaw.of(list(strata.values()), mean @ turn, inside + ROUNDING * np.eye(len(inside)))
-    return laws
-
-
-def law_frame(model: QueryModel, noise: Floats) -> Floats:
-    """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
-    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
-    deviations = np.sqrt(np.diag(covariance))
-    deviations = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
-    varies = variances > SINGULAR * max(1.0, variances.max())
-    return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])

@@ -2,9 +2,9 @@ r"""Where the law of the statistics is not smooth: peaks of its characteristic f
 
 Rows near a lattice, however jittered, make the statistics cluster, and where a cluster lies may be the secret. Then
 :math:`|\varphi_F(t)|` has a peak at some t far from 0, and noise of covariance S leaves of it a ripple of relative
-height :math:`|\varphi_F(t)|\, e^{-t^\top C t / 2}` with :math:`C = Σ (Σ + S)^{-1} S` (`docs/proofs/law_check.md`). Of
-one row's transform there is a lobe for every unit of volume, in units of the rows' own deviations, so that uniform
-draws find the lobes and an ascent their tops.
+height :math:`|\varphi_F(t)|\, e^{-t^\top C t / 2}` with :math:`C = Σ (Σ + S)^{-1} S`
+(`docs/proofs/delta_by_draws.md`). The transform of one row has a lobe for every unit of volume, in units of the rows'
+own deviations, so that uniform draws find the lobes and an ascent their tops.
 """
 
 import math
