@@ -59,11 +59,15 @@ class Stratum:
         return np.asarray(one * self.drawn * left)
 
 
+def _drawn(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
+    return tuple(each for each in strata if each.drawn)
+
+
 @frozen(kw_only=True, eq=False)
 class SumLaw:
     """The distribution of the statistics in one scenario: sums over the rows drawn from each stratum."""
 
-    strata: tuple[Stratum, ...] = field(converter=lambda given: tuple(each for each in given if each.drawn))
+    strata: tuple[Stratum, ...] = field(converter=_drawn)
 
     @property
     def mean(self) -> Floats:
@@ -80,9 +84,9 @@ class SumLaw:
 class Oracle:
     """What the computation may cost, and how exact it is."""
 
-    points: tuple[int, int, int] = (2**18, 2**22, 2**23)
+    points: tuple[int, int, int] = (2**18, 2**22, 2**22)
     """Of the grid, for one to three statistics."""
-    work: float = 2.5e9
+    work: float = 1.5e9
     """The largest number of frequencies times kinds of rows; beyond it Gaussian noise is added."""
     fastest: float = 8.3
     """At this frequency Gaussian noise of deviation 1 leaves 1e-15."""

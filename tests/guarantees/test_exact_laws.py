@@ -16,7 +16,7 @@ NOISES: dict[str, Noise] = {
     "Gaussian": GaussianNoise.isotropic(1, 0.7),
     "Laplace": SumNoise(parts=(LaplaceNoise.isotropic(1, 2.0), GaussianNoise.isotropic(1, 0.5))),
     "Laplace alone": LaplaceNoise.isotropic(1, 2.0),
-    "staircase": UnimodalNoise(axes=[[1.0]], edges=[0, 2, 6], masses=[0.5, 0.5]),
+    "staircase": UnimodalNoise(axes=np.eye(1), edges=np.array([0.0, 2.0, 6.0]), masses=np.array([0.5, 0.5])),
 }
 
 
@@ -51,7 +51,7 @@ def test_counts_have_the_delta_of_their_binomial_and_hypergeometric_distribution
             (binom(n, ones / 400) if replacement else hypergeom(400, ones, n)).pmf(np.arange(n + 1))
             for ones, n in zip((120, 300), drawn, strict=True)
         ]
-        masses[key] = np.convolve(*parts)
+        masses[key] = np.convolve(parts[0], parts[1])
     step = 2**-8
     points = np.arange(-60, 90, step) + step / 2
     around = density(noise, np.arange(-100, 100, step) + step / 2)
@@ -122,7 +122,7 @@ def test_a_normal_sum_has_the_delta_of_two_normal_distributions() -> None:
         )
         for name, shift in {"a": 0.0, "b": 0.1}.items()
     }
-    noise = GaussianNoise(axes=np.eye(2), variances=[30.0, 4.0])
+    noise = GaussianNoise(axes=np.eye(2), variances=np.array([30.0, 4.0]))
     along = np.array([6.0, 3.0])  # the shift, and the direction in which the sum varies
     covariance = 60 / 36 * np.outer(along, along) + np.diag([30.0, 4.0])
     apart = math.sqrt(along @ np.linalg.solve(covariance, along))
