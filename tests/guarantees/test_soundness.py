@@ -1,6 +1,7 @@
-"""No certificate is below the exact δ: of random realistic tables."""
+"""No certificate is below the exact δ: of random realistic tables, and of every table that broke something once."""
 
 import pytest
+from tests.guarantees.corpus import CASES
 from tests.guarantees.soundness import judged, random_case
 
 MOMENTS = [0, 1, 2, 3, 8, 11, 12]
@@ -8,8 +9,21 @@ MOMENTS = [0, 1, 2, 3, 8, 11, 12]
 
 SLOW = range(100, 160)
 
+QUICK = tuple(
+    name
+    for name in CASES
+    if name.startswith(("near a lattice,", "near multiples", "round prices", "parity of cents", "rare rows"))
+)
+"""Of the corpus, what takes less than a second."""
+
 
 @pytest.mark.parametrize("seed", [*MOMENTS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW)])
 def test_no_certificate_of_a_realistic_table_is_below_the_exact_delta(seed: int) -> None:
     verdict = judged(random_case(seed))
+    assert verdict.is_sound, verdict
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in CASES])
+def test_what_broke_something_once_is_right_or_refused(name: str) -> None:
+    verdict = judged(CASES[name]())
     assert verdict.is_sound, verdict
