@@ -328,7 +328,7 @@ def random_case(seed: int) -> Case:
     names = list(MECHANISMS)
     mechanism = str(rng.choice(names, p=[0.17, 0.17, 0.3, 0.1, 0.06, 0.06, 0.14]))
     epsilon, delta = round(10 ** rng.uniform(-1, math.log10(5)), 2), float(f"{10 ** rng.uniform(-6, -2):.1e}")
-    if mechanism == "exact_law" and len(table.statistics) == 3:  # takes a minute
+    if mechanism == "exact_law" and len(table.statistics) > (2 if table.replacement else 1):  # takes a minute
         mechanism = "certified_laplace"
     if mechanism.startswith("coupled"):  # its few draws show no smaller one
         delta = max(delta, 2e-3)
