@@ -47,6 +47,37 @@ def test_what_a_law_says_of_itself_is_what_it_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAWS)
+def test_the_characteristic_function_is_the_mean_of_the_waves_of_draws(name: str) -> None:
+    law, draws = LAWS[name], 100_000
+    widths = np.sqrt(np.diag(law.covariance)) + 1e-9
+    frequencies = np.random.default_rng(2).normal(size=(20, law.dimension)) / widths
+    phases = law.simulate(draws, seed=3) @ frequencies.T
+    found = law.characteristic_function(frequencies)
+    assert found.dtype == np.complex128
+    np.testing.assert_allclose(found, np.exp(1j * phases).mean(axis=0), atol=5 / draws**0.5)
+    np.testing.assert_array_equal(found, law.characteristic_function(-frequencies))
+    np.testing.assert_array_equal(
+        found[:12].reshape(3, 4), law.characteristic_function(frequencies[:12].reshape(3, 4, -1))
+    )
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_characteristic_function_is_one_at_zero_and_has_the_covariance_as_its_curvature(name: str) -> None:
+    law = LAWS[name]
+    scale = max(law.expected_rms, 1e-3)
+    along = axes(law.dimension, law.dimension, seed=5).T
+    assert law.characteristic_function(np.zeros(law.dimension)) == 1
+    curvatures = 2 * (1 - law.characteristic_function(along * 1e-3 / scale).real) * (scale / 1e-3) ** 2
+    np.testing.assert_allclose(curvatures, np.diag(along @ law.covariance @ along.T), atol=1e-4 * scale**2)
+
+
+@pytest.mark.parametrize("frequencies", [1.0, [1.0, 2.0], [[1.0, 2.0, 3.0, 4.0]]])
+def test_frequencies_of_other_statistics_are_refused(frequencies: Floats) -> None:
+    with pytest.raises(InvalidInput):
+        GaussianNoise.isotropic(3, 1.0).characteristic_function(frequencies)
+
+
+@pytest.mark.parametrize("name", LAWS)
 def test_a_law_answers_for_its_parts_its_widths_and_itself_widened(name: str) -> None:
     law = LAWS[name]
     laplace = (law.laplace_axes * (2 * law.laplace_scales**2)) @ law.laplace_axes.T

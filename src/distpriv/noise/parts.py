@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from attrs import evolve, fields, frozen
+from numpy.typing import NDArray
 
 from distpriv.distances.line_laws import LaplaceLine, LineLaw
 from distpriv.errors import InvalidInput
@@ -174,6 +175,34 @@ class Noise(ABC):
         drawn = [part.simulate(draws, int(s)) for part, s in zip(self.parts, seeds, strict=True)]
         return np.asarray(np.sum([np.zeros((draws, self.dimension)), *drawn], axis=0))
 
+    def characteristic_function(self, frequencies: Floats) -> NDArray[np.complex128]:
+        r"""Return :math:`E e^{i t^\top Z}` for every row t of frequencies.
+
+        Args:
+            frequencies: of shape (…, dimension); the values have the shape without its last axis.
+
+        Raises:
+            InvalidInput: the rows do not have one frequency for each statistic.
+
+        >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
+        >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
+        >>> both.characteristic_function([[0, 0], [0.25, 0]]).round(4)
+        array([1.    +0.j, 0.3774+0.j])
+        """
+        rows = np.asarray(frequencies, dtype=np.float64)
+        if rows.ndim == 0 or rows.shape[-1] != self.dimension:
+            raise InvalidInput(
+                f"frequencies of shape {rows.shape} do not fit noise for {self.dimension} statistics: give rows of "
+                f"{self.dimension} numbers."
+            )
+        return self._transform(rows).astype(np.complex128)
+
+    def _transform(self, frequencies: Floats) -> Floats:
+        """Return the characteristic function, which is real as the noise is symmetric."""
+        return np.asarray(
+            math.prod((part._transform(frequencies) for part in self.parts), start=np.ones(frequencies.shape[:-1]))
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the law as numbers, lists and text."""
         return {"law": self.kind, **{each.name: _plain(getattr(self, each.name)) for each in fields(type(self))}}
@@ -273,6 +302,9 @@ class GaussianNoise(_AlongAxes):
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
         return rng.normal(size=shape)
 
+    def _transform(self, frequencies: Floats) -> Floats:
+        return np.asarray(np.exp(-((frequencies @ self.axes) ** 2 @ self.variances) / 2))
+
     def widened(self, factor: float) -> Self:
         return evolve(self, variances=self.variances * factor**2)
 
@@ -333,6 +365,9 @@ class LaplaceNoise(_AlongAxes):
     @staticmethod
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
         return rng.laplace(size=shape)
+
+    def _transform(self, frequencies: Floats) -> Floats:
+        return np.asarray(np.prod(1 / (1 + (frequencies @ self.axes * self.scales) ** 2), axis=-1))
 
     def widened(self, factor: float) -> Self:
         return evolve(self, scales=self.scales * factor)

@@ -124,6 +124,10 @@ class UnimodalNoise(Noise):
         along = rng.uniform(self.edges[cells], self.edges[cells + 1]) * rng.choice([-1.0, 1.0], size=draws)
         return np.asarray(np.multiply.outer(along, self.axes[:, 0]))
 
+    def _transform(self, frequencies: Floats) -> Floats:
+        axis, law = self.line
+        return law.transform((frequencies @ axis).ravel()).reshape(frequencies.shape[:-1])
+
     def widened(self, factor: float) -> Self:
         return evolve(self, edges=self.edges * factor)
 
