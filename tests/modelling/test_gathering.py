@@ -13,7 +13,10 @@ import distpriv as dp
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.tables import Table
+from distpriv.guarantees.certify import LARGEST_SMOOTHING
+from distpriv.guarantees.lattice_floor import never_smooth
 from distpriv.modelling.gathering import Cells
+from distpriv.modelling.table_refusals import vary_too_little
 from distpriv.releasing.private import look_at
 
 RNG = np.random.default_rng(5)
@@ -166,6 +169,18 @@ def test_a_table_that_cannot_be_gathered_is_refused() -> None:
 def test_what_says_nothing_of_how_rare_a_cell_may_be_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidQuery):
         dp.table("count", by="region", **options)
+
+
+def test_every_cell_that_varies_too_little_is_named_and_none_is_left_once_they_are_gathered(adult: pa.Table) -> None:
+    secret, few = dp.Share("income = '>50K'", values=(0.2, 0.3)), adult.slice(0, 6000)
+    model = model_of(secret, few, by=["occupation", "race"], records=2000)
+    still = never_smooth(model, LARGEST_SMOOTHING)
+    assert len(still) > 3
+    assert all(name in vary_too_little(model.query, still) for name in still)
+    assert "min_expected" in vary_too_little(model.query, still)
+    assert "min_expected" not in vary_too_little(dp.Query(age=dp.mean("age")), ["age"])
+    cured = model_of(secret, few, by=["occupation", "race"], records=2000, min_expected=5)
+    assert never_smooth(cured, LARGEST_SMOOTHING) == ()
 
 
 def test_occupation_by_race_of_adult_is_gathered_into_24_cells(adult: pa.Table) -> None:
