@@ -46,7 +46,7 @@ def table_of(model: dp.QueryModel) -> Table:
 
 def expected(model: dp.QueryModel) -> Floats:
     """Return how many records each cell of counts is expected to have in the scenario that expects the most."""
-    return np.max([law.mean for law in model.distributions.values()], axis=0)
+    return np.asarray(np.max([law.mean for law in model.distributions.values()], axis=0))
 
 
 def test_rare_levels_become_other() -> None:
