@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance, random_model
 
 import distpriv as dp
-from distpriv.guarantees.withheld_combinations import HARDLY, published, withheld, withheld_assumption
+from distpriv.guarantees.withheld_combinations import (
+    HARDLY,
+    masked_statistics,
+    published,
+    withheld,
+    withheld_assumption,
+)
+from distpriv.modelling.public_knowledge import PublicKnowledge
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 5)
 
@@ -46,23 +53,44 @@ def test_what_does_not_vary_is_not_withheld() -> None:
     assert str(found) == "women − men"
 
 
-def test_a_certificate_says_what_is_published_and_how_much_is_told() -> None:
+def test_what_does_not_vary_is_no_direction() -> None:
+    cells = dp.gaussian_model(
+        means={"a": [40, 60], "b": [43, 57]}, covariances=[[9, -9], [-9, 9]], pairs=[("a", "b")], names=["women", "men"]
+    )
+    assert published(cells, 1e4 * np.eye(2)) == "the one direction is masked"
+    assert published(cells, 0.1 * np.eye(2)) == "the one direction is released"
+
+
+def test_a_certificate_names_what_is_masked_and_how_much_of_it_is_released() -> None:
     model = dp.gaussian_model(
         means={"a": [0, 0, 0], "b": [0, 0, 0]}, covariances=np.eye(3), pairs=[("a", "b")], names=["x", "y", "z"]
     )
-    said = withheld_assumption(model, np.diag([99.0, 9.0, 0.1]))
-    assert said.statement == "published: all but x, and y"
-    assert "tells 0.01, 0.1 of its variance" in said.evidence
-    assert published(model, 99 * np.eye(3)) == "next to nothing"
-    assert "at least 0.5" in withheld_assumption(model, 0.1 * np.eye(3)).evidence
+    noise = np.diag([99.0, 9.0, 0.1])
+    said = withheld_assumption(model, noise)
+    assert masked_statistics(model, noise) == ("x", "y")
+    assert said.statement.endswith(": x; y")
+    assert " 0.01, 0.1 of" in said.evidence
+    assert said.evidence.endswith(" x, y")
+    assert published(model, 99 * np.eye(3)) != published(model, 0.1 * np.eye(3))
 
 
-def test_of_a_large_table_a_few_combinations_are_named_and_the_others_counted() -> None:
+def test_of_a_large_table_all_masked_cells_are_named_and_of_the_directions_a_few() -> None:
     zeros = [0.0] * 9
     model = dp.gaussian_model(
         means={"a": zeros, "b": zeros}, covariances=np.eye(9), pairs=[("a", "b")], names=list("abcdefghi")
     )
-    noise = np.diag([*range(50, 10, -5), 0.1])
-    said = withheld_assumption(model, noise)
-    assert said.statement == "published: 1 of 9 combinations, all but a, and b, and 6 others"
-    assert "tells 0.0196, 0.0217 and up to 0.0625 of its variance" in said.evidence
+    said = withheld_assumption(model, np.diag([*range(50, 10, -5), 0.1]))
+    assert said.statement.endswith(": a; b; and 6 more")
+    assert "0.0196, 0.0217 and up to 0.0625" in said.evidence
+    assert said.evidence.endswith(" a, b, c, d, e, f, g, h")
+
+
+@settings(max_examples=20)
+@given(seeds, sizes)
+def test_of_a_masked_statistic_the_best_linear_estimate_leaves_most_of_the_variance(seed: int, size: int) -> None:
+    model = random_model(seed, size)
+    noise = 10.0 * random_covariance(np.random.default_rng(seed), size)
+    known = PublicKnowledge.of(model).covariance
+    left = np.diag(np.linalg.inv(np.linalg.inv(known) + np.linalg.inv(noise)))
+    masked = [name for name, share in zip(model.names, left / np.diag(known), strict=True) if share > 1 - HARDLY]
+    assert set(masked_statistics(model, noise)) == set(masked)

@@ -126,3 +126,25 @@ def test_reading_a_policy_takes_its_labels_from_the_reference(tmp_path: Path, ad
     policy = read_policy(write_policy(tmp_path, edit))
     assert policy.query().is_labelled
     assert policy.to_dict()["release"]["tables"]["people"]["by"] == by
+
+
+def test_what_is_gathered_goes_from_a_policy_to_a_bundle_as_levels_and_is_verified(
+    tmp_path: Path, adult: pa.Table
+) -> None:
+    write_tables(tmp_path, adult)
+    asked = '[release.tables.people]\ncount = true\nby = ["race", "sex"]\nmin_expected = 1\n'
+    policy = read_policy(write_policy(tmp_path, (TABLES[0], asked)))
+    ((_, table),) = policy.query().tables
+    assert table.labels == (("Black", "White", "other"), ("Female", "Male"))
+    with only("group_privacy_gaussian", page=False):
+        document = release_policy(str(tmp_path / "policy.toml"), out=tmp_path / "bundle").document
+    assert verify_bundle(tmp_path / "bundle").holds
+    written = document["policy"]["release"]["tables"]["people"]
+    assert (written["levels"]["race"], written["other"], "min_expected" in written) == (
+        ["Black", "White"],
+        ["race"],
+        False,
+    )
+    assert policy_in_release(document).query() == policy.query()
+    wide = (tmp_path / "bundle" / "table_people_wide.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in wide] == ["race", "Black", "White", "other", "total"]

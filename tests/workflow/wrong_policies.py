@@ -157,6 +157,12 @@ def _tables() -> Iterator[tuple[str, str, str]]:
     yield "levels of no column", with_table("by = ['sex']\ncount = true\nlevels = {sx = ['F']}"), "did you mean 'sex'?"
     yield "other of nothing", with_table("by = ['sex']\ncount = true\nother = true"), 'write levels = {sex = ["F"]}'
     yield "median by group", with_table("by = ['sex']\nmedian = 'age'"), "there is no such key: did you mean 'mean'?"
+    yield "none expected", with_table("by = ['sex']\ncount = true\nmin_expected = 0"), "min_expected must be above 0"
+    yield (
+        "too many expected",
+        with_table("by = ['sex']\ncount = true\nmin_expected = 90"),
+        "give a smaller min_expected",
+    )
     yield "quantile of no level", with_table("by = ['sex']\nquantile = 'age'"), "a level says which quantile"
     yield "level of a mean", with_table("by = ['sex']\nmean = 'age'\nlevel = 0.5"), "a level says which quantile"
     yield "level above 1", with_table("by = ['sex']\nquantile = 'age'\nlevel = 2"), "the level of a quantile must be"

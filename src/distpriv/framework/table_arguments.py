@@ -9,7 +9,7 @@ from distpriv.framework.domains import did_you_mean, items, real
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.statistics import Quantile, RowMean, Variance
 
-__all__ = ["KINDS", "Asked", "Label", "What", "asked", "empty_of", "levels_of", "numbers_of", "other_of"]
+__all__ = ["KINDS", "Asked", "Label", "What", "asked", "empty_of", "levels_of", "min_of", "numbers_of", "other_of"]
 
 Label = str | int | bool
 """What a row has in a column that a table is by."""
@@ -119,3 +119,18 @@ def empty_of(given: object) -> tuple[tuple[Label, ...], ...]:
             f"empty lists combinations of levels that no row has, got {given!r}: write [['F', 'other']], or nothing."
         )
     return tuple(dict.fromkeys(found))
+
+
+def min_of(given: object, **fixed: object) -> float:
+    """Return the fewest records that a cell is to be expected to have; `fixed` is what says by itself which cells are.
+
+    >>> min_of(5, empty=None)
+    5.0
+    """
+    stated = [name for name, value in fixed.items() if value is not None]
+    if stated:
+        raise InvalidQuery(
+            f"min_expected finds the cells of a table by itself, and {stated[0]} lists them: leave one of the two out."
+        )
+    cure = "it is how many records a cell is to be expected to have, such as 5"
+    return real("min_expected", given, InvalidQuery, above=0, cure=cure)

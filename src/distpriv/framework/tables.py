@@ -23,6 +23,7 @@ from distpriv.framework.table_arguments import (
     asked,
     empty_of,
     levels_of,
+    min_of,
     numbers_of,
     other_of,
 )
@@ -74,6 +75,8 @@ class Table:
     otherwise: tuple[float, ...] | None = None
     """What counts as the quantile or the variance of a cell with too few rows, cell by cell; None where the reference
     is to tell, and of all that adds up."""
+    min_expected: float | None = None
+    """How many records each cell is to be expected to have, as long as rare levels have not been gathered for it."""
     _known: dict[str, Any] = field(factory=dict, init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
@@ -119,7 +122,8 @@ class Table:
     @property
     def has_cells(self) -> bool:
         """Whether its cells are known."""
-        return self.empty is not None and all(levels is not None for levels in self.levels)
+        known = self.empty is not None and self.min_expected is None
+        return known and all(levels is not None for levels in self.levels)
 
     @property
     def is_labelled(self) -> bool:
@@ -180,6 +184,11 @@ class Table:
             otherwise=self.otherwise if otherwise is None else tuple(otherwise),
         )
 
+    def gathered(self, levels: Sequence[Sequence[Label] | None], other: Sequence[str]) -> "Table":
+        """Return the same table with rare levels gathered, so that its cells are common enough."""
+        shown = tuple(None if own is None else tuple(own) for own in levels)
+        return evolve(self, levels=shown, other=tuple(other), min_expected=None)
+
     def statistics(self, key: str) -> list[tuple[str, Statistic]]:
         """Return what is released of it: of a mean by group the counts and the totals, whose ratio it is."""
         if not self.is_labelled:
@@ -213,6 +222,15 @@ class Table:
             for column, label, levels in zip(self.by, cell, self.levels, strict=True)
         )
 
+    def place(self, column: str, levels: Sequence[Label]) -> str:
+        """Return SQL for which of some levels of a column a row has, by number, or how many there are for any other.
+
+        >>> print(table("count", by="sex").place("sex", ["F", "M"]))
+        CASE WHEN "sex" = 'F' THEN 0 WHEN "sex" = 'M' THEN 1 ELSE 2 END
+        """
+        each = (f"WHEN {_condition(column, label, (), rest=False)} THEN {k}" for k, label in enumerate(levels))
+        return f"CASE {' '.join(each)} ELSE {len(levels)} END"
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as a policy has it, with everything that is known of it."""
         levels = {column: list(own) for column, own in zip(self.by, self.levels, strict=True) if own is not None}
@@ -224,6 +242,7 @@ class Table:
             **({"other": list(self.other)} if self.other else {}),
             **({} if self.empty is None else {"empty": [list(cell) for cell in self.empty]}),
             **({} if self.otherwise is None else {"otherwise": list(self.otherwise)}),
+            **({} if self.min_expected is None else {"min_expected": self.min_expected}),
         }
 
     @classmethod
@@ -246,7 +265,7 @@ class Table:
                 "which is the median, and no level with anything else."
             )
         what = given[0] if given[0] == "count" else f"{given[0]}({written[given[0]]}{_behind(level)})"
-        options = {key: written.get(key) for key in ("levels", "other", "empty", "otherwise")}
+        options = {key: written.get(key) for key in ("levels", "other", "empty", "otherwise", "min_expected")}
         return table(what, by=written.get("by"), **{key: value for key, value in options.items() if value is not None})
 
     def _name(self, key: str, cell: Sequence[Label], part: str) -> str:
@@ -281,6 +300,7 @@ def table(
     other: bool | Sequence[str] = False,
     empty: Sequence[Sequence[Label]] | None = None,
     otherwise: Sequence[float] | None = None,
+    min_expected: float | None = None,
 ) -> Table:
     """Return a table: a count, a total, a mean, a quantile or a variance for every combination of levels of columns.
 
@@ -300,6 +320,8 @@ def table(
             when not given.
         otherwise: for every cell that is no structural zero what counts as its quantile where a dataset has no row of
             it, or as its variance where there are fewer than two; that of the reference when not given.
+        min_expected: gathers rare levels into ``other`` until the reference lets expect so many records in each cell,
+            in one of the scenarios at least. Nothing is gathered when not given.
 
     Raises:
         InvalidQuery: it is of nothing that can be in a table, or by nothing.
@@ -339,6 +361,7 @@ def table(
         other=other_of(other, given),
         empty=None if empty is None else empty_of(empty),
         otherwise=None if otherwise is None else numbers_of(otherwise, wanted.what),
+        min_expected=None if min_expected is None else min_of(min_expected, empty=empty, otherwise=otherwise),
     )
 
 

@@ -1,4 +1,4 @@
-r"""Which combinations of the statistics a release hardly tells of, in words.
+r"""Which combinations of the statistics, called directions, a release masks, in words.
 
 Let C be the covariance of what is publicly unknown of F and N that of the noise. There are m combinations w with
 :math:`C w = k (C + N) w`, uncorrelated in F and in the noise: what is seen of one says nothing of the others, and the
@@ -55,6 +55,11 @@ def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
     >>> [(str(found), round(found.told, 3)) for found in withheld(model, np.diag([50.0, 0.1]))]
     [('statistic_1', 0.024)]
     """
+    return _directions(model, covariance)[1]
+
+
+def _directions(model: QueryModel, covariance: Floats) -> tuple[int, tuple[Withheld, ...]]:
+    """Return along how many directions the statistics vary, and those that noise of a covariance withholds."""
     public = PublicKnowledge.of(model).covariance
     units = np.sqrt(np.diag(public))
     varies = units > 0
@@ -69,7 +74,7 @@ def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
     names = [name for name, known in zip(model.names, varies, strict=True) if known]
     # What does not vary is known already: k = 0 there is no withholding.
     moving = np.einsum("ik,ij,jk->k", combinations, unknown, combinations) > SAME * (combinations**2).sum(axis=0)
-    return tuple(
+    return int(moving.sum()), tuple(
         Withheld(combination=dict(zip(names, _unit(combinations[:, k]), strict=True)), told=float(shares[k]))
         for k in np.flatnonzero((shares < HARDLY) & moving)
     )
@@ -84,37 +89,57 @@ def _unit(combination: Floats) -> list[float]:
 
 
 def published(model: QueryModel, covariance: Floats) -> str:
-    """Return in words what is published: everything but the combinations that are withheld.
+    """Return in words how many directions are released, and which are masked.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> published(model, np.diag([50.0, 0.1]))
-    'all but statistic_1'
+    '1 of 2 directions is released; 1 that reveals the secret is masked: statistic_1'
     >>> published(model, np.diag([50.0, 20.0])), published(model, 0.1 * np.eye(2))
-    ('next to nothing', 'every combination of the statistics')
+    ('all 2 directions are masked', 'all 2 directions are released')
     """
-    found = withheld(model, covariance)
-    if not found:
-        return "every combination of the statistics"
-    if len(found) >= len(found[0].combination):
-        return "next to nothing"
-    if len(found) <= NAMED:
-        return f"all but {', and '.join(map(str, found))}"
-    every, named = len(found[0].combination), ", and ".join(map(str, found[:OF_MANY]))
-    return f"{every - len(found)} of {every} combinations, all but {named}, and {len(found) - OF_MANY} others"
+    every, found = _directions(model, covariance)
+    released = every - len(found)
+    if not found or not released:
+        what = "masked" if found else "released"
+        return f"the one direction is {what}" if every == 1 else f"all {every} directions are {what}"
+    told = f"{released} of {every} directions {'is' if released == 1 else 'are'} released"
+    masked = "1 that reveals the secret is" if len(found) == 1 else f"{len(found)} that reveal the secret are"
+    named = "; ".join(map(str, found if len(found) <= NAMED else found[:OF_MANY]))
+    more = f"; and {len(found) - OF_MANY} more" if len(found) > NAMED else ""
+    return f"{told}; {masked} masked: {named}{more}"
+
+
+def masked_statistics(model: QueryModel, covariance: Floats) -> tuple[str, ...]:
+    r"""Return the statistics of which a release tells little, those it tells least of first.
+
+    By themselves, with all released numbers put to use, it tells :math:`[C (C + N)^{-1} C]_{jj} / C_{jj}` of the
+    variance of statistic j. A table whose cells add up may mask one direction and thereby many cells.
+
+    >>> from distpriv.modelling.given import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> masked_statistics(model, np.diag([50.0, 0.1]))
+    ('statistic_1',)
+    """
+    public = PublicKnowledge.of(model).covariance
+    before = np.diag(public)
+    told = np.einsum("ij,ji->i", public, np.linalg.lstsq(public + covariance, public)[0]) / np.where(
+        before > 0, before, 1
+    )
+    few = np.flatnonzero((told < HARDLY) & (before > 0))
+    return tuple(model.names[place] for place in few[np.argsort(told[few].round(9), kind="stable")])
 
 
 def withheld_assumption(model: QueryModel, covariance: Floats) -> Assumption:
-    """Return what is published as a certificate says it."""
-    found = withheld(model, covariance)
+    """Return what is published as a certificate says it, with every statistic that is masked."""
+    found, cells = withheld(model, covariance), masked_statistics(model, covariance)
     told = ", ".join(f"{each.told:.3g}" for each in found[: NAMED if len(found) <= NAMED else OF_MANY])
     told += f" and up to {found[-1].told:.3g}" if len(found) > NAMED else ""
-    evidence = (
-        f"the release tells {told} of its variance, with each statistic in standard deviations, and what is "
-        "uncorrelated with it is told"
-        if found
-        else f"of each the release tells at least {HARDLY:g} of the variance"
-    )
+    evidence = f"along every direction at least {HARDLY:g} of the variance is released"
+    if found:
+        evidence = f"along masked directions {told} of the variance is released, with statistics in standard deviations"
+    if cells:
+        evidence += f"; less than {HARDLY:g} of the variance of {', '.join(cells)}"
     return Assumption(statement=f"published: {published(model, covariance)}", status="proved", evidence=evidence)
 
 

@@ -73,7 +73,7 @@ def informative_gaussian(
     >>> mechanism.certificate.holds, mechanism.certificate.assurance
     (True, 'checked')
     >>> print(mechanism.certificate.assumptions[0].statement)
-    published: all but statistic_2 + 0.23·statistic_1
+    published: 1 of 2 directions is released; 1 that reveals the secret is masked: statistic_2 + 0.23·statistic_1
     """
     costs = utility_weights(model, weights)
     radius = gaussian_radius(target, "analytic")

@@ -16,6 +16,7 @@ from distpriv.framework.secrets import Secret, across_references, protect
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
 from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
 from distpriv.modelling.exact_moments import dataset_moments, weighted_covariance
+from distpriv.modelling.gathering import gathered
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
@@ -180,6 +181,7 @@ def _modelled(
         raise InvalidModel("the secret needs a reference table to draw records from: give it as the source.")
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
     if not any(isinstance(each, Mapping) for each in sources.values()):  # which is refused below
+        query = gathered(query, source, protected, drawing)
         query = labelled(query, {id(each): each for each in sources.values()}.values(), drawing.missing)
     tables = opened_tables(sources, protected.scenarios, query, drawing)
     simulator = RowSimulator(

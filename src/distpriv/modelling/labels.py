@@ -21,7 +21,7 @@ from distpriv.framework.tables import MOST_CELLS, OTHER, Label, Table
 from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.drawing import Missing
 
-__all__ = ["combinations", "labelled"]
+__all__ = ["combinations", "labelled", "seen_levels"]
 
 
 def labelled(query: Query, sources: Iterable[Any], missing: Missing = "refuse") -> Query:
@@ -73,7 +73,14 @@ def _select(engine: Engine, names: Sequence[str], missing: Missing) -> RowSelect
     )
 
 
-def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missing) -> Table:
+def seen_levels(
+    name: str, table: Table, engines: Sequence[Engine], missing: Missing
+) -> tuple[list[list[Label]], Counter[tuple[Label, ...]]]:
+    """Return the levels of each column of a table, and how many public rows have which of them together.
+
+    Raises:
+        InvalidInput: a column is not there, or of no type that has levels, or lacks values.
+    """
     where = f"table {name!r}"
     seen: Counter[tuple[Label, ...]] = Counter()
     for engine in engines:
@@ -88,9 +95,14 @@ def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missi
                 )
         seen += rows
     levels = [
-        own if own is not None else _in_order(name, column, {row[place] for row in seen})
+        list(own) if own is not None else _in_order(name, column, {row[place] for row in seen})
         for place, (column, own) in enumerate(zip(table.by, table.levels, strict=True))
     ]
+    return levels, seen
+
+
+def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missing) -> Table:
+    levels, seen = seen_levels(name, table, engines, missing)
     if prod(map(len, levels)) > MOST_CELLS:
         found = _large(table, levels, seen)
     else:

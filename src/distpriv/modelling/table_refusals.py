@@ -16,7 +16,7 @@ from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.row_pool import RowPool
 
-__all__ = ["TableRefusals", "columns_of_functions"]
+__all__ = ["TableRefusals", "columns_of_functions", "vary_too_little"]
 
 
 def _number_of_secret(text: str) -> tuple[str, About, bool]:
@@ -160,3 +160,23 @@ def columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
                 about=("statistic", name),
             )
     return tuple(dict.fromkeys(column for _, column in wanted))
+
+
+def vary_too_little(query: Query | None, names: Sequence[str]) -> str:
+    """Say which statistics vary too little for a normal approximation with any noise, every one of them, and the cure.
+
+    >>> import distpriv as dp
+    >>> table = dp.table("count", by="sex", levels={"sex": ["F", "M"]}, empty=[])
+    >>> print(vary_too_little(dp.Query(people=table), ["people[F]"]))
+    people[F] varies too little for a normal approximation, whatever the noise: gather rare levels of people with \
+    min_expected, such as min_expected=5.
+    """
+    tables = [] if query is None else [key for key, each in query.tables if not {*each.names(key)}.isdisjoint(names)]
+    in_cells = {name for key, each in (() if query is None else query.tables) for name in each.names(key)}
+    plain = [name for name in names if name not in in_cells]
+    cures = [f"gather rare levels of {', '.join(tables)} with min_expected, such as min_expected=5"] if tables else []
+    cures += [f"leave {', '.join(plain)} out"] if plain else []
+    verb = "varies" if len(names) == 1 else "vary"
+    return (
+        f"{', '.join(names)} {verb} too little for a normal approximation, whatever the noise: {', and '.join(cures)}."
+    )

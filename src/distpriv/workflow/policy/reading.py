@@ -11,11 +11,12 @@ from distpriv.auditing.report import AuditRule
 from distpriv.engines.engine import engine_for
 from distpriv.errors import About, InvalidInput
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import AcrossReferences, Combinations, Secret, Share, TiltedSecret
+from distpriv.framework.secrets import AcrossReferences, Combinations, Secret, Share, TiltedSecret, protect
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
+from distpriv.modelling.gathering import gathered
 from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Objective
@@ -266,11 +267,9 @@ def policy_of(file: PolicyText, folder: Path) -> Policy:
         hidden = secrets(file, shape.protect, count, folder, shape.data.robust)
         reference, _ = values.sources(file, shape.data, hidden, folder)
         public = [reference, *(table for secret in hidden for table in secret.tables.values())]
-        return labelled(
-            query,
-            [table for table in public if table is not None],
-            values.model_options(file, shape.model, hidden, count).missing,
-        )
+        options = values.model_options(file, shape.model, hidden, count)
+        query = gathered(query, reference, protect(hidden, count), options)
+        return labelled(query, [table for table in public if table is not None], options.missing)
 
     asked = values.questions(file, shape.release, count, label)
     hidden = secrets(file, shape.protect, count, folder, shape.data.robust)

@@ -56,6 +56,7 @@ class TableTable(_Table):
     other: Annotated[Any, Field(examples=["other = true"])] = None
     empty: Annotated[Any, Field(examples=['empty = [["Preschool", "Male"]]'])] = None
     otherwise: Annotated[Any, Field(examples=["otherwise = [40, 38]"])] = None
+    min_expected: Annotated[float | None, Field(examples=["min_expected = 5"])] = None
 
 
 class ReleaseTable(_Table):

@@ -169,8 +169,11 @@ def _labelled(file: PolicyText, place: KeyPath, query: Query, label: Labels) -> 
     except InvalidPolicy:
         raise
     except InvalidInput as failure:
-        named = failure.about[1:] if failure.about and failure.about[0] == "statistic" else ()
-        raise file.refusal((*place, "tables", *named), str(failure)) from failure
+        what, *named = failure.about or ("table",)
+        if what not in ("statistic", "table"):  # of the secret, by which scenarios expect records
+            raise file.refusal((), failure.sentence) from failure
+        cells = named if what == "statistic" else ()
+        raise file.refusal((*place, "tables", *cells), str(failure)) from failure
 
 
 def _refuse_unprintable(file: PolicyText, path: KeyPath, name: str) -> None:
