@@ -75,7 +75,6 @@ def least_delta(groups: list[tuple[Floats, Floats]], records: int, gaussian: Flo
     ("name", "epsilon", "delta", "out", "rare"),
     [
         ("certified_laplace", 0.5, 1e-5, 6.0, 4e-5),
-        ("certified_unimodal", 1.0, 1e-5, 6.0, 4e-5),
         ("certified_laplace", 0.5, 1e-4, 5.5, 3e-4),
         ("certified_gaussian", 0.5, 1e-5, 6.0, 4e-5),
     ],

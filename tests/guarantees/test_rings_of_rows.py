@@ -1,7 +1,6 @@
 """Rows on rings, made so that no cumulant up to the fourth tells the groups apart; the sixth and all after it do."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -116,15 +115,11 @@ def modelled(groups: tuple[Group, Group], records: int) -> dp.QueryModel:
     )
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [dp.mechanisms.certified_laplace, pytest.param(dp.mechanisms.certified_unimodal, marks=pytest.mark.slow)],
-)
-def test_noise_along_a_line_hides_no_ring(mechanism: Callable[..., AdditiveMechanism]) -> None:
+def test_noise_along_a_line_hides_no_ring() -> None:
     """Skewness and kurtosis add nothing here, and nothing else was looked at: δ was 3 times what was certified."""
     groups = normal_group(20), group_with_few_far_out(20, 1.95)
     model = modelled(groups, 20)
-    made = mechanism(model, dp.PrivacyTarget(epsilon=0.5, delta=1e-5))
+    made = dp.mechanisms.certified_laplace(model, dp.PrivacyTarget(epsilon=0.5, delta=1e-5))
     never_too_little(made, truth(groups, [(20, 0), (0, 20)], made, 0.5))
 
 

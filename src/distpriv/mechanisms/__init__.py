@@ -17,7 +17,6 @@ from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded
 from distpriv.mechanisms.certified_gaussian import certified_gaussian
 from distpriv.mechanisms.certified_laplace import certified_laplace
-from distpriv.mechanisms.certified_unimodal import certified_unimodal
 from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
 from distpriv.mechanisms.coupled_laplace import coupled_laplace
 from distpriv.mechanisms.directional_gaussian import directional_gaussian
@@ -37,7 +36,6 @@ __all__ = [
     "bounded",
     "certified_gaussian",
     "certified_laplace",
-    "certified_unimodal",
     "coupled_gaussian",
     "coupled_laplace",
     "directional_gaussian",

@@ -76,7 +76,6 @@ CANDIDATES = (
         turn=LIKELY,
     ),
     Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
-    Candidate(name="certified_unimodal", takes=("weights",), rests_on="moments"),
     Candidate(name="exact_law", takes=("weights",), needs_rows=True, turn=LIKELY),
     Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),

@@ -41,7 +41,6 @@ JOINT = "all releases together"
 THEOREMS = {
     "no_noise": "Theorem 4.4",
     "certified_laplace": "the bound for Laplace noise",
-    "certified_unimodal": "the exact law along a line",
     "certified_gaussian": "the exact check",
     "coupled_gaussian": "coupled draws",
     "coupled_laplace": "coupled draws",
