@@ -8,7 +8,8 @@ from distpriv.distances import analytic_radius
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.least_noise import MOST_AT_ONCE, least_noise, pooled_noise
+from distpriv.mechanisms.search.least_majorant import MOST_ROWS
+from distpriv.mechanisms.search.least_noise import least_noise, pooled_noise
 
 seeds, sizes, counts = st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 8)
 RADIUS = analytic_radius(1.0, 1e-3)
@@ -62,5 +63,5 @@ def test_what_is_hidden_already_needs_no_more_than_the_floor(seed: int, size: in
 
 
 def test_of_many_statistics_shifts_are_hidden_one_after_the_other() -> None:
-    search = problem(0, MOST_AT_ONCE + 1, 3)
+    search = problem(0, MOST_ROWS + 1, 3)
     assert farthest(search, pooled_noise(search)) <= 1 + 1e-6

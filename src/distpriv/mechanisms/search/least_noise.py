@@ -11,16 +11,13 @@ import numpy as np
 from distpriv.distances.gaussian import analytic_radius, mahalanobis
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.least_majorant import least_majorant, least_majorant_of_one
+from distpriv.mechanisms.search.least_majorant import MOST_ROWS, least_majorant, least_majorant_of_one
 from distpriv.progress import Progress, silent
 
 __all__ = ["least_noise", "pooled_noise"]
 
 STARTS, MANY_STATISTICS = 2, 10
 """How many shapes are descended from; with more statistics than these, where that is slow, one."""
-
-MOST_AT_ONCE = 60
-"""With more statistics than these, shifts are hidden one after the other: that costs some noise and far less time."""
 
 
 def least_noise(search: Search, progress: Progress = silent) -> Floats | None:
@@ -60,7 +57,7 @@ def pooled_noise(search: Search) -> Floats:
         for shift, covariance in zip(search.shifts / np.maximum(radii, 1e-100)[:, np.newaxis], pooled, strict=True)
         if mahalanobis(shift, covariance + search.lowest) > 1
     ]
-    if len(hidden) <= 1 or len(search.costs) > MOST_AT_ONCE:
+    if len(hidden) <= 1 or len(search.costs) > MOST_ROWS:
         return _one_by_one(search.costs, search.lowest, hidden)
     return least_majorant(search.costs, np.array([*(np.outer(d, d) - c for d, c in hidden), search.lowest]))
 
