@@ -97,12 +97,12 @@ def main() -> Company:
     alone = {}
     for name, secret in SECRETS.items():
         model = dp.model(market, QUERY, secret, records=RECORDS, reference="population")
-        alone[name] = costs(dp.plan(model, TARGET, mechanisms=mechanisms))
+        alone[name] = costs(dp.plan(model, TARGET, objective="noise", mechanisms=mechanisms))
         show(name, alone[name])
     model = dp.model(market, QUERY, list(SECRETS.values()), records=RECORDS, reference="population")
-    together = costs(dp.plan(model, TARGET, mechanisms=mechanisms))
+    together = costs(dp.plan(model, TARGET, objective="noise", mechanisms=mechanisms))
     show("all three", together)
-    plan = dp.plan(model, TARGET, mechanisms=mechanisms, weights=WEIGHTS)
+    plan = dp.plan(model, TARGET, objective="noise", mechanisms=mechanisms, weights=WEIGHTS)
     weighted = costs(plan)
     show("all three, weighted", weighted)
     means = dict(zip(QUERY.names, np.mean([law.mean for law in model.distributions.values()], axis=0), strict=True))

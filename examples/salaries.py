@@ -100,13 +100,13 @@ def main() -> Salaries:
     costs = {}
     for name, secret in SECRETS.items():
         model = dp.model(industry, QUERY, secret, records=RECORDS, reference="population")
-        plan = dp.plan(model, TARGET, mechanisms=["certified_gaussian"])
+        plan = dp.plan(model, TARGET, objective="noise", mechanisms=["certified_gaussian"])
         costs[name] = cost(model, plan)
         show(name, costs[name])
 
     grid = dp.Mean("salary", between=(48_000, 56_000), within=4_000, step=2_000)
     model = dp.model(industry, QUERY, grid, records=RECORDS, reference="population")
-    plan = dp.plan(model, TARGET, mechanisms=["certified_gaussian"])
+    plan = dp.plan(model, TARGET, objective="noise", mechanisms=["certified_gaussian"])
     wide = cost(model, plan)
     show("a range", wide)
     audit = dp.audit(plan, releases=20_000, seed=1)

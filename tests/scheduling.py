@@ -26,7 +26,6 @@ TOGETHER = {
     "tables": ("tests/guarantees/test_tables_by_simulation", "tests/releasing/test_released_tables"),
     "real rows": ("tests/modelling/test_estimates_of_real_rows",),
     "groups": ("tests/releasing/test_groups_by_enumeration",),
-    "unimodal": ("tests/mechanisms/test_certified_unimodal",),
 }
 """What is in the names of tests that share something costly: Java, bundles, pages, plans."""
 

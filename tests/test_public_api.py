@@ -20,7 +20,7 @@ def test_the_snapshot_has_every_public_name_and_no_place_in_memory() -> None:
     lines = snapshot().splitlines()
     named = {re.split(r"[(:]", line)[0] for line in lines}
     assert {f"distpriv.{name}" for name in distpriv.__all__} <= named
-    assert "distpriv.mechanisms.optimal_gaussian" in named
+    assert "distpriv.mechanisms.certified_gaussian" in named
     assert "distpriv.Ledger.create(url, *, exist_ok=False)" in lines
     assert not [line for line in lines if "0x" in line]
 

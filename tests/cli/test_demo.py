@@ -19,7 +19,7 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
     told = shown.getvalue()
     assert told.rstrip().endswith("report.html")
     printed = capsys.readouterr().out
-    assert "> informative_gaussian" in printed
+    assert "> certified_gaussian" in printed
     bundle = json.loads((tmp_path / "distpriv-demo" / "bundle" / "release.json").read_text())
     assert bundle["certificate"]["holds"]
     assert (tmp_path / told.split()[-1]).exists()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.modelling.diagnostics import variance_ratio
+from distpriv.distances.gaussian import variance_ratio
 
 INCOME = dp.Share("income = '>50K'", values=(0.45, 0.55))
 

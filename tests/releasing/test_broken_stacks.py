@@ -381,7 +381,7 @@ def test_noise_that_is_less_private_when_it_is_wider_is_not_widened(table: pa.Ta
             GaussianNoise.isotropic(2, 5.0),
         )
     )
-    steps = evolve(dp.mechanisms.certified_gaussian(model, TARGET), noise=noise, name="certified_unimodal")
+    steps = evolve(dp.mechanisms.certified_gaussian(model, TARGET), noise=noise, name="exact_law")
     asked = EarlierRelease(query=dp.Query(age=dp.mean("age")), noise=GaussianNoise.isotropic(1, 0.01))
     earlier = EarlierReleases(releases=(asked,), total=TARGET)
     with pytest.raises(BudgetSpent, match="less private when it is wider"):

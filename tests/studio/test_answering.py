@@ -105,7 +105,7 @@ def test_the_curve_of_errors_goes_down_to_the_right_and_below_the_public_mean(st
 def test_what_is_shown_at_once_is_near_what_is_certified_of_gaussian_noise(studio: Studio) -> None:
     policy = studio.folder.policy(of())
     quick = Outlook.of(policy).numbers(policy.target)
-    plan = dp.plan(policy.model(), policy.target, mechanisms=["informative_gaussian"])
+    plan = dp.plan(policy.model(), policy.target, mechanisms=["certified_gaussian"])
     found = plan.chosen
     assert found is not None
     assert quick["error"] == pytest.approx(found.estimate_error, rel=0.15)

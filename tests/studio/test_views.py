@@ -73,7 +73,7 @@ def test_answers_are_numbered_and_a_page_hears_what_was_certified_of_its_newest_
     async def lines(self: Certifier, text: str, name: str) -> AsyncGenerator[dict[str, Any], None]:
         assert "max_attack_accuracy" in text
         assert (name, self.folder) == ("the policy", tmp_path)
-        yield {"kind": "tried", "mechanism": "informative_gaussian", "said": "holds"}
+        yield {"kind": "tried", "mechanism": "certified_gaussian", "said": "holds"}
 
     monkeypatch.setattr(Certifier, "lines", lines)
     monkeypatch.setattr(View.instead, "__kwdefaults__", {"after": 0.0})

@@ -27,7 +27,7 @@ TABLE = (
     '[release]\nrecords = 100\ntitle = "Women and men of ward 7"\n\n'
     '[release.tables.people]\ncount = true\nby = ["sex"]\nlevels = {sex = ["Female", "Male"]}\n',
 )
-PLAIN = ("certified_laplace", "certified_gaussian", "expected_value_gaussian", "optimal_gaussian")
+PLAIN = ("certified_laplace", "certified_gaussian", "expected_value_gaussian", "directional_gaussian")
 TRIED = {
     "laplace": ("certified_laplace", "directional_uncertainty"),
     "coupled": ("coupled_laplace", "group_privacy_laplace"),

@@ -14,10 +14,21 @@ from scipy.special import erfcx, ndtr
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 
-__all__ = ["analytic_radius", "classic_radius", "gaussian_delta", "gaussian_deltas_upper_bound", "mahalanobis"]
+__all__ = [
+    "analytic_radius",
+    "classic_radius",
+    "gaussian_delta",
+    "gaussian_deltas_upper_bound",
+    "mahalanobis",
+    "variance_ratio",
+    "whitening",
+]
 
 # gaussian_delta is within 1e-12 (1 + √ε) of the truth, relatively: the √ε is the rounding of ε/r - r/2.
 _DELTA_ACCURACY: Final = 1e-12
+
+RANK: Final = 1e-10
+"""Directions with less than this share of the largest variance, in units of the standard deviations, have none."""
 
 # The substitution u = exp(v - exp(-v)) makes the integrand of `_mills_drop` decay doubly exponentially at both
 # ends, so that these trapezoid nodes reach full double precision wherever the function calls it.
@@ -151,6 +162,29 @@ def mahalanobis(shift: Floats, covariance: Floats) -> float:
     if (np.abs(parts[~inside]) > 1e-13 * len(parts) * np.abs(parts).max(initial=0.0)).any():
         return float("inf")
     return float(np.sqrt((parts[inside] ** 2 / variances[inside]).sum()))
+
+
+def variance_ratio(one: Floats, other: Floats) -> float:
+    """Return the largest ratio, over all directions, of the variances under two covariances; at least 1.
+
+    >>> round(variance_ratio(np.eye(2), np.diag([1.0, 0.25])), 9)
+    4.0
+    """
+    whiten = whitening((one + other) / 2)
+    # In units of the average covariance the two variances along an eigenvector add up to 2.
+    first = np.linalg.eigvalsh(whiten @ one @ whiten.T)
+    first = np.clip(first, 0.0, 2.0)
+    least = np.minimum(first, 2.0 - first).min(initial=1.0)
+    return float("inf") if least < RANK else float((2.0 - least) / least)
+
+
+def whitening(covariance: Floats) -> Floats:
+    """Return W with W Σ Wᵀ the identity on the range of Σ, which has as many rows as Σ has rank."""
+    spread = np.sqrt(np.diag(covariance))
+    units = np.where(spread > 0, spread, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    kept = values > RANK * max(values.max(initial=0.0), 1e-300)
+    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / units)
 
 
 def _mills_drop(x: float, distance: float) -> float:

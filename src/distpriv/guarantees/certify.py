@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from distpriv.framework.secrets import Pair
+from distpriv.distances.gaussian import variance_ratio
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
 from distpriv.guarantees.delta_from_rows import delta_from_rows, has_rows
@@ -16,7 +17,6 @@ from distpriv.guarantees.reference_sample import allowed_delta, reference_assump
 from distpriv.guarantees.row_delta import RowDelta
 from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
-from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise
 

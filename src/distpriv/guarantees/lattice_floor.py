@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.lattice_sums import RATE, lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise

@@ -5,19 +5,18 @@ Every one is called in the same way and returns the same kind of value, so they 
 >>> import distpriv as dp
 >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
 >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
->>> for name in ("expected_value_gaussian", "directional_gaussian", "optimal_gaussian"):
+>>> for name in ("expected_value_gaussian", "eigenvector_gaussian", "directional_gaussian"):
 ...     mechanism = getattr(dp.mechanisms, name)(model, target)
 ...     print(f"{name}: {mechanism.noise.expected_rms:.2f}, holds: {mechanism.certificate.holds}")
 expected_value_gaussian: 5.15, holds: True
+eigenvector_gaussian: 4.64, holds: True
 directional_gaussian: 3.64, holds: True
-optimal_gaussian: 3.31, holds: True
 """
 
 from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
 from distpriv.mechanisms.bounded import bounded
 from distpriv.mechanisms.certified_gaussian import certified_gaussian
 from distpriv.mechanisms.certified_laplace import certified_laplace
-from distpriv.mechanisms.certified_unimodal import certified_unimodal
 from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
 from distpriv.mechanisms.coupled_laplace import coupled_laplace
 from distpriv.mechanisms.directional_gaussian import directional_gaussian
@@ -29,9 +28,7 @@ from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
 from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
 from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
 from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
-from distpriv.mechanisms.informative_gaussian import informative_gaussian
 from distpriv.mechanisms.no_noise import no_noise
-from distpriv.mechanisms.optimal_gaussian import optimal_gaussian
 from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
@@ -39,7 +36,6 @@ __all__ = [
     "bounded",
     "certified_gaussian",
     "certified_laplace",
-    "certified_unimodal",
     "coupled_gaussian",
     "coupled_laplace",
     "directional_gaussian",
@@ -51,8 +47,6 @@ __all__ = [
     "expected_value_laplace",
     "group_privacy_gaussian",
     "group_privacy_laplace",
-    "informative_gaussian",
     "no_noise",
-    "optimal_gaussian",
     "wasserstein",
 ]

@@ -1,18 +1,19 @@
-"""CertM: the least Gaussian noise that the exact check finds private, covariances and lattice as they are."""
+"""The best Gaussian noise that the exact check passes, covariances and lattice as they are."""
 
 import numpy as np
+from attrs import evolve
 
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import LARGEST_SMOOTHING, certified
+from distpriv.guarantees.certify import certified
 from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.mechanisms.directional_gaussian import directional_gaussian_noise
-from distpriv.mechanisms.eigenvector_gaussian import eigenvector_noise
+from distpriv.guarantees.withheld_combinations import withheld_assumption
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
-from distpriv.mechanisms.optimal_gaussian import least_noise, noise_of
 from distpriv.mechanisms.search.counted_lattice import (
     floors_to_search,
     private_search,
@@ -20,9 +21,12 @@ from distpriv.mechanisms.search.counted_lattice import (
     widened_until_checked,
 )
 from distpriv.mechanisms.search.gaussian_search import Search
+from distpriv.mechanisms.search.informative_search import FEW, InformativeSearch
+from distpriv.mechanisms.search.least_noise import least_noise
 from distpriv.mechanisms.search.smooth_floor import natural_units, plain_floor
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights, weighted_rms
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.progress import Progress, silent
 
@@ -30,8 +34,8 @@ __all__ = ["certified_gaussian"]
 
 NAME, THEOREM = "certified_gaussian", "the exact check"
 
-STARTS, MANY_STATISTICS = 2, 10
-"""How many of the scaled shapes are descended from; with more statistics than these, where that is slow, one."""
+SETTLED = 2e-3
+"""Of many statistics no higher floor is tried where counting the lattice costs less of the error than this."""
 
 
 @across_ball
@@ -39,23 +43,31 @@ def certified_gaussian(
     model: QueryModel,
     target: PrivacyTarget,
     *,
+    objective: Objective = "estimate",
     weights: Weights = None,
+    prior: Prior = None,
     progress: Progress = silent,
 ) -> AdditiveMechanism:
-    r"""Add N(0, S) of a small weighted mean square with S ⪰ floor and an exact δ that meets the target.
+    r"""Add N(0, S), S ⪰ floor, of the least error among Gaussian noise whose exact δ meets the target.
 
-    Nothing is assumed of the covariances, and the lattice is covered and counted. If noise at the floor is enough, that
-    is it. Otherwise the shapes of the other mechanisms are scaled until they are feasible, and a search descends
-    from the best of them; the result is never worse than any of these. No convexity is known, so it is a local minimum.
+    Nothing is assumed of the covariances, and the lattice is covered and counted. What is publicly unknown of the
+    statistics has covariance C, and the estimate from a noisy answer leaves :math:`C - C(C + S)^{-1}C` of it. As a rule
+    one combination of the statistics, the one that tells the scenarios apart, is withheld and all others are published
+    almost as they are; the certificate names it. With equal covariances that is the optimum of a concave program;
+    otherwise a search follows the exact divergences (`docs/proofs/certified_gaussian.md`).
 
     Args:
         model: the model of the statistics.
         target: the (ε, δ) to reach, with δ above 0.
+        objective: ``"estimate"`` for the least error of estimates, ``"noise"`` for the least weighted mean square of
+            the noise itself.
         weights: what an error of each statistic costs.
-        progress: told of every start of the search.
+        prior: the probability of each scenario that the estimate counts on, by name; the same for all if not given.
+        progress: told of every round of the search.
 
     Raises:
         InvalidTarget: δ is 0, which Gaussian noise cannot reach.
+        InvalidInput: there is no such objective.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
@@ -65,67 +77,56 @@ def certified_gaussian(
     ...     steps=[1, 0],
     ... )
     >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    >>> mechanism.certificate.holds, mechanism.certificate.assurance, round(mechanism.noise.expected_rms, 2)
-    (True, 'checked', 3.99)
+    >>> mechanism.certificate.holds, mechanism.certificate.assurance
+    (True, 'checked')
+    >>> print(mechanism.certificate.assumptions[0].statement)
+    published: 1 of 2 directions is released; 1 that reveals the secret is masked: statistic_2 + 0.23·statistic_1
+    >>> quiet = dp.mechanisms.certified_gaussian(model, mechanism.certificate.target, objective="noise")
+    >>> round(quiet.noise.expected_rms, 2)
+    3.99
     """
     costs = utility_weights(model, weights)
     radius = gaussian_radius(target, "analytic")
+    one_of("objective", objective, OBJECTIVES, InvalidInput)
+    known = PublicKnowledge.of(model, prior)
     if not model.floor.any():
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    plain, made_for = plain_floor(model), cautious(model)
-    if plain.error <= LARGEST_SMOOTHING and private_search(made_for, target, costs, plain).satisfied:
-        return widened_until_checked(model, target, noise_of(plain.covariance), name=NAME, theorem=THEOREM)
-    shapes = _shapes(model, radius, costs)
-    searches = [private_search(made_for, target, costs, floor) for floor in floors_to_search(model, target, costs)]
-    found = [_least(search, model, shapes, progress) for search in searches]
-    felt = [plain.covariance + shape for shape in shapes] if len(searches) > 1 else []
-    private = [law for law in (settled(made_for, target, costs, law) for law in found + felt) if law is not None]
-    best = min(private or found, key=lambda covariance: float(costs @ np.diag(covariance)))
-    return widened_until_checked(model, target, noise_of(best), name=NAME, theorem=THEOREM)
+    made_for = cautious(model)
+
+    def error(covariance: Floats) -> float:
+        return weighted_rms(known.error_covariance(covariance) if objective == "estimate" else covariance, costs)
+
+    found: list[Floats] = []
+    private: list[Floats] = []
+    for floor in floors_to_search(model, target, costs):
+        search = private_search(made_for, target, costs, floor)
+        law = _searched(search, model, known if objective == "estimate" else None, progress)
+        if law is None:
+            continue
+        found.append(law)
+        enough = settled(made_for, target, costs, law)
+        if enough is None:
+            continue
+        private.append(enough)
+        # Above a higher floor there is no better noise than above this one, but for what settling it cost.
+        if search.satisfied or (model.dimension > FEW and error(enough) < error(law) * (1 + SETTLED)):
+            break
+    wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
+    best = min(private or found or [wide], key=error)
+    made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
+    told = (withheld_assumption(model, made.noise.covariance), *made.certificate.assumptions)
+    return evolve(made, certificate=evolve(made.certificate, assumptions=told))
 
 
-def _least(search: Search, model: QueryModel, shapes: list[Floats], progress: Progress) -> Floats:
-    """Return the floor if it is enough, else the best of all shapes and of what is found from the best of them."""
-    units = np.outer(*[natural_units(model)] * 2)
-    if search.satisfied:
-        return np.asarray(search.lowest * units)
-    if model.dimension == 1:  # all shapes are one, and scaled it is the least
-        shapes = shapes[-1:]
-    found = search.cheapest(_candidates(search, [shape / units for shape in shapes]))
-    descended, starts = [], _starts(model.dimension)
-    for k, start in enumerate(found[:starts]):
-        progress("descending", k, starts)
-        descended.append(search.descended(start))
-    progress("descending", starts, starts)
-    last = search.lowest + shapes[-1] / units  # where nothing is feasible the certificate will say so
-    return np.asarray([*search.cheapest([*found, *descended]), last][0] * units)
-
-
-def _starts(statistics: int) -> int:
-    """Return how many shapes to descend from."""
-    if statistics == 1:
-        return 0
-    return STARTS if statistics <= MANY_STATISTICS else 1
-
-
-def _shapes(model: QueryModel, radius: float, costs: Floats) -> list[Floats]:
-    """Return the covariances of noise by theorems that assume equal covariances; that on every statistic is last."""
-    along = directional_gaussian_noise(model, radius, "several").covariance
-    topped = eigenvector_noise(model, radius, "pooled").covariance
-    least = least_noise(model, radius, "pooled", costs, floor=True).covariance - np.diag(model.floor**2)
-    alike = expected_value_gaussian_noise(model, radius)
-    some = alike if alike.parts else GaussianNoise.isotropic(model.dimension, float(natural_units(model).max()))
-    return [along, topped, least, some.covariance]
-
-
-def _candidates(search: Search, shapes: list[Floats]) -> list[Floats | None]:
-    """Return every shape above the floor, scaled alone and together with the floor until it is feasible (3)."""
-    *others, isotropic = shapes
-    turned = np.sqrt(np.diag(isotropic))
-    highest = float(np.linalg.eigvalsh(search.lowest / np.outer(turned, turned))[-1])
-    found = [search.scaled(highest * isotropic, isotropic), search.scaled(search.lowest, isotropic)]
-    for shape in (shape for shape in others if np.trace(shape) > 0):
-        found += [search.scaled(search.lowest, shape), search.scaled(search.lowest + shape, search.lowest + shape)]
-    return found
+def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, progress: Progress) -> Floats | None:
+    """Return the covariance of noise that is best for estimates from what is publicly known, or by itself."""
+    units = natural_units(model)
+    scale = np.outer(units, units)
+    if known is None:
+        found = least_noise(search, progress)
+    else:
+        problem = InformativeSearch.of(search, unknown=known.covariance / scale, weights=np.diag(search.costs))
+        found = problem.best(progress)
+    return None if found is None else np.asarray(found * scale)

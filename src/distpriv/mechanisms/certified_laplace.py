@@ -6,7 +6,7 @@ from attrs import evolve
 from distpriv.distances.line_laws import LaplaceLine
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism

@@ -6,7 +6,7 @@ import numpy as np
 
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import Assumption, Assurance
 from distpriv.mechanisms.group_privacy import group_reach, sufficient_group
 from distpriv.modelling.model import QueryModel

@@ -1,20 +1,21 @@
 """The hypotheses that theorems share: radii, covariances of a pair, eigenvectors in common."""
 
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from distpriv.distances.gaussian import analytic_radius, classic_radius
+from distpriv.distances.gaussian import analytic_radius, classic_radius, variance_ratio
 from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
-from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
-from distpriv.modelling.diagnostics import variance_ratio
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
+
+if TYPE_CHECKING:
+    from distpriv.framework.scenarios import Pair
 
 __all__ = [
     "Covariance",
@@ -67,7 +68,7 @@ def laplace_epsilon(target: PrivacyTarget) -> float:
     return target.epsilon
 
 
-def pair_covariance(model: QueryModel, pair: Pair, covariance: Covariance, theorem: str) -> Floats:
+def pair_covariance(model: QueryModel, pair: "Pair", covariance: Covariance, theorem: str) -> Floats:
     """Return the covariance that a pair shares, or its average if pooling is asked for."""
     one_of("covariance", covariance, ("shared", "pooled"), InvalidInput)
     first, second = (model.distributions[name].covariance for name in pair)

@@ -7,15 +7,13 @@ import numpy as np
 from attrs import frozen
 from scipy.special import ndtr
 
+from distpriv.distances.gaussian import variance_ratio, whitening
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.other_rows import OtherRows, other_rows
 
 __all__ = ["Diagnostics", "PairDiagnostics", "StatisticDiagnostics", "diagnose"]
-
-RANK = 1e-10
-"""Directions with less than this share of the largest variance, in units of the standard deviations, have none."""
 
 
 @frozen(kw_only=True)
@@ -147,7 +145,7 @@ def diagnose(model: QueryModel, other: Any = None, *, draws: int = 2000, seed: i
     """
     require_model(model)
     average = np.mean([d.covariance for d in model.distributions.values()], axis=0)
-    whiten = _whitening(average)
+    whiten = whitening(average)
     shifts = np.array([whiten @ model.mean_shift(pair) for pair in model.protected_pairs])
     direction = np.linalg.svd(shifts, full_matrices=False)[2][0] if shifts.size else np.zeros(0)
     along = shifts @ direction
@@ -168,29 +166,6 @@ def diagnose(model: QueryModel, other: Any = None, *, draws: int = 2000, seed: i
         statistics=tuple(_normality(model, draws, seed)),
         other=None if other is None else other_rows(model, other),
     )
-
-
-def variance_ratio(one: Floats, other: Floats) -> float:
-    """Return the largest ratio, over all directions, of the variances under two covariances; at least 1.
-
-    >>> round(variance_ratio(np.eye(2), np.diag([1.0, 0.25])), 9)
-    4.0
-    """
-    whiten = _whitening((one + other) / 2)
-    # In units of the average covariance the two variances along an eigenvector add up to 2.
-    first = np.linalg.eigvalsh(whiten @ one @ whiten.T)
-    first = np.clip(first, 0.0, 2.0)
-    least = np.minimum(first, 2.0 - first).min(initial=1.0)
-    return float("inf") if least < RANK else float((2.0 - least) / least)
-
-
-def _whitening(covariance: Floats) -> Floats:
-    """Return W with W Σ Wᵀ the identity on the range of Σ, which has as many rows as Σ has rank."""
-    spread = np.sqrt(np.diag(covariance))
-    units = np.where(spread > 0, spread, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
-    kept = values > RANK * max(values.max(initial=0.0), 1e-300)
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / units)
 
 
 def _normality(model: QueryModel, draws: int, seed: int) -> Iterable[StatisticDiagnostics]:

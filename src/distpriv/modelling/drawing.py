@@ -1,12 +1,14 @@
 """How datasets are drawn from reference rows: the options of `distpriv.model`, and of ``[model]`` in a policy."""
 
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from attrs import asdict, evolve, field, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of, real, whole, yes_or_no
-from distpriv.framework.scenarios import ProtectedScenarios
+
+if TYPE_CHECKING:
+    from distpriv.framework.scenarios import ProtectedScenarios
 
 __all__ = ["IF_GIVEN", "LAW", "Drawing", "Method", "Missing", "Reference"]
 
@@ -92,18 +94,18 @@ class Drawing:
         """All options by name; a weight and a ball around the reference only where there is one."""
         return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
 
-    def for_scenarios(self, protected: ProtectedScenarios) -> Self:
+    def for_scenarios(self, protected: "ProtectedScenarios") -> Self:
         """Return how datasets of these scenarios are drawn: weighted rows independently, and then all of them.
 
         So are those of a ball around the reference, as only what is independent is as far off as its parts together.
         """
         return evolve(self, replacement=True) if self.weighs(protected) or self.robust is not None else self
 
-    def weighs(self, protected: ProtectedScenarios) -> bool:
+    def weighs(self, protected: "ProtectedScenarios") -> bool:
         """Tell whether rows of these scenarios have weights: a column's, or those that give a property its value."""
         return self.weight is not None or any(s.tilt is not None for s in protected.scenarios.values())
 
-    def refuse_distinct_rows(self, protected: ProtectedScenarios) -> None:
+    def refuse_distinct_rows(self, protected: "ProtectedScenarios") -> None:
         """Refuse that no row is drawn twice, where somebody asked for it, of rows that have weights.
 
         Raises:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -10,13 +11,15 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, one_of, whole
 from distpriv.framework.html import details, html_table, paragraph, shown
-from distpriv.framework.queries import Query
-from distpriv.framework.scenarios import Pair, Scenario
-from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.drawing import Drawing, Missing, Reference
 from distpriv.modelling.row_lattice import floor_of
-from distpriv.modelling.sampled_strata import SampledStratum
-from distpriv.modelling.simulator import RowSimulator
+
+if TYPE_CHECKING:
+    from distpriv.framework.queries import Query
+    from distpriv.framework.scenarios import Pair, Scenario
+    from distpriv.modelling.coupling import Pairing
+    from distpriv.modelling.sampled_strata import SampledStratum
+    from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
     "Provenance",
@@ -149,7 +152,7 @@ class QueryModel:
     """The names of the released numbers, in order."""
     distributions: Mapping[str, QueryDistribution]
     """f_θ of every scenario, by its name."""
-    protected_pairs: tuple[Pair, ...]
+    protected_pairs: "tuple[Pair, ...]"
     """The ordered pairs of scenarios that must look alike, both orders of each."""
     steps: Floats = array_field()
     """The spacing of each statistic's values; 0 for one that is continuous."""
@@ -157,13 +160,13 @@ class QueryModel:
     """How the model was made."""
     record_sensitivities: Floats = array_field()
     """How much one record can move each statistic at most; infinite where nothing bounds it."""
-    query: Query | None = None
+    query: "Query | None" = None
     """The statistics, where the model was made from rows."""
-    scenarios: Mapping[str, Scenario] = field(factory=dict)
+    scenarios: "Mapping[str, Scenario]" = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
-    strata: tuple[SampledStratum, ...] = ()
+    strata: "tuple[SampledStratum, ...]" = ()
     """What the reference is a sample of; empty where it is the population, and for laws that are given."""
-    simulator: RowSimulator | None = field(default=None, eq=False)
+    simulator: "RowSimulator | None" = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
 
     @property
@@ -177,7 +180,7 @@ class QueryModel:
         share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
 
-    def mean_shift(self, pair: Pair) -> Floats:
+    def mean_shift(self, pair: "Pair") -> Floats:
         """Return d_ij = μ_i − μ_j.
 
         Args:
@@ -211,7 +214,7 @@ class QueryModel:
         return distribution.draw(np.random.Generator(np.random.PCG64(sequence)), draws)
 
     def coupled_samples(
-        self, pair: Pair, draws: int, seed: int = 0, *, pairing: Pairing = "independent"
+        self, pair: "Pair", draws: int, seed: int = 0, *, pairing: "Pairing" = "independent"
     ) -> tuple[Floats, Floats]:
         """Draw both scenarios' statistics from datasets that share all rows but those that must differ.
 
@@ -241,7 +244,7 @@ class QueryModel:
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().coupled_samples(pair, draws, seed, pairing)
 
-    def rows(self) -> RowSimulator:
+    def rows(self) -> "RowSimulator":
         """Return the closure over the reference rows, or say that there are none.
 
         Raises:
@@ -258,7 +261,7 @@ class QueryModel:
             raise InvalidModel("coupled samples need rows, and this model has none: make it with distpriv.model(…).")
         return self.simulator
 
-    def _pair(self, pair: Pair) -> Pair:
+    def _pair(self, pair: "Pair") -> "Pair":
         names = items(pair)
         if len(names) != 2:
             raise InvalidModel(f"a pair is two names of scenarios, got {pair!r}: write ('boom', 'bust').")

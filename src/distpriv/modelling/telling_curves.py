@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 

@@ -247,6 +247,8 @@ class GaussianNoise(_AlongAxes):
     (array([5.]), [[0.12], [0.16]], array([100.]), True)
     >>> GaussianNoise.of([[2, 1], [1, 2]]).variances.round(9), GaussianNoise.along([[1, 0], [0, 1]], [4, 0]).variances
     (array([1., 3.]), array([4.]))
+    >>> GaussianNoise.of(np.diag([1e12, 1e-12])).variances.tolist()
+    [1e-12, 1000000000000.0]
     >>> round(GaussianNoise.isotropic(5, 16.21).expected_l2, 2)
     34.49
     """
@@ -274,9 +276,19 @@ class GaussianNoise(_AlongAxes):
 
     @classmethod
     def of(cls, covariance: Floats) -> Self:
-        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none."""
-        variances, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
-        return cls.along(axes, np.where(variances > 1e-15 * variances.max(initial=0.0), variances, 0.0))
+        """Return N(0, covariance), along its eigenvectors; what is below rounding of the largest counts as none.
+
+        The eigenvectors are those of a factor that is found in units of the statistics' own noise: so a statistic in
+        millions does not drown one in millionths.
+        """
+        given = np.asarray(covariance, dtype=np.float64)
+        units = np.sqrt(np.maximum(np.diag(given), 0.0))
+        units = np.where(units > 0, units, 1.0)
+        variances, axes = np.linalg.eigh(given / np.outer(units, units))
+        kept = variances > 1e-15 * variances.max(initial=0.0)
+        factor = units[:, np.newaxis] * axes[:, kept] * np.sqrt(variances[kept])
+        directions, deviations, _ = np.linalg.svd(factor, full_matrices=False)
+        return cls(axes=directions[:, ::-1], variances=deviations[::-1] ** 2)
 
     @property
     def parts(self) -> "tuple[GaussianNoise]":

@@ -68,14 +68,17 @@ _SEVERAL = {"directions": "several"}
 
 CANDIDATES = (
     Candidate(name="no_noise", options=_POOLED, rests_on="moments", exact=True, turn=FREE),
-    Candidate(name="informative_gaussian", takes=("weights", "prior"), rests_on="moments", exact=True, turn=LIKELY),
+    Candidate(
+        name="certified_gaussian",
+        takes=("weights", "prior", "objective"),
+        rests_on="moments",
+        exact=True,
+        turn=LIKELY,
+    ),
     Candidate(name="certified_laplace", takes=("weights",), rests_on="moments", turn=LIKELY),
-    Candidate(name="certified_gaussian", takes=("weights",), rests_on="moments", exact=True, turn=LIKELY),
-    Candidate(name="certified_unimodal", takes=("weights",), rests_on="moments"),
     Candidate(name="exact_law", takes=("weights",), needs_rows=True, turn=LIKELY),
     Candidate(name="coupled_gaussian", takes=("weights", "prior", "objective", "seed"), needs_rows=True, turn=DRAWN),
     Candidate(name="coupled_laplace", takes=("weights", "seed"), needs_rows=True, turn=DRAWN),
-    Candidate(name="optimal_gaussian", options=_POOLED, takes=("weights",), rests_on="moments", exact=True),
     Candidate(name="directional_uncertainty", options=_POOLED, rests_on="moments", exact=True),
     Candidate(name="eigenvector_gaussian", options=_POOLED, rests_on="moments", exact=True),
     Candidate(name="directional_gaussian", options=_SEVERAL, rests_on="moments", exact=True),

@@ -58,7 +58,7 @@ def least_epsilon(
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> round(dp.least_epsilon(model, error=0.9), 2)
-    0.82
+    0.91
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
     one_of("assurance", assurance, tuple(ASSURANCE), InvalidInput)

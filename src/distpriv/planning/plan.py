@@ -48,7 +48,7 @@ class Plan:
     ... )
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.assurance)
-    ('informative_gaussian', True)
+    ('certified_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
     (0.792, 0.577)
     >>> round(plan.public_error, 3), round(plan.chosen.estimate_error, 3), round(plan.chosen.information, 3)
@@ -73,13 +73,13 @@ class Plan:
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
-    ε = 1, δ = 0.001, assurance 'checked': informative_gaussian
-    >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["informative_gaussian", "chosen"])
-    ('informative_gaussian', True)
+    ε = 1, δ = 0.001, assurance 'checked': certified_gaussian
+    >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["certified_gaussian", "chosen"])
+    ('certified_gaussian', True)
     >>> plan.plot().get_xscale(), plan.report("plan.html").name
     ('log', 'plan.html')
     >>> plan.to_dict()["chosen"], plan.to_dict()["target"]
-    ('informative_gaussian', {'epsilon': 1.0, 'delta': 0.001})
+    ('certified_gaussian', {'epsilon': 1.0, 'delta': 0.001})
     """
 
     model: QueryModel = field(repr=False)
@@ -349,7 +349,7 @@ def plan(
     ... )
     >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     >>> found.chosen.name, found.mechanism.certificate.holds
-    ('informative_gaussian', True)
+    ('certified_gaussian', True)
     >>> round(found.public_error, 2), round(found.chosen.estimate_error, 2), round(found.chosen.error, 2)
     (5.66, 2.59, 55.29)
     """

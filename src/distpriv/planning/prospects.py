@@ -37,7 +37,7 @@ def best_assurance(candidate: Candidate, model: QueryModel) -> Assurance:
     >>> from distpriv.planning.candidates import CANDIDATES
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> {found.name: best_assurance(found, model) for found in CANDIDATES[:3]}
-    {'no_noise': 'assumed', 'informative_gaussian': 'checked', 'certified_laplace': 'checked'}
+    {'no_noise': 'assumed', 'certified_gaussian': 'checked', 'certified_laplace': 'checked'}
     """
     if candidate.rests_on == "rows" or (candidate.rests_on == "points or rows" and not has_points(model)):
         return "proved"
@@ -56,7 +56,7 @@ def gaussian_noise_delta_lower_bound(model: QueryModel, target: PrivacyTarget, w
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
-    >>> least = dp.mechanisms.optimal_gaussian(model, target).noise.expected_rms
+    >>> least = dp.mechanisms.certified_gaussian(model, target, objective="noise").noise.expected_rms
     >>> [gaussian_noise_delta_lower_bound(model, target, np.ones(1), share * least) > 0.001 for share in (0.99, 1.01)]
     [True, False]
     """

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-import numpy as np
 from attrs import frozen
 
 from distpriv.errors import DistprivError
@@ -29,12 +28,8 @@ from distpriv.progress import Progress
 
 __all__ = ["Prospects", "try_what_can_win"]
 
-MOST_TELLING = "informative_gaussian"
-"""Of Gaussian noise, what leaves estimates the least error."""
-
-SEARCHED = {"certified_laplace": (1.04, 0.0), "exact_law": (1.2, 0.0), "certified_unimodal": (1.05, 0.2)}
-"""Whose noise is estimated in a tenth of the time that the mechanism takes, how many times narrower it may be, and how
-much more for every unit of ε."""
+SEARCHED = {"certified_laplace": 1.04, "exact_law": 1.2}
+"""Whose noise is estimated in a tenth of the time that the mechanism takes, and how many times narrower it may be."""
 
 APART = 1.1
 """A mechanism is ruled out if noise so many times narrower than a pilot's would still have a larger error."""
@@ -94,10 +89,12 @@ class Prospects:
         whose = f"{best.name} leaves estimates with" if self.merit.objective == "estimate" else f"{best.name} has"
         return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
 
-    def is_told_best(self, candidate: Candidate, telling: Option | Refusal | None) -> bool:
-        """Tell whether other Gaussian noise than the most telling need not be tried: that holds, and errors least."""
-        held = isinstance(telling, Option) and telling.mechanism.certificate.holds_at(self.assurance)
-        return self.merit.objective == "estimate" and candidate.exact and held
+    def worse_gaussian(self, candidate: Candidate, best: Option | Refusal | None) -> str | None:
+        """Return why other Gaussian noise than `certified_gaussian` need not be tried: that holds, and errors least."""
+        held = isinstance(best, Option) and best.mechanism.certificate.holds_at(self.assurance)
+        if self.merit.objective == "estimate" and candidate.exact and held:
+            return "certified_gaussian is the Gaussian noise that is made for estimates."
+        return None
 
     def _exact(self, best: Option) -> str | None:
         if self.merit.objective != "noise":
@@ -112,9 +109,7 @@ class Prospects:
             return self._drawn(candidate, best)
         if self.searched is None:
             return None
-        narrower, with_epsilon = SEARCHED[candidate.name]
-        factor = narrower + with_epsilon * self.target.epsilon
-        over = self.merit.cost(_narrowed(self.searched, candidate, factor)) > best.cost
+        over = self.merit.cost(self.searched.covariance / SEARCHED[candidate.name] ** 2) > best.cost
         about = self.merit.cost(self.searched.covariance)
         return f"a search without proof puts noise along a line at about {about:.3g}." if over else None
 
@@ -200,22 +195,14 @@ def try_what_can_win(
     for candidate in prospects.in_order(able, settlement):
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
         best = settlement.best(found.values()) if judged else None
-        told = settlement.earlier is None and prospects.is_told_best(candidate, found.get(MOST_TELLING))
-        reason = f"{MOST_TELLING} is the Gaussian noise that is made for estimates." if told else None
-        run(candidate, reason if told or best is None else prospects.too_much_error(candidate, best))
+        reason = None
+        if settlement.earlier is None:
+            reason = prospects.worse_gaussian(candidate, found.get("certified_gaussian"))
+        if reason is None and best is not None:
+            reason = prospects.too_much_error(candidate, best)
+        run(candidate, reason)
     names = [candidate.name for candidate in candidates]
     return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]
-
-
-def _narrowed(noise: SumNoise, candidate: Candidate, factor: float) -> Floats:
-    """Return the covariance of noise that was found, so many times narrower where a mechanism's may be.
-
-    Noise of another law on the same line has the same Gaussian noise beside it, for which no factor is needed.
-    """
-    line, *beside = (part.covariance for part in noise.parts)
-    if candidate.name == "exact_law" or not beside or noise.parts[0].is_gaussian:
-        return np.asarray(noise.covariance / factor**2)
-    return np.asarray(line / factor**2 + sum(beside))
 
 
 def _still(names: Sequence[str]) -> str:

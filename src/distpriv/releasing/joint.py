@@ -349,7 +349,7 @@ class EarlierReleases:
         return (
             "unimodal noise is certified together with Gaussian noise, or by the exact law of up to "
             f"{MOST_STATISTICS} numbers in all, and this would be {whole.dimension}: use a mechanism with Gaussian "
-            "noise here, and neither exact_law nor certified_unimodal for more than one release."
+            "noise here, and exact_law for one release at most."
         )
 
     def _no_room(self, model: QueryModel, widest: Certificate | None) -> str:

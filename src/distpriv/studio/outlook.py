@@ -18,21 +18,20 @@ from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import Cautious, cautious
-from distpriv.mechanisms.optimal_gaussian import noise_of
 from distpriv.mechanisms.search.counted_lattice import private_search
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.informative_search import InformativeSearch
 from distpriv.mechanisms.search.smooth_floor import SmoothFloor, natural_units, plain_floor, uncounted
 from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import NoiseLaw
+from distpriv.noise.laws import GaussianNoise, NoiseLaw
 from distpriv.planning.merit import Merit
 from distpriv.report.contents import would_see
 from distpriv.workflow.policy import Policy
 
 __all__ = ["MECHANISM", "Outlook", "shown_curves"]
 
-MECHANISM = "informative_gaussian"
+MECHANISM = "certified_gaussian"
 """Whose search is begun."""
 
 IN_VIEW = 24
@@ -83,7 +82,7 @@ class Outlook:
             search, unknown=self.merit.public.covariance / scale, weights=np.diag(search.costs)
         )
         found = problem.first()
-        if not found.any():
+        if found is None:
             raise NotCertified("no Gaussian noise is wide enough here: ask for a larger epsilon or delta.")
         return np.asarray(found * scale)
 
@@ -99,7 +98,7 @@ class Outlook:
     def numbers(self, target: PrivacyTarget) -> dict[str, Any]:
         """Return everything that a page shows of a target at once."""
         noise = self.noise(target)
-        attacker = (1 + exact_delta(self.model, noise_of(noise), epsilon=0.0)) / 2
+        attacker = (1 + exact_delta(self.model, GaussianNoise.of(noise), epsilon=0.0)) / 2
         most = min(attacker, target.attack_accuracy_ceiling, self.undefended)
         return {
             "provisional": True,
@@ -109,7 +108,7 @@ class Outlook:
             "errors": deviations(self.model.names, self.merit.public.error_covariance(noise)),
             "error": self.error(noise),
             **self.public_numbers(),
-            "curves": shown_curves(self.model, noise_of(noise), self.undefended, most),
+            "curves": shown_curves(self.model, GaussianNoise.of(noise), self.undefended, most),
         }
 
     def public_numbers(self) -> dict[str, Any]:

@@ -99,4 +99,6 @@ def test_any_linear_change_of_the_statistics_with_weights_along_changes_nothing(
     before = InformativeSearch.of(search, unknown=unknown, weights=weights).best()
     turned, carried = change @ unknown @ change.T, back.T @ weights @ back
     after = InformativeSearch.of(changed, unknown=turned, weights=carried).best()
+    assert before is not None
+    assert after is not None
     assert missed(turned, after, carried) == pytest.approx(missed(unknown, before, weights), rel=3e-3)

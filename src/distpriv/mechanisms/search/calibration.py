@@ -17,7 +17,7 @@ from attrs import frozen
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling

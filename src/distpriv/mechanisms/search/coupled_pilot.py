@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
 from distpriv.mechanisms.coupled_gaussian import shape_for

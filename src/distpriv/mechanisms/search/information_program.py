@@ -6,22 +6,17 @@ coordinates in which C + floor is the identity. An estimate removes tr(WK) of th
 .. math:: \max \operatorname{tr}(WK) \quad\text{subject to}\quad κI ⪯ K ⪯ I, \quad ⟨A_k, K⟩ ≤ b_k,
     \quad \lVert K - K_0 \rVert ≤ R
 
-is a linear program but for the two matrix inequalities and the reach R. It is solved by Clarabel, an interior-point
-method for exactly such cones. A barrier of our own, as for the least majorant, was tried first: where many linear
-constraints are nearly active, and K has to turn while one of its eigenvalues is near κ, its steps become tiny.
+is a linear program but for the two matrix inequalities and the reach R.
 """
-
-from typing import Final
 
 import numpy as np
 from attrs import frozen
-from scipy.sparse import csc_matrix
+from scipy import sparse
 
 from distpriv.framework.arrays import Floats
+from distpriv.mechanisms.search.semidefinite import solved, triangle
 
 __all__ = ["InformationProgram"]
-
-SOLVED: Final = ("Solved", "AlmostSolved")
 
 
 @frozen(kw_only=True, eq=False)
@@ -53,30 +48,12 @@ class InformationProgram:
         import clarabel
 
         size = len(self.worth)
-        one, unknowns = _flat(np.eye(size)), size * (size + 1) // 2
-        rows = [-np.eye(unknowns), np.eye(unknowns), _flat(self.forms)]
+        one, unknowns = triangle(np.eye(size)), size * (size + 1) // 2
+        rows = [-sparse.eye_array(unknowns), sparse.eye_array(unknowns), triangle(self.forms)]
         sides = [-self.least * one, one, self.bounds]
         cones = [clarabel.PSDTriangleConeT(size)] * 2 + [clarabel.NonnegativeConeT(len(self.bounds))]
         if self.centre is not None:
-            rows += [np.zeros((1, unknowns)), -np.eye(unknowns)]
-            sides += [np.array([self.reach]), -_flat(self.centre)]
+            rows += [sparse.csc_matrix((1, unknowns)), -sparse.eye_array(unknowns)]
+            sides += [np.array([self.reach]), -triangle(self.centre)]
             cones += [clarabel.SecondOrderConeT(unknowns + 1)]
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        gain = -_flat(self.worth) / np.trace(self.worth)
-        nothing, matrix = csc_matrix((unknowns, unknowns)), csc_matrix(np.concatenate(rows))
-        found = clarabel.DefaultSolver(nothing, gain, matrix, np.concatenate(sides), cones, settings).solve()
-        return _matrix(np.array(found.x), size) if str(found.status) in SOLVED else None
-
-
-def _flat(matrices: Floats) -> Floats:
-    """Return the triangles of symmetric matrices as the solver reads them, with the same sums of squares."""
-    rows, columns = np.tril_indices(matrices.shape[-1])
-    return np.asarray(matrices[..., rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2)))
-
-
-def _matrix(flat: Floats, size: int) -> Floats:
-    rows, columns = np.tril_indices(size)
-    found = np.zeros((size, size))
-    found[rows, columns] = found[columns, rows] = flat / np.where(rows == columns, 1.0, np.sqrt(2))
-    return found
+        return solved(-self.worth / np.trace(self.worth), rows, sides, cones)

@@ -6,7 +6,7 @@ of ε and δ. Where a pair's covariances are equal ρ_k² is convex in K, and li
 So it is made linear around some K, by the gradient of the divergence, and the program of
 :mod:`distpriv.mechanisms.search.information_program` is solved with that as a cut; what it finds is pulled back until
 it is private, and gives more cuts. Where cuts cut off too much, as they may with covariances that differ, the older
-ones are forgotten and steps get shorter. `docs/proofs/informative_gaussian.md`, "The search". The numbers are
+ones are forgotten and steps get shorter. `docs/proofs/certified_gaussian.md`, "The search". The numbers are
 estimates, and the exact check judges what comes out.
 """
 
@@ -98,11 +98,11 @@ class InformativeSearch:
             axes=axes,
         )
 
-    def best(self, progress: Progress = silent) -> Floats:
-        """Return the noise whose release tells most, of those found, as it was asked for; 0 if none is private."""
+    def best(self, progress: Progress = silent) -> Floats | None:
+        """Return the noise whose release tells most, of those found, as it was asked for; None if none is private."""
         least = self._least()
         if least is None:
-            return np.zeros_like(self.worth)
+            return None
         start = self._start(least)
         if self._is_all(start):
             return self._as_asked(start)
@@ -110,10 +110,10 @@ class InformativeSearch:
         climbed = self._climbed if few else self._climbed_in_turn
         return self._as_asked(climbed(start, least, progress))
 
-    def first(self) -> Floats:
-        """Return the noise that the search begins with: private by estimates too, and found at once; 0 if none is."""
+    def first(self) -> Floats | None:
+        """Return the noise that the search begins with: private by estimates, found at once; None if none is."""
         least = self._least()
-        return np.zeros_like(self.worth) if least is None else self._as_asked(self._start(least))
+        return None if least is None else self._as_asked(self._start(least))
 
     def _start(self, least: float) -> Floats:
         one = np.eye(len(self.worth))

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from distpriv.distances.line_laws import LineLaw
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import smoothed_target
 from distpriv.guarantees.line_bound import LineNoise

@@ -8,9 +8,9 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import Smoothing, smoothing
-from distpriv.mechanisms.optimal_gaussian import noise_of
 from distpriv.mechanisms.search.least_majorant import least_majorant
 from distpriv.modelling.model import QueryModel
+from distpriv.noise.laws import GaussianNoise
 
 __all__ = ["SmoothFloor", "measured", "natural_units", "plain_floor", "smooth_floor", "uncounted"]
 
@@ -92,7 +92,7 @@ def _deviations(model: QueryModel) -> Floats:
 
 def measured(model: QueryModel, covariance: Floats) -> SmoothFloor:
     """Return a covariance with what the lattices cost with that noise."""
-    noise = noise_of(covariance)
+    noise = GaussianNoise.of(covariance)
     smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
     return SmoothFloor(covariance=covariance, smoothed=smoothed)
 

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import MARGIN
 from distpriv.modelling.step_laws import StepLaws

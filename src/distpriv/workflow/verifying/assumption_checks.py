@@ -45,7 +45,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Assumption]
     ]
     said += [widening_assumption(times, earlier, total) for times in claim.times for earlier in range(others + 1)]
     said += equal_means(claim.model)
-    if claim.mechanism == "informative_gaussian":
+    if claim.mechanism == "certified_gaussian":
         said += _published(claim)
     if claim.mechanism == "no_noise":
         bare = mechanisms.no_noise(claim.modelled, claim.within, covariance="pooled")

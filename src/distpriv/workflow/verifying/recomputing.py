@@ -40,14 +40,11 @@ JOINT = "all releases together"
 
 THEOREMS = {
     "no_noise": "Theorem 4.4",
-    "informative_gaussian": "the most informative noise",
     "certified_laplace": "the bound for Laplace noise",
-    "certified_unimodal": "the exact law along a line",
     "certified_gaussian": "the exact check",
     "coupled_gaussian": "coupled draws",
     "coupled_laplace": "coupled draws",
     "exact_law": EXACT,
-    "optimal_gaussian": "the least-trace theorem",
     "directional_uncertainty": "Theorem A.1",
     "eigenvector_gaussian": "Theorem 4.5",
     "directional_gaussian": "Theorem 4.3 with Gaussian noise",
