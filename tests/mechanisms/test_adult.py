@@ -43,7 +43,7 @@ def certified_income(adult: pa.Table, paper_query: dp.Query) -> Callable[[float,
     @cache
     def made(difference: float, epsilon: float) -> AdditiveMechanism:
         target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
-        return M.certified_gaussian(income(adult, paper_query, difference), target)
+        return M.certified_gaussian(income(adult, paper_query, difference), target, weights="units")
 
     return made
 
@@ -152,7 +152,7 @@ def test_the_least_noise_for_equal_covariances_is_as_small_as_known(
     adult: pa.Table, paper_query: dp.Query, epsilon: float, expected: float
 ) -> None:
     target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
-    noise = M.optimal_gaussian(income(adult, paper_query, 0.1), target, covariance="pooled").noise
+    noise = M.optimal_gaussian(income(adult, paper_query, 0.1), target, covariance="pooled", weights="units").noise
     assert noise.expected_l2 <= expected
 
 

@@ -42,7 +42,7 @@ def error(model: dp.QueryModel, mechanism: AdditiveMechanism) -> float:
 
 
 def made(model: dp.QueryModel, target: dp.PrivacyTarget, weights: list[float] | None = None) -> AdditiveMechanism:
-    mechanism = M.informative_gaussian(model, target, weights=weights)
+    mechanism = M.informative_gaussian(model, target, weights="units" if weights is None else weights)
     assert mechanism.certificate.holds
     assert mechanism.certificate.assurance == "checked"
     assert dp.exact_delta(model, mechanism, epsilon=target.epsilon) <= target.delta

@@ -39,7 +39,7 @@ def certified_gaussian(
     model: QueryModel,
     target: PrivacyTarget,
     *,
-    weights: Weights = None,
+    weights: Weights = "relative",
     progress: Progress = silent,
 ) -> AdditiveMechanism:
     r"""Add N(0, S) of a small weighted mean square with S ⪰ floor and an exact δ that meets the target.
@@ -64,7 +64,7 @@ def certified_gaussian(
     ...     pairs=[("a", "b")],
     ...     steps=[1, 0],
     ... )
-    >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> mechanism.certificate.holds, mechanism.certificate.assurance, round(mechanism.noise.expected_rms, 2)
     (True, 'checked', 3.99)
     """

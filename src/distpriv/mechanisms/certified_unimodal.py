@@ -36,7 +36,7 @@ SMALLEST_DELTA = 1e-8
 
 
 @across_ball
-def certified_unimodal(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
+def certified_unimodal(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "relative") -> AdditiveMechanism:
     r"""Add :math:`T w + N(0, S)`, T of the symmetric unimodal law of least variance that a linear program finds.
 
     The line w and S are those of `certified_laplace`. For them δ is convex in the law of T, and every attack bounds it

@@ -41,7 +41,7 @@ def informative_gaussian(
     model: QueryModel,
     target: PrivacyTarget,
     *,
-    weights: Weights = None,
+    weights: Weights = "relative",
     prior: Prior = None,
     progress: Progress = silent,
 ) -> AdditiveMechanism:
@@ -69,7 +69,7 @@ def informative_gaussian(
     ...     pairs=[("a", "b")],
     ...     steps=[1, 0],
     ... )
-    >>> mechanism = dp.mechanisms.informative_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism = dp.mechanisms.informative_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> mechanism.certificate.holds, mechanism.certificate.assurance
     (True, 'checked')
     >>> print(mechanism.certificate.assumptions[0].statement)

@@ -40,7 +40,7 @@ def optimal_gaussian(
     *,
     radius: Radius = "analytic",
     covariance: Covariance = "shared",
-    weights: Weights = None,
+    weights: Weights = "relative",
     floor: bool = False,
 ) -> AdditiveMechanism:
     r"""Add N(0, S) of the least weighted mean square :math:`\operatorname{tr}(QS)` that hides every shift.
@@ -63,7 +63,8 @@ def optimal_gaussian(
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
-    >>> dp.mechanisms.optimal_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(3)
+    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.001)
+    >>> dp.mechanisms.optimal_gaussian(model, target, weights="units").noise.variances.round(3)
     array([10.925])
     """
     if not isinstance(floor, bool):

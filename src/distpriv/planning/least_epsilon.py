@@ -32,7 +32,7 @@ def least_epsilon(
     error: float,
     delta: float = 1e-3,
     assurance: Assurance = "checked",
-    weights: Weights = None,
+    weights: Weights = "relative",
     objective: Objective = "estimate",
     seed: int | None = None,
     progress: Progress = silent,
@@ -43,10 +43,11 @@ def least_epsilon(
 
     Args:
         model: the model of the statistics.
-        error: the weighted root mean square error of all statistics together that one can live with.
+        error: the weighted root mean square error of all statistics together that one can live with: for one statistic
+            a share of its public standard deviation, or its own units with ``weights="units"``.
         delta: the δ of the target.
         assurance: what may have to be believed.
-        weights: which statistics' errors matter more.
+        weights: which statistics' errors matter more, as for `plan`.
         objective: ``"estimate"`` where it is the error of the estimates, ``"noise"`` where it is that of the noise.
         seed: of the mechanisms that draw datasets; with a fresh one their error differs a little from plan to plan.
         progress: is told how far the work is.
@@ -57,7 +58,7 @@ def least_epsilon(
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(dp.least_epsilon(model, error=0.9), 2)
+    >>> round(dp.least_epsilon(model, error=0.9, weights="units"), 2)
     0.82
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")

@@ -15,10 +15,10 @@ from attrs import field, frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, one_of, real
-from distpriv.modelling.linear_estimate import deviations
+from distpriv.modelling.linear_estimate import deviations, weighted_rms
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
-from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights, weighted_rms
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights
 
 __all__ = ["MaxError", "Merit"]
 
@@ -33,8 +33,8 @@ class Merit:
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [2]}, covariances=[[3]], pairs=[("a", "b")])
     >>> [round(Merit.of(model, objective=objective).cost([[12.0]]), 3) for objective in ("estimate", "noise")]
-    [1.732, 3.464]
-    >>> merit = Merit.of(model, max_error={"statistic_1": 1.5})
+    [0.866, 1.732]
+    >>> merit = Merit.of(model, weights="units", max_error={"statistic_1": 1.5})
     >>> merit.public.error(merit.weights), merit.errors([[12.0]]), merit.too_large([[12.0]])
     (2.0, {'statistic_1': 1.7320508075688772}, ('statistic_1',))
     """
@@ -51,7 +51,7 @@ class Merit:
         cls,
         model: QueryModel,
         *,
-        weights: Weights = None,
+        weights: Weights = "relative",
         objective: Objective = "estimate",
         prior: Prior = None,
         max_error: MaxError = None,
@@ -61,7 +61,7 @@ class Merit:
         Raises:
             InvalidInput: there is no such objective, or the prior, a weight or a largest error is none.
         """
-        costs = utility_weights(model, weights)
+        costs = utility_weights(model, weights, prior=prior)
         one_of("objective", objective, OBJECTIVES, InvalidInput)
         limits = _limits(model, max_error)
         return cls(public=PublicKnowledge.of(model, prior), weights=costs, objective=objective, max_errors=limits)

@@ -46,7 +46,7 @@ class Plan:
     >>> model = dp.gaussian_model(
     ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
     ... )
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.assurance)
     ('informative_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
@@ -59,7 +59,8 @@ class Plan:
     True
     >>> plan.public.mean, plan.weights, plan.objective
     (array([41., 48.]), array([1., 1.]), 'estimate')
-    >>> limited = dp.plan(model, plan.target, max_error={"statistic_1": 0.5}, mechanisms=["certified_laplace"])
+    >>> few = {"max_error": {"statistic_1": 0.5}, "mechanisms": ["certified_laplace"]}
+    >>> limited = dp.plan(model, plan.target, weights="units", **few)
     >>> limited.max_errors, limited.chosen, limited.nearest.name
     ({'statistic_1': 0.5}, None, 'certified_laplace')
     >>> print(limited.refusal())
@@ -290,7 +291,7 @@ def plan(
     model: QueryModel,
     target: PrivacyTarget,
     assurance: Assurance = "checked",
-    weights: Weights = None,
+    weights: Weights = "relative",
     *,
     objective: Objective = "estimate",
     max_error: MaxError = None,
@@ -315,7 +316,8 @@ def plan(
         model: the model of the statistics.
         target: the (ε, δ) to meet.
         assurance: ``"proved"``, ``"checked"`` or ``"assumed"``: what may have to be believed.
-        weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
+        weights: ``"relative"`` for errors in public standard deviations, a table as one statistic, ``"units"`` for
+            errors in the units of the statistics, or multiples of the former by name; see `utility_weights`.
         objective: ``"estimate"`` to compare mechanisms by the error of the estimates, ``"noise"`` by that of the noise,
             :math:`\sqrt{\operatorname{tr}(QN)}`, N its covariance.
         max_error: the largest error of statistics, by name, with which a release is of use; what has a larger one is
@@ -347,7 +349,7 @@ def plan(
     ...     pairs=[("low", "high")],
     ...     steps=[0.01, 1],
     ... )
-    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> found.chosen.name, found.mechanism.certificate.holds
     ('informative_gaussian', True)
     >>> round(found.public_error, 2), round(found.chosen.estimate_error, 2), round(found.chosen.error, 2)

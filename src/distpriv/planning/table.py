@@ -12,12 +12,13 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.withheld_combinations import published, withheld
 from distpriv.modelling.linear_estimate import HALF_WIDTH
+from distpriv.modelling.utility import utility_weights
 from distpriv.planning.option import Option
 
 if TYPE_CHECKING:
     from distpriv.planning.plan import Plan
 
-__all__ = ["HARDLY", "gaussian_price", "hardly_worth", "plan_table", "summary"]
+__all__ = ["HARDLY", "errors_are", "gaussian_price", "hardly_worth", "plan_table", "summary"]
 
 WIDTH = 100
 
@@ -39,9 +40,9 @@ def hardly_worth(plan: Plan) -> str | None:
     if chosen is None or chosen.information >= HARDLY or plan.public_error == 0:
         return None
     return (
-        f"With noise this wide the estimates are hardly better than the public mean ({chosen.estimate_error:.4g} "
-        f"against {plan.public_error:.4g}), which can be printed without a release: a larger ε or δ, statistics "
-        "that say less of the secret, or protected values that are closer to each other would help."
+        f"With noise this wide the estimates are hardly better than the public mean, which can be printed without a "
+        f"release: they remove {chosen.information:.1%} of its uncertainty. A larger ε or δ, statistics that say less "
+        "of the secret, or protected values that are closer to each other would help."
     )
 
 
@@ -83,6 +84,14 @@ def gaussian_price(target: PrivacyTarget, left: PrivacyTarget) -> float:
     return analytic_radius(target.epsilon, target.delta) / analytic_radius(left.epsilon, left.delta)
 
 
+def errors_are(plan: Plan) -> str:
+    """Say what errors over all statistics are counted in; nothing where it is the units of the statistics."""
+    if (plan.weights == 1).all():
+        return ""
+    relative = utility_weights(plan.model, prior=plan.public.prior)
+    return ", in public standard deviations" if np.allclose(plan.weights, relative, atol=0) else ", weighted"
+
+
 def _price_of_ball(plan: Plan) -> list[str]:
     """Say what it costs that records may be within a relative entropy of the reference; nothing where they may not."""
     radius = plan.model.provenance.drawing.robust
@@ -110,7 +119,7 @@ def _options(plan: Plan) -> str:
     head = ("  mechanism", "noise", "estimate", "information", "δ at this ε", "holds", "assurance", "attacker")
     public = ("  public mean", "", f"{plan.public_error:.4g}", "0.0%", "0", "", "", "50.0% ")
     lines = _aligned([head, public, *(_row(plan, found) for found in plan.options)], left=(0, 5, 6))
-    weighted = "" if np.ptp(plan.weights) == 0 and plan.weights[0] == 1 else ", weighted"
+    weighted = errors_are(plan)
     notes = [
         f"noise, estimate: root mean square error over all statistics{weighted}, of the noisy values and of the "
         "estimates made from them and the public mean. information: the share of the public uncertainty that is "
