@@ -10,6 +10,7 @@ import numpy as np
 
 from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.attack_accuracy import certified_ceiling
 from distpriv.guarantees.withheld_combinations import published, withheld
 from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.modelling.utility import utility_weights
@@ -59,10 +60,11 @@ def summary(plan: Plan) -> list[str]:
         return [f"{wanted}: {why}", *limits, *_price_of_ball(plan), bare]
     after = f"{chosen.attack_accuracy:.1%}"
     told = f"The best attacker is right {before} of the time without noise, and at most {after} with it."
-    if chosen.attack_accuracy > plan.undefended_attack_accuracy:
+    certified = certified_ceiling(chosen.mechanism.certificate)
+    if chosen.attack_accuracy == plan.undefended_attack_accuracy < certified:
         told = (
             f"The best attacker is right {before} of the time if the statistics vary as modelled, noise or none; "
-            f"whatever they are, no more than {after} is certified."
+            f"whatever they are, no more than {certified:.1%} is certified."
         )
     lines = [f"{wanted}: {chosen.name}", told, *_price_of_ball(plan)]
     if withheld(plan.model, chosen.mechanism.noise.covariance):

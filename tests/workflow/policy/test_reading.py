@@ -112,7 +112,7 @@ def test_a_total_by_attack_accuracy_is_held_against_that_of_the_release() -> Non
 
 @pytest.mark.parametrize(
     ("given_", "weights"),
-    [('"relative"', "relative"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
+    [('"relative"', "relative"), ('"units"', "units"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
 )
 def test_weights_are_relative_or_by_statistic(given_: str, weights: object) -> None:
     assert policy_from(changed(("assurance =", f"weights = {given_}\nassurance ="))).weights == weights
