@@ -5,7 +5,6 @@ compares :math:`\sqrt{\operatorname{tr} Q E(N)}`, or :math:`\sqrt{\operatorname{
 grow with N, so that wider noise is never better.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Self
 
@@ -69,16 +68,6 @@ class Merit:
     def cost(self, noise_covariance: object) -> float:
         """Return what options are compared by, the weighted root mean square error of all statistics together."""
         return weighted_rms(self._missed(noise_covariance), self.weights)
-
-    def as_noise(self, cost: float) -> float:
-        """Return about the error of noise that has this cost: what falls as a power of ε, where the cost does not.
-
-        An error e of the estimates, p being that of the public mean, is one of noise with 1/n² = 1/e² - 1/p².
-        """
-        public = self.public.error(self.weights)
-        if self.objective == "noise" or cost >= public:
-            return cost if self.objective == "noise" else math.inf
-        return cost / math.sqrt(1 - (cost / public) ** 2)
 
     def errors(self, noise_covariance: object) -> dict[str, float]:
         """Return the root mean square error of each statistic, of its estimate or of its noise."""

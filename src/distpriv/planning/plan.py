@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from distpriv._version import __version__
+from distpriv.deadline import Deadline
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import one_of, whole
+from distpriv.framework.domains import one_of, real, whole
 from distpriv.framework.folders import write_whole
 from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
@@ -98,7 +99,9 @@ class Plan:
     refusals: tuple[Refusal, ...] = field(repr=False)
     """Every mechanism that was tried and does not apply, and why."""
     skipped: tuple[Skipped, ...] = field(repr=False, default=())
-    """Every mechanism that was not tried, and why it would not have been chosen."""
+    """Every mechanism that was not tried, and why it would not have been chosen, or for lack of time."""
+    out_of_time: bool = False
+    """Whether time ran out, so that the choice is the best found until then: another machine may choose otherwise."""
 
     @property
     def made_for(self) -> PrivacyTarget:
@@ -201,6 +204,7 @@ class Plan:
             **({} if provenance.drawing.robust is None else {"robust": self._ball()}),
             "undefended_attack_accuracy": self.undefended_attack_accuracy,
             "chosen": None if self.chosen is None else self.chosen.name,
+            "out_of_time": self.out_of_time,
             "options": [found.to_dict() for found in self.options],
             "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
             "skipped": [{"mechanism": skipped.name, "reason": skipped.reason} for skipped in self.skipped],
@@ -301,6 +305,7 @@ def plan(
     all: bool = False,  # noqa: A002 - the word for it
     seed: int | None = None,
     processes: int | None = None,
+    seconds: float | None = 20.0,
     progress: Progress = silent,
     watch: Watch = unwatched,
 ) -> Plan:
@@ -331,6 +336,10 @@ def plan(
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
         processes: how many to use, by mechanisms that draw as well; as many as pay off when not given, and with 1 no
             other is started.
+        seconds: of a processor, after which the best so far is taken: after half of them searches stop to improve what
+            they have. A mechanism that may be used is looked for however long it takes, and there is no budget with
+            None, with `mechanisms` or with `all`. A plan that runs out of time says so (`Plan.out_of_time`), and may be
+            another one on another machine; a release has the noise of the plan that is given to it.
         progress: is told how far the work is.
         watch: is called with every option, refusal or mechanism that is skipped as soon as that is known, what costs
             nothing first; earlier releases are counted at the end.
@@ -365,13 +374,16 @@ def plan(
     candidates = chosen_from(CANDIDATES, mechanisms)
     settlement = Settlement(earlier=after, model=model, assurance=assurance, merit=merit)
     skipped: list[Skipped] = []
+    out_of_time = False
+    cure = "it is how long a plan may take, such as 20; None for as long as it takes"
+    budget = None if seconds is None else Deadline(seconds=real("seconds", seconds, InvalidInput, above=0, cure=cure))
     if all or mechanisms is not None:
         results = run_all(
             candidates, model, target, merit, seed=seed, processes=processes, progress=progress, watch=watch
         )
     else:
         prospects = Prospects(model=model, target=target, assurance=assurance, merit=merit, seed=seed)
-        results, skipped = try_what_can_win(candidates, prospects, settlement, progress, watch)
+        results, skipped, out_of_time = try_what_can_win(candidates, prospects, settlement, progress, watch, budget)
     results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
     return Plan(
@@ -383,6 +395,7 @@ def plan(
         options=tuple(sorted(options, key=lambda o: (o.cost, -ASSURANCE[o.mechanism.certificate.assurance]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
         skipped=tuple(skipped),
+        out_of_time=out_of_time,
     )
 
 
