@@ -292,3 +292,12 @@ def test_a_plan_without_time_has_something_certified_and_says_what_it_left_out()
 def test_a_budget_that_is_none_is_refused(seconds: object) -> None:
     with pytest.raises(InvalidInput):
         dp.plan(random_model(3, 1), TARGET, seconds=seconds)  # type: ignore[arg-type]
+
+
+def test_a_mechanism_that_breaks_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("'NoneType' object is not subscriptable")
+
+    monkeypatch.setattr(dp.mechanisms, "expected_value_gaussian", broken)
+    found = dp.plan(WORKED, TARGET, mechanisms={"expected_value_gaussian": {}, "group_privacy_gaussian": {}})
+    assert "expected_value_gaussian" in [refusal.name for refusal in found.refusals]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve, field, frozen
 
 from distpriv._version import __version__
@@ -19,6 +20,7 @@ from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
+from distpriv.mechanisms.search.smooth_floor import plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
 from distpriv.modelling.utility import Objective, Weights
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Plan", "plan"]
+
+FLOOR = 1.01
+"""Variances that are at most so many times those of the floor are the floor, as it is drawn."""
 
 COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "assurance", "attacker", "chosen")
 
@@ -153,6 +158,22 @@ class Plan:
         """Every mechanism that was tried, applies and was not chosen."""
         chosen = self.chosen
         return tuple(found for found in self.options if found is not chosen)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether noise only blurs the lattice: what varies anyway hides the secret, and needs no more noise.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(
+        ...     means={"a": [40], "b": [41]}, covariances=[[100]], pairs=[("a", "b")], steps=[1]
+        ... )
+        >>> dp.plan(model, dp.PrivacyTarget.from_attack_accuracy(0.6), mechanisms=["certified_gaussian"]).at_floor
+        True
+        """
+        if self.chosen is None or not self.chosen.mechanism.noise.is_gaussian:
+            return False
+        noise = self.chosen.mechanism.noise.covariance
+        return bool((np.diag(noise) <= FLOOR * np.diag(plain_floor(self.model).covariance)).all())
 
     @property
     def mechanism(self) -> AdditiveMechanism:

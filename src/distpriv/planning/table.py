@@ -67,6 +67,8 @@ def summary(plan: Plan) -> list[str]:
             f"whatever they are, no more than {certified:.1%} is certified."
         )
     lines = [f"{wanted}: {chosen.name}", told, *_price_of_ball(plan)]
+    if plan.at_floor:
+        lines.append("Noise is at its floor, as the statistics' own randomness hides the secret already.")
     if plan.out_of_time:
         lines.append("Time ran out: this is the best found until then, and seconds=… gives it more.")
     if withheld(plan.model, chosen.mechanism.noise.covariance):
