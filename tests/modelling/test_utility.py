@@ -1,3 +1,6 @@
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -54,7 +57,7 @@ def test_a_table_and_a_function_count_as_one_statistic_each() -> None:
     assert len(cells) == 1
 
 
-def _ends(rows: dict[str, npt.NDArray[np.float64]]) -> list[float]:
+def _ends(rows: Mapping[str, npt.NDArray[Any]]) -> list[float]:
     return [float(min(rows["age"])), float(max(rows["age"]))]
 
 

@@ -206,16 +206,16 @@ def try_what_can_win(
     binding: Deadline | None = None
 
     able = []
-    for candidate in candidates:
-        reason = prospects.too_little_assurance(candidate)
+    for each in candidates:
+        reason = prospects.too_little_assurance(each)
         if reason is None:
-            able.append(candidate)
+            able.append(each)
         else:
-            run(candidate, reason)
+            run(each, reason)
     order = prospects.in_order(able, settlement)
     while (candidate := _next(order, binding)) is not None:
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
-        if budget is not None and binding is None and any(_usable(each, prospects) for each in found.values()):
+        if budget is not None and binding is None and any(_usable(option, prospects) for option in found.values()):
             binding = budget
         best = settlement.best(found.values()) if judged else None
         told = settlement.earlier is None and prospects.is_told_best(candidate, found.get(MOST_TELLING))
