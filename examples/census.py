@@ -79,7 +79,9 @@ def main() -> Census:
     """Tell the story, and return its numbers."""
     census, village = split(dp.datasets.adult())
     model = dp.model(census, QUERY, SECRET, records=RECORDS, reference="population")
-    plan = dp.plan(model, TARGET, objective="noise", mechanisms=PAPER | CERTIFIED)  # as the paper compares them
+    plan = dp.plan(
+        model, TARGET, weights="units", objective="noise", mechanisms=PAPER | CERTIFIED
+    )  # as the paper compares them
     assert plan.chosen is not None
     print(f"Five statistics of {RECORDS} persons, published as they are, tell an attacker in")
     print(f"{plan.undefended_attack_accuracy:.1%} of cases whether 45 or 55 of them earn over 50K.\n")

@@ -83,9 +83,7 @@ def main() -> Hospital:
     print(f"away from a normal one; {stay.noise:.2f} would be chance.\n")
 
     # A seed makes the example repeatable. Leave it out for data that matter: then nobody can have chosen it.
-    plan = dp.plan(
-        model, TARGET, assurance="proved", weights="relative", objective="noise", mechanisms=MECHANISMS, seed=7
-    )
+    plan = dp.plan(model, TARGET, assurance="proved", objective="noise", mechanisms=MECHANISMS, seed=7)
     assert plan.chosen is not None
     at_checked = next(o.name for o in plan.options if o.mechanism.certificate.holds_at("checked"))
     options = tuple(

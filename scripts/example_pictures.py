@@ -65,7 +65,7 @@ def hospital_picture() -> Figure:
     """Draw the median stay as it is, with the Gaussian that has its moments, and as it is released."""
     reference = hospital.admissions(6000, 1800, seed=1)
     model = dp.model(reference, hospital.QUERY, hospital.SECRET, records=hospital.RECORDS, draws=4000)
-    mechanism = dp.mechanisms.coupled_gaussian(model, hospital.TARGET, weights="relative", seed=7, draws=hospital.DRAWS)
+    mechanism = dp.mechanisms.coupled_gaussian(model, hospital.TARGET, seed=7, draws=hospital.DRAWS)
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.2), layout="constrained")
     for law, share, colour in zip(model.distributions.values(), (25, 30), (BLUE, ORANGE), strict=True):
         assert law.points is not None

@@ -73,6 +73,7 @@ PLAN = table(
     options=said("Every mechanism that applies, least error first.", some(OPTION)),
     refusals=some(table(mechanism=TEXT, reason=TEXT)),
     skipped=some(table(mechanism=TEXT, reason=TEXT)),
+    out_of_time=said("Whether time ran out, so that the choice is the best found until then.", TRUTH),
     earlier_releases=COUNT,
     answered_in=said("The release that answered this before.", maybe(COUNT)),
 )

@@ -11,7 +11,9 @@ TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
 
 
 def test_adult_income_is_told_in_76_cases_of_100(adult, paper_query) -> None:  # type: ignore[no-untyped-def]
-    model = dp.model(adult, paper_query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
+    model = dp.model(
+        adult, paper_query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100, reference="population"
+    )
     assert undefended_attack_accuracy(model) == pytest.approx(0.7615, abs=2e-3)
     protected = attack_accuracy_upper_bound(model, dp.mechanisms.expected_value_gaussian(model, TARGET))
     assert 0.5 < protected < 0.58
@@ -42,3 +44,26 @@ def test_an_attacker_never_does_better_than_the_certificate_allows() -> None:
     laplace = dp.mechanisms.expected_value_laplace(model, TARGET)
     assert attack_accuracy_upper_bound(model, laplace) <= (2 - math.exp(-0.5)) / 2 + 1e-9
     assert attack_accuracy_upper_bound(model, laplace) < dp.PrivacyTarget(epsilon=1).attack_accuracy_ceiling
+
+
+def test_noise_never_helps_an_attacker() -> None:
+    close = dp.gaussian_model(means={"a": [0], "b": [0.2]}, covariances=[[1]], pairs=[("a", "b")], steps=[0.5])
+    weak = dp.PrivacyTarget(epsilon=3, delta=0.01)
+    plan = dp.plan(close, weak, assurance="assumed", all=True, processes=1)
+    assert weak.attack_accuracy_ceiling > plan.undefended_attack_accuracy
+    assert all(found.attack_accuracy <= plan.undefended_attack_accuracy for found in plan.options)
+
+
+def test_of_given_points_it_is_their_total_variation() -> None:
+    weights = {"a": [0.75, 0.25], "b": [0.25, 0.75]}
+    model = dp.empirical_model(samples={"a": [0, 1], "b": [0, 1]}, pairs=[("a", "b")], weights=weights)
+    assert undefended_attack_accuracy(model) == pytest.approx(0.75)
+
+
+def test_of_a_sample_it_is_that_of_the_worst_population(adult, paper_query) -> None:  # type: ignore[no-untyped-def]
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    known, estimated = (
+        undefended_attack_accuracy(dp.model(adult, paper_query, secret, records=100, reference=reference))
+        for reference in ("population", "sample")
+    )
+    assert known < estimated < known + 0.02

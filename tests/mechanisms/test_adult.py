@@ -43,7 +43,7 @@ def certified_income(adult: pa.Table, paper_query: dp.Query) -> Callable[[float,
     @cache
     def made(difference: float, epsilon: float) -> AdditiveMechanism:
         target = dp.PrivacyTarget(epsilon=epsilon, delta=1e-3)
-        return M.certified_gaussian(income(adult, paper_query, difference), target, objective="noise")
+        return M.certified_gaussian(income(adult, paper_query, difference), target, objective="noise", weights="units")
 
     return made
 

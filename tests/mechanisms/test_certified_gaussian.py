@@ -71,7 +71,7 @@ def made(
     objective: Objective = "estimate",
     weights: Floats | None = None,
 ) -> AdditiveMechanism:
-    given = None if weights is None else list(weights)
+    given = "units" if weights is None else list(weights)
     mechanism = M.certified_gaussian(model, target, objective=objective, weights=given)
     assert mechanism.certificate.holds
     assert mechanism.certificate.assurance == "checked"

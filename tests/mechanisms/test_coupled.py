@@ -122,7 +122,7 @@ def test_scaling_statistics_and_weights_does_the_same_to_the_noise(make: Callabl
     def covariance(factor: float, other: float) -> np.ndarray:
         query = dp.Query(x=dp.mean(f"{factor} * x"), y=dp.mean(f"{other} * y"))
         made = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=20)
-        weights = {"x": factor**-2, "y": other**-2}
+        weights = [factor**-2, other**-2]
         return make(made, TARGET, pairing="independent", draws=5000, seed=2, weights=weights).noise.covariance
 
     plain, uniform = covariance(1, 1), covariance(8, 8)
@@ -169,7 +169,7 @@ def test_the_shape_for_estimates_leaves_them_less_error_than_the_shape_of_least_
         """The error of estimates by noise that is made for either, statistics and weights changed along."""
         query = dp.Query({name: dp.mean(f"{factor} * {name}") for name in (*columns, "y")})
         made = dp.model(table, query, dp.Share("s", values=shares), records=30)
-        merit = Merit.of(made, weights=dict.fromkeys((*columns, "y"), factor**-2))
+        merit = Merit.of(made, weights=[factor**-2] * 4)
         return {
             objective: merit.cost(
                 M.coupled_gaussian(

@@ -12,6 +12,7 @@ from tests.mechanisms.shared import TARGET, WORKED, targets
 from tests.remembered import remembering
 
 import distpriv as dp
+from distpriv.errors import InvalidInput
 from distpriv.guarantees.certificate import ASSURANCE, Assurance, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
@@ -270,3 +271,33 @@ def test_mechanisms_that_are_named_are_all_tried() -> None:
     found = dp.plan(WORKED, TARGET, mechanisms=names)
     assert sorted(each.name for each in found.options) == sorted(names)
     assert found.skipped == ()
+
+
+def test_a_plan_without_time_has_something_certified_and_says_what_it_left_out() -> None:
+    model = random_model(3, 3, unequal=0.3, distance=2.0)
+    short, whole = (dp.plan(model, TARGET, seconds=seconds, processes=1) for seconds in (1e-9, None))
+    assert short.out_of_time
+    assert not whole.out_of_time
+    assert short.chosen is not None
+    assert short.mechanism.certificate.holds_at("checked")
+    assert whole.chosen is not None
+    assert whole.chosen.cost <= short.chosen.cost
+    left_out = {skipped.name for skipped in short.skipped if skipped.long}
+    assert left_out
+    assert left_out.isdisjoint(option.name for option in short.options)
+    assert short.to_dict()["out_of_time"]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "long"])
+def test_a_budget_that_is_none_is_refused(seconds: object) -> None:
+    with pytest.raises(InvalidInput):
+        dp.plan(random_model(3, 1), TARGET, seconds=seconds)  # type: ignore[arg-type]
+
+
+def test_a_mechanism_that_breaks_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("'NoneType' object is not subscriptable")
+
+    monkeypatch.setattr(dp.mechanisms, "expected_value_gaussian", broken)
+    found = dp.plan(WORKED, TARGET, mechanisms={"expected_value_gaussian": {}, "group_privacy_gaussian": {}})
+    assert "expected_value_gaussian" in [refusal.name for refusal in found.refusals]

@@ -293,7 +293,10 @@ def _targets() -> Iterator[tuple[str, str, str]]:
             "privacy.weights.age: a weight must be above 0",
         ),
         "weight as text": ([('assurance = "checked"', "weights.age = '2'")], "a weight must be above 0, got '2'"),
-        "weights by another word": ([('assurance = "checked"', "weights = 'equal'")], 'weights are "relative" or'),
+        "weights by another word": (
+            [('assurance = "checked"', "weights = 'equal'")],
+            'weights are "relative", "units" or',
+        ),
         "weights as a list": ([('assurance = "checked"', "weights = [1, 2]")], "write {age = 2}"),
         "prior of an unknown scenario": (
             [('assurance = "checked"', "prior = {boom = 1}")],

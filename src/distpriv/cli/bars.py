@@ -66,7 +66,7 @@ def lines_as_found(console: Console) -> Watch:
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> watch = lines_as_found(Console(force_terminal=True, color_system=None, width=100))
     >>> plan = dp.plan(model, dp.PrivacyTarget(1, 0.001), mechanisms=["expected_value_gaussian"], watch=watch)
-    expected_value_gaussian: the error of the estimates is 1.026, kept, checked
+    expected_value_gaussian: 15.9% of the public uncertainty removed, kept, checked
     """
 
     def show(found: Option | Refusal | Skipped) -> None:
@@ -80,7 +80,7 @@ def lines_as_found(console: Console) -> Watch:
         else:
             certificate = found.mechanism.certificate
             kept = "kept" if certificate.holds else "not kept"
-            said = f"the error of the estimates is {found.estimate_error:.4g}, {kept}, {certificate.assurance}"
+            said = f"{found.information:.1%} of the public uncertainty removed, {kept}, {certificate.assurance}"
         console.print(f"{found.name}: {said}", markup=False, highlight=False, soft_wrap=True)
 
     return show

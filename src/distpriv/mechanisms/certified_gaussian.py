@@ -44,7 +44,7 @@ def certified_gaussian(
     target: PrivacyTarget,
     *,
     objective: Objective = "estimate",
-    weights: Weights = None,
+    weights: Weights = "relative",
     prior: Prior = None,
     progress: Progress = silent,
 ) -> AdditiveMechanism:
@@ -76,12 +76,13 @@ def certified_gaussian(
     ...     pairs=[("a", "b")],
     ...     steps=[1, 0],
     ... )
-    >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> mechanism.certificate.holds, mechanism.certificate.assurance
     (True, 'checked')
     >>> print(mechanism.certificate.assumptions[0].statement)
     published: 1 of 2 directions is released; 1 that reveals the secret is masked: statistic_2 + 0.23·statistic_1
-    >>> quiet = dp.mechanisms.certified_gaussian(model, mechanism.certificate.target, objective="noise")
+    >>> target = mechanism.certificate.target
+    >>> quiet = dp.mechanisms.certified_gaussian(model, target, objective="noise", weights="units")
     >>> round(quiet.noise.expected_rms, 2)
     3.99
     """

@@ -25,7 +25,7 @@ NAME, THEOREM = "certified_laplace", "the bound for Laplace noise"
 
 
 @across_ball
-def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
+def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "relative") -> AdditiveMechanism:
     r"""Add :math:`\mathrm{Lap}(b) w + N(0, S)`, sound with covariances that differ.
 
     The Laplace noise along the line w hides the mean shifts, and S, the lattice's floor and more where covariances

@@ -41,7 +41,7 @@ def coupled_gaussian(
     pairing: Pairing | None = None,
     draws: int | None = None,
     seed: int | None = None,
-    weights: Weights = None,
+    weights: Weights = "relative",
     objective: Objective = "noise",
     prior: Prior = None,
     progress: Progress = silent,

@@ -35,7 +35,7 @@ def coupled_laplace(
     pairing: Pairing | None = None,
     draws: int | None = None,
     seed: int | None = None,
-    weights: Weights = None,
+    weights: Weights = "relative",
     progress: Progress = silent,
 ) -> AdditiveMechanism:
     r"""Add Laplace noise of the least scale at which coupled datasets show δ to be small enough.

@@ -23,7 +23,7 @@ NAME = "exact_law"
 
 
 @across_ball
-def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = None) -> AdditiveMechanism:
+def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "relative") -> AdditiveMechanism:
     r"""Add the least noise that the exact law of up to three statistics allows.
 
     Counts, totals and means of rows on whole steps have a law that is known to the last digit from the reference. For

@@ -1,5 +1,6 @@
 """The best linear guess from a noisy answer, whatever is known of what it is about, and whatever noise there is."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,9 +9,8 @@ from attrs import frozen
 from scipy.special import ndtri
 
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.modelling.utility import weighted_rms
 
-__all__ = ["HALF_WIDTH", "Estimate", "LinearEstimator", "deviations", "linear_estimator"]
+__all__ = ["HALF_WIDTH", "Estimate", "LinearEstimator", "deviations", "linear_estimator", "weighted_rms"]
 
 HALF_WIDTH = float(ndtri(0.975))
 """Half of a 95 % interval, in standard deviations."""
@@ -120,3 +120,12 @@ def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
 def deviations(names: tuple[str, ...], covariance: Floats) -> dict[str, float]:
     """Return the root of each variance, by name."""
     return dict(zip(names, np.sqrt(np.maximum(np.diag(covariance), 0.0)).tolist(), strict=True))
+
+
+def weighted_rms(covariance: Floats, weights: Floats) -> float:
+    r"""Return :math:`\sqrt{\operatorname{tr}(QS)}`, Q the diagonal of the weights: the overall error of noise.
+
+    >>> weighted_rms(np.diag([9.0, 16.0]), np.ones(2))
+    5.0
+    """
+    return math.sqrt(max(0.0, float(weights @ np.diag(covariance))))

@@ -27,9 +27,8 @@ from scipy.linalg import block_diag
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, real
-from distpriv.modelling.linear_estimate import Estimate, LinearEstimator, deviations, linear_estimator
+from distpriv.modelling.linear_estimate import Estimate, LinearEstimator, deviations, linear_estimator, weighted_rms
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.utility import weighted_rms
 from distpriv.noise.parts import Noise
 
 __all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import frozen
 from joblib import Parallel, delayed
 
+from distpriv.deadline import require_time
 from distpriv.engines.engine import Executors
 from distpriv.processes import tied, usable_processes
 from distpriv.progress import Progress, silent
@@ -61,6 +62,7 @@ def run_blocks(
     draws, done = sum(sizes), sizes[0]
     stream.progress(stream.name, done, draws)
     for result, size in zip(rest, sizes[1:], strict=True):
+        require_time()
         results.append(result)
         done += size
         stream.progress(stream.name, done, draws)

@@ -1,6 +1,5 @@
 r"""What an error costs: a weight for each statistic, so that the error of noise Z is :math:`\sqrt{E Σ_k q_k Z_k^2}`."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -9,71 +8,94 @@ import numpy as np
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, items, real
+from distpriv.modelling.linear_estimate import weighted_rms
 from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
 
 __all__ = ["OBJECTIVES", "Objective", "Weights", "utility_weights", "weighted_rms"]
 
-Weights = Mapping[str, float] | Sequence[float] | Literal["relative"] | None
-"""By name (1 for those not named), one for each statistic in order, by each statistic's size, or 1 for all."""
+Weights = Mapping[str, float] | Sequence[float] | Literal["relative", "units"]
+"""In public standard deviations, in the units of the statistics, multiples of the former by name, or q in order."""
 
 Objective = Literal["estimate", "noise"]
 """Whether noise is judged by the error of the estimates that are left, or by its own."""
 
 OBJECTIVES: tuple[Objective, ...] = ("estimate", "noise")
 
+CONSTANT = 1e-9
+"""A public standard deviation that is less than this share of the public mean is rounding: the statistic is known."""
 
-def utility_weights(model: QueryModel, weights: Weights = None) -> Floats:
+
+def utility_weights(model: QueryModel, weights: Weights = "relative", *, prior: Prior = None) -> Floats:
     r"""Return q, one positive weight for each statistic; the overall squared error is :math:`Σ_k q_k E Z_k^2`.
 
-    "relative" takes :math:`q_k = 1/s_k^2`, :math:`s_k` the mean of \|μ_k\| over the scenarios, or the standard
-    deviation where that is 0: errors then count in shares of the statistic.
+    ``"relative"`` counts errors in public standard deviations, :math:`q_k = 1/C_{kk}` with C the covariance of
+    `PublicKnowledge`: printing the public mean then has a squared error of 1 for each statistic. A statistic of several
+    numbers counts as one. So does a table, whose cells of one kind have one weight, since they are in one unit:
+    :math:`q_k = 1/Σ_{l ∈ T} C_{ll}`, half of it where a table of means has counts and totals. ``"units"`` is
+    :math:`q_k = 1`, as in Chen & Ohrimenko (2023): errors add up in the units of the statistics.
+
+    Args:
+        model: the model of the statistics.
+        weights: one of these words, multiples of the relative weights by name (1 for statistics that are not named), or
+            q itself, one number for each statistic in order.
+        prior: the probability of each scenario, which C depends on; the same for all when not given.
+
+    Raises:
+        InvalidInput: there is no such word or statistic, or a weight is not above 0.
 
     >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [10, 1], "b": [30, 3]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> utility_weights(model, {"statistic_2": 4})
-    array([1., 4.])
-    >>> utility_weights(model, "relative")
-    array([0.0025, 0.25  ])
+    >>> model = gaussian_model(means={"a": [10, 1], "b": [30, 3]}, covariances=[[25, 0], [0, 1]], pairs=[("a", "b")])
+    >>> utility_weights(model), utility_weights(model, "units")
+    (array([0.008, 0.5  ]), array([1., 1.]))
+    >>> utility_weights(model, {"statistic_2": 4}), utility_weights(model, [1, 4])
+    (array([0.008, 2.   ]), array([1., 4.]))
     """
     require_model(model)
-    if weights is None:
+    if isinstance(weights, str) and weights == "units":
         return np.ones(model.dimension)
-    if isinstance(weights, str):
-        if weights != "relative":
-            raise InvalidInput(
-                f"weights is 'relative', or a number for each statistic, got {weights!r}: "
-                f"write {{{model.names[0]!r}: 2}} to weigh only one."
-            )
-        return _relative(model)
+    if isinstance(weights, str) and weights == "relative":
+        return _relative(model, prior)
+    cure = "an error counts in proportion to the root of its weight"
     if isinstance(weights, Mapping):
         for name in weights:
             if name not in model.names:
                 raise InvalidInput(f"there is no statistic {name!r} to weigh: {did_you_mean(str(name), model.names)}")
-        given = [weights.get(name, 1.0) for name in model.names]
-    else:
-        given = list(items(weights))
-        if len(given) != model.dimension:
-            raise InvalidInput(
-                f"weights must be {model.dimension} numbers, one for each statistic, got {weights!r}: "
-                f"write {{{model.names[0]!r}: 2}} to weigh only one."
-            )
-    cure = "an error counts in proportion to the root of its weight"
+        factors = {
+            name: real(f"the weight of {name!r}", w, InvalidInput, above=0, cure=cure) for name, w in weights.items()
+        }
+        return _relative(model, prior) * [factors.get(name, 1.0) for name in model.names]
+    given = [] if weights is None or isinstance(weights, str) else list(items(weights))
+    if len(given) != model.dimension:
+        raise InvalidInput(
+            f"weights are 'relative', 'units', or {model.dimension} numbers, one for each statistic, got {weights!r}: "
+            f"write {{{model.names[0]!r}: 2}} to count the squared error of one twice."
+        )
     pairs = zip(model.names, given, strict=True)
     return np.array([real(f"the weight of {name!r}", w, InvalidInput, above=0, cure=cure) for name, w in pairs])
 
 
-def weighted_rms(covariance: Floats, weights: Floats) -> float:
-    r"""Return :math:`\sqrt{\operatorname{tr}(QS)}`, Q the diagonal of the weights: the overall error of noise.
+def _relative(model: QueryModel, prior: Prior) -> Floats:
+    public = PublicKnowledge.of(model, prior)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for their squares are refused with noise
+        variances, squares = np.diag(public.covariance), public.mean**2
+    # Nothing is left to learn of a known statistic, so that its weight only has to be finite, and free of units.
+    variances = np.where(variances <= CONSTANT**2 * squares, np.where(squares > 0, squares, 1.0), variances)
+    variances = np.where(np.isfinite(variances), variances, 1.0)
+    units = variances.copy()
+    place = {name: number for number, name in enumerate(model.names)}
+    for kinds in _belonging_together(model):
+        for names, same_unit in kinds:
+            own = [place[name] for name in names]
+            units[own] = (variances[own].sum() if same_unit else variances[own] * len(own)) * len(kinds)
+    return np.asarray(1 / units)
 
-    >>> weighted_rms(np.diag([9.0, 16.0]), np.ones(2))
-    5.0
-    """
-    return math.sqrt(max(0.0, float(weights @ np.diag(covariance))))
 
-
-def _relative(model: QueryModel) -> Floats:
-    laws = model.distributions.values()
-    sizes = np.mean([np.abs(law.mean) for law in laws], axis=0)
-    spread = np.sqrt(np.max([np.diag(law.covariance) for law in laws], axis=0))
-    sizes = np.where(sizes > 0, sizes, np.where(spread > 0, spread, 1.0))
-    return np.asarray(1 / sizes**2)
+def _belonging_together(model: QueryModel) -> list[list[tuple[list[str], bool]]]:
+    """Return what counts as one statistic, by kinds of numbers, and whether these are in one unit."""
+    if model.query is None:
+        return []
+    tables = [[(names, True) for names in each.parts(key).values()] for key, each in model.query.tables]
+    cells = {name for kinds in tables for names, _ in kinds for name in names}
+    others = [list(statistic.names(key)) for key, statistic in model.query.statistics]
+    return [*tables, *([(names, False)] for names in others if len(names) > 1 and names[0] not in cells)]

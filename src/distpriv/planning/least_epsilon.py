@@ -1,29 +1,34 @@
 """The inverse question: how private can it be, with an error one can live with?"""
 
 import math
-from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
 
+from distpriv.deadline import Deadline
 from distpriv.errors import InvalidInput, NotCertified
-from distpriv.framework.domains import one_of, real
+from distpriv.framework.domains import real
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import ASSURANCE, Assurance
+from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Objective, Weights
-from distpriv.planning.candidates import CANDIDATES
 from distpriv.planning.merit import Merit
-from distpriv.planning.option import Option
-from distpriv.planning.prospects import best_assurance
-from distpriv.planning.running import attempt
+from distpriv.planning.option import Option, Refusal, Skipped
+from distpriv.planning.plan import plan
 from distpriv.progress import Progress, silent
 
 __all__ = ["least_epsilon"]
 
-SMALLEST, LARGEST = 1e-3, 30.0
-"""Where ε is looked for."""
-STARTS = (LARGEST, 10.0, 3.0, 1.0)
-"""Where the search begins: at the first that holds, since so little noise as a large ε asks for may not."""
-CLOSE = 1.001
-"""The answer is at most so many times the least."""
+STARTS = (1e-3, 1.0, 3.0, 10.0, 30.0)
+"""Where ε is looked for: below the first that will do, since as little noise as a large ε needs may not hold."""
+SHARE = 0.25
+"""What of the time one plan may take; with more, as `plan` has it, its error is no larger."""
+CLOSE = 1.01
+"""The answer is at most so many times one that will not do."""
+
+
+class _Enough(Exception):
+    """A mechanism of a plan has an error that is small enough, so that the others need not be tried."""
 
 
 def least_epsilon(
@@ -32,66 +37,84 @@ def least_epsilon(
     error: float,
     delta: float = 1e-3,
     assurance: Assurance = "checked",
-    weights: Weights = None,
+    weights: Weights = "relative",
     objective: Objective = "estimate",
     seed: int | None = None,
+    seconds: float | None = 20.0,
     progress: Progress = silent,
 ) -> float:
-    """Return the least ε at which some mechanism's overall error is at most `error`, rounded up by less than 0.1 %.
+    """Return the least ε at which a plan's overall error is at most `error`, rounded up by less than 1 %.
 
     The error is that of the estimates, made from a noisy answer and from what is public, or that of the noise alone.
+    It is one at which `plan` was made. A bracket is halved in the same places for every error, so that a larger error
+    has no larger ε, if neither search runs out of time.
 
     Args:
         model: the model of the statistics.
-        error: the weighted root mean square error of all statistics together that one can live with.
+        error: the weighted root mean square error of all statistics together that one can live with: for one statistic
+            a share of its public standard deviation, or its own units with ``weights="units"``.
         delta: the δ of the target.
         assurance: what may have to be believed.
-        weights: which statistics' errors matter more.
+        weights: which statistics' errors matter more, as for `plan`.
         objective: ``"estimate"`` where it is the error of the estimates, ``"noise"`` where it is that of the noise.
-        seed: of the mechanisms that draw datasets; with a fresh one their error differs a little from plan to plan.
+        seed: of the mechanisms that draw datasets; 0 when not given, so that all plans of a search draw alike.
+        seconds: of a processor, after which the least ε found so far is returned, rounded up by more; None for as
+            long as it takes. There is an answer, or a refusal, however long that takes.
         progress: is told how far the work is.
 
     Raises:
         InvalidInput: the public mean alone has no larger error, so that nothing need be released.
-        NotCertified: no ε up to 30 has so small an error.
+        NotCertified: at no ε of 0.001, 1, 3, 10 and 30 is the error so small.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(dp.least_epsilon(model, error=0.9), 2)
-    0.91
+    >>> 0.8 < dp.least_epsilon(model, error=0.9, weights="units") <= 1
+    True
     """
-    wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the statistics, such as 0.5")
-    one_of("assurance", assurance, tuple(ASSURANCE), InvalidInput)
+    wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the weights, such as 0.5")
     merit = Merit.of(model, weights=weights, objective=objective)
     _require_a_need(merit, wanted)
-    best, nearest = math.inf, math.inf
-    able = [
-        candidate for candidate in CANDIDATES if ASSURANCE[best_assurance(candidate, model)] >= ASSURANCE[assurance]
-    ]
-    for done, candidate in enumerate(able):
-        progress("searching for epsilon", done, len(able))
+    cure = "it is how long a search may take, such as 20; None for as long as it takes"
+    budget = None if seconds is None else Deadline(seconds=real("seconds", seconds, InvalidInput, above=0, cure=cure))
+    each = None if seconds is None else seconds * SHARE
+    settings: dict[str, Any] = {"seed": seed or 0, "seconds": each, "processes": 1}
+    reached: dict[float, float] = {}
+    steps = len(STARTS) + math.ceil(math.log2(math.log(STARTS[1] / STARTS[0]) / math.log(CLOSE)))
 
-        def error_at(epsilon: float, candidate=candidate) -> float:  # type: ignore[no-untyped-def]
-            target = PrivacyTarget(epsilon=epsilon, delta=delta)
-            found = attempt(candidate, model, target, merit, seed)
-            return (
-                found.cost
-                if isinstance(found, Option) and found.mechanism.certificate.holds_at(assurance)
-                else math.inf
-            )
+    def enough(epsilon: float) -> bool:
+        """Tell whether the plan at this ε has an error that is small enough."""
+        progress("searching for epsilon", min(len(reached), steps - 1), steps)
+        target = PrivacyTarget(epsilon=epsilon, delta=delta)
+        least = math.inf
 
-        start, reached = _start(error_at, min(LARGEST, best / CLOSE))
-        nearest = min(nearest, reached)
-        if reached <= wanted:
-            best = _least(lambda epsilon: merit.as_noise(error_at(epsilon)), merit.as_noise(wanted), start)
-    progress("searching for epsilon", len(able), len(able))
-    if math.isinf(best):
+        def watch(found: Option | Refusal | Skipped) -> None:
+            nonlocal least
+            if isinstance(found, Option) and found.may_be_used(assurance):
+                least = min(least, found.cost)
+            if least <= wanted:
+                raise _Enough
+
+        with suppress(_Enough):
+            plan(model, target, assurance, weights, watch=watch, objective=objective, **settings)
+        reached[epsilon] = least
+        return least <= wanted
+
+    if enough(STARTS[0]):
+        return STARTS[0]
+    bracket = next(((low, high) for low, high in pairwise(STARTS) if enough(high)), None)
+    if bracket is None:
+        nearest = min(reached.values())
         least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
         raise NotCertified(
-            f"an error of {wanted:g} is out of reach even at epsilon = {LARGEST:g}, delta = {delta:g} and assurance "
+            f"an error of {wanted:g} is out of reach even at epsilon = {STARTS[-1]:g}, delta = {delta:g} and assurance "
             f"{assurance!r}, as {least}: accept a larger error."
         )
-    return best
+    low, high = bracket
+    while high > low * CLOSE and (budget is None or budget.spent < 1):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    progress("searching for epsilon", steps, steps)
+    return high
 
 
 def _require_a_need(merit: Merit, wanted: float) -> None:
@@ -101,39 +124,3 @@ def _require_a_need(merit: Merit, wanted: float) -> None:
             f"an error of {wanted:g} needs no release, as the public mean alone has {public:.4g}: ask for a smaller "
             "error, or print that mean."
         )
-
-
-def _start(error_at: Callable[[float], float], most: float) -> tuple[float, float]:
-    """Return the largest ε to begin with at which the mechanism holds, and its error there; an infinite one if none."""
-    for start in (most, *(epsilon for epsilon in STARTS if epsilon < most)):
-        reached = error_at(start)
-        if math.isfinite(reached):
-            return start, reached
-    return most, math.inf
-
-
-def _least(error_at: Callable[[float], float], wanted: float, high: float) -> float:
-    """Return the least ε at which the error is small enough, where it falls with ε; at `high` it is."""
-    low, low_error, high_error = SMALLEST, error_at(SMALLEST), error_at(high)
-    if low_error <= wanted:
-        return low
-    while high > low * CLOSE:
-        middle = _between(low, high, low_error, high_error, wanted)
-        found = error_at(middle)
-        if found <= wanted:
-            high, high_error = middle, found
-        else:
-            low, low_error = middle, found
-    return high
-
-
-def _between(low: float, high: float, low_error: float, high_error: float, wanted: float) -> float:
-    """Return where a power law through both ends would meet the wanted error, a little to the larger side."""
-    share = 0.5
-    if math.isfinite(low_error) and high_error > 0:
-        fallen = math.log(low_error) - math.log(high_error)
-        share = (math.log(low_error) - math.log(wanted)) / fallen if fallen > 0 else 0.5
-    width = math.log(high / low)
-    # Steps to either side of the guess close the bracket from both ends.
-    share = min(max(share + 0.3 * math.log(CLOSE) / width, 0.05), 0.95)
-    return low * math.exp(share * width)

@@ -5,7 +5,6 @@ compares :math:`\sqrt{\operatorname{tr} Q E(N)}`, or :math:`\sqrt{\operatorname{
 grow with N, so that wider noise is never better.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Self
 
@@ -15,10 +14,10 @@ from attrs import field, frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, one_of, real
-from distpriv.modelling.linear_estimate import deviations
+from distpriv.modelling.linear_estimate import deviations, weighted_rms
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
-from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights, weighted_rms
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights
 
 __all__ = ["MaxError", "Merit"]
 
@@ -33,8 +32,8 @@ class Merit:
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [2]}, covariances=[[3]], pairs=[("a", "b")])
     >>> [round(Merit.of(model, objective=objective).cost([[12.0]]), 3) for objective in ("estimate", "noise")]
-    [1.732, 3.464]
-    >>> merit = Merit.of(model, max_error={"statistic_1": 1.5})
+    [0.866, 1.732]
+    >>> merit = Merit.of(model, weights="units", max_error={"statistic_1": 1.5})
     >>> merit.public.error(merit.weights), merit.errors([[12.0]]), merit.too_large([[12.0]])
     (2.0, {'statistic_1': 1.7320508075688772}, ('statistic_1',))
     """
@@ -51,7 +50,7 @@ class Merit:
         cls,
         model: QueryModel,
         *,
-        weights: Weights = None,
+        weights: Weights = "relative",
         objective: Objective = "estimate",
         prior: Prior = None,
         max_error: MaxError = None,
@@ -61,7 +60,7 @@ class Merit:
         Raises:
             InvalidInput: there is no such objective, or the prior, a weight or a largest error is none.
         """
-        costs = utility_weights(model, weights)
+        costs = utility_weights(model, weights, prior=prior)
         one_of("objective", objective, OBJECTIVES, InvalidInput)
         limits = _limits(model, max_error)
         return cls(public=PublicKnowledge.of(model, prior), weights=costs, objective=objective, max_errors=limits)
@@ -69,16 +68,6 @@ class Merit:
     def cost(self, noise_covariance: object) -> float:
         """Return what options are compared by, the weighted root mean square error of all statistics together."""
         return weighted_rms(self._missed(noise_covariance), self.weights)
-
-    def as_noise(self, cost: float) -> float:
-        """Return about the error of noise that has this cost: what falls as a power of ε, where the cost does not.
-
-        An error e of the estimates, p being that of the public mean, is one of noise with 1/n² = 1/e² - 1/p².
-        """
-        public = self.public.error(self.weights)
-        if self.objective == "noise" or cost >= public:
-            return cost if self.objective == "noise" else math.inf
-        return cost / math.sqrt(1 - (cost / public) ** 2)
 
     def errors(self, noise_covariance: object) -> dict[str, float]:
         """Return the root mean square error of each statistic, of its estimate or of its noise."""

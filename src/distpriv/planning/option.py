@@ -9,9 +9,8 @@ from distpriv.errors import DistprivError
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.linear_estimate import deviations
+from distpriv.modelling.linear_estimate import deviations, weighted_rms
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.utility import weighted_rms
 from distpriv.planning.merit import Merit
 
 __all__ = ["Option", "Refusal", "Skipped", "Watch", "option", "unwatched"]
@@ -23,7 +22,7 @@ class Option:
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).chosen
+    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units").chosen
     >>> found.name, round(found.error, 2), round(found.attack_accuracy, 2), found.delta_is
     ('certified_laplace', 1.38, 0.63, 'bound')
     >>> round(found.estimate_error, 2), round(found.information, 2), found.cost == found.estimate_error

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve, field, frozen
 
 from distpriv._version import __version__
+from distpriv.deadline import Deadline
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import one_of, whole
+from distpriv.framework.domains import one_of, real, whole
 from distpriv.framework.folders import write_whole
 from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
@@ -18,6 +20,7 @@ from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
+from distpriv.mechanisms.search.smooth_floor import plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
 from distpriv.modelling.utility import Objective, Weights
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan"]
 
+FLOOR = 1.01
+"""Variances that are at most so many times those of the floor are the floor, as it is drawn."""
+
 COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "assurance", "attacker", "chosen")
 
 
@@ -46,7 +52,7 @@ class Plan:
     >>> model = dp.gaussian_model(
     ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
     ... )
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> plan.chosen.name, plan.mechanism.certificate.holds_at(plan.assurance)
     ('certified_gaussian', True)
     >>> round(plan.undefended_attack_accuracy, 3), round(plan.chosen.attack_accuracy, 3)
@@ -59,7 +65,8 @@ class Plan:
     True
     >>> plan.public.mean, plan.weights, plan.objective
     (array([41., 48.]), array([1., 1.]), 'estimate')
-    >>> limited = dp.plan(model, plan.target, max_error={"statistic_1": 0.5}, mechanisms=["certified_laplace"])
+    >>> few = {"max_error": {"statistic_1": 0.5}, "mechanisms": ["certified_laplace"]}
+    >>> limited = dp.plan(model, plan.target, weights="units", **few)
     >>> limited.max_errors, limited.chosen, limited.nearest.name
     ({'statistic_1': 0.5}, None, 'certified_laplace')
     >>> print(limited.refusal())
@@ -97,7 +104,9 @@ class Plan:
     refusals: tuple[Refusal, ...] = field(repr=False)
     """Every mechanism that was tried and does not apply, and why."""
     skipped: tuple[Skipped, ...] = field(repr=False, default=())
-    """Every mechanism that was not tried, and why it would not have been chosen."""
+    """Every mechanism that was not tried, and why it would not have been chosen, or for lack of time."""
+    out_of_time: bool = False
+    """Whether time ran out, so that the choice is the best found until then: another machine may choose otherwise."""
 
     @property
     def made_for(self) -> PrivacyTarget:
@@ -151,6 +160,22 @@ class Plan:
         return tuple(found for found in self.options if found is not chosen)
 
     @property
+    def at_floor(self) -> bool:
+        """Whether noise only blurs the lattice: what varies anyway hides the secret, and needs no more noise.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(
+        ...     means={"a": [40], "b": [41]}, covariances=[[100]], pairs=[("a", "b")], steps=[1]
+        ... )
+        >>> dp.plan(model, dp.PrivacyTarget.from_attack_accuracy(0.6), mechanisms=["certified_gaussian"]).at_floor
+        True
+        """
+        if self.chosen is None or not self.chosen.mechanism.noise.is_gaussian:
+            return False
+        noise = self.chosen.mechanism.noise.covariance
+        return bool((np.diag(noise) <= FLOOR * np.diag(plain_floor(self.model).covariance)).all())
+
+    @property
     def mechanism(self) -> AdditiveMechanism:
         """The mechanism to use.
 
@@ -200,6 +225,7 @@ class Plan:
             **({} if provenance.drawing.robust is None else {"robust": self._ball()}),
             "undefended_attack_accuracy": self.undefended_attack_accuracy,
             "chosen": None if self.chosen is None else self.chosen.name,
+            "out_of_time": self.out_of_time,
             "options": [found.to_dict() for found in self.options],
             "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
             "skipped": [{"mechanism": skipped.name, "reason": skipped.reason} for skipped in self.skipped],
@@ -290,7 +316,7 @@ def plan(
     model: QueryModel,
     target: PrivacyTarget,
     assurance: Assurance = "checked",
-    weights: Weights = None,
+    weights: Weights = "relative",
     *,
     objective: Objective = "estimate",
     max_error: MaxError = None,
@@ -300,6 +326,7 @@ def plan(
     all: bool = False,  # noqa: A002 - the word for it
     seed: int | None = None,
     processes: int | None = None,
+    seconds: float | None = 20.0,
     progress: Progress = silent,
     watch: Watch = unwatched,
 ) -> Plan:
@@ -315,7 +342,8 @@ def plan(
         model: the model of the statistics.
         target: the (ε, δ) to meet.
         assurance: ``"proved"``, ``"checked"`` or ``"assumed"``: what may have to be believed.
-        weights: which statistics' errors matter more, by name or in order; ``"relative"`` for errors in shares.
+        weights: ``"relative"`` for errors in public standard deviations, a table as one statistic, ``"units"`` for
+            errors in the units of the statistics, or multiples of the former by name; see `utility_weights`.
         objective: ``"estimate"`` to compare mechanisms by the error of the estimates, ``"noise"`` by that of the noise,
             :math:`\sqrt{\operatorname{tr}(QN)}`, N its covariance.
         max_error: the largest error of statistics, by name, with which a release is of use; what has a larger one is
@@ -329,6 +357,10 @@ def plan(
         seed: of the mechanisms that draw datasets; a fresh one when not given, which is recorded.
         processes: how many to use, by mechanisms that draw as well; as many as pay off when not given, and with 1 no
             other is started.
+        seconds: of a processor, after which the best so far is taken: after half of them searches stop to improve what
+            they have. A mechanism that may be used is looked for however long it takes, and there is no budget with
+            None, with `mechanisms` or with `all`. A plan that runs out of time says so (`Plan.out_of_time`), and may be
+            another one on another machine; a release has the noise of the plan that is given to it.
         progress: is told how far the work is.
         watch: is called with every option, refusal or mechanism that is skipped as soon as that is known, what costs
             nothing first; earlier releases are counted at the end.
@@ -347,7 +379,7 @@ def plan(
     ...     pairs=[("low", "high")],
     ...     steps=[0.01, 1],
     ... )
-    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
+    >>> found = dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> found.chosen.name, found.mechanism.certificate.holds
     ('certified_gaussian', True)
     >>> round(found.public_error, 2), round(found.chosen.estimate_error, 2), round(found.chosen.error, 2)
@@ -363,24 +395,29 @@ def plan(
     candidates = chosen_from(CANDIDATES, mechanisms)
     settlement = Settlement(earlier=after, model=model, assurance=assurance, merit=merit)
     skipped: list[Skipped] = []
+    out_of_time = False
+    cure = "it is how long a plan may take, such as 20; None for as long as it takes"
+    budget = None if seconds is None else Deadline(seconds=real("seconds", seconds, InvalidInput, above=0, cure=cure))
     if all or mechanisms is not None:
         results = run_all(
             candidates, model, target, merit, seed=seed, processes=processes, progress=progress, watch=watch
         )
     else:
         prospects = Prospects(model=model, target=target, assurance=assurance, merit=merit, seed=seed)
-        results, skipped = try_what_can_win(candidates, prospects, settlement, progress, watch)
+        results, skipped, out_of_time = try_what_can_win(candidates, prospects, settlement, progress, watch, budget)
     results = settlement.of(results)
     options = [found for found in results if isinstance(found, Option)]
+    by_rows = [found.attack_accuracy for found in options if found.mechanism.certificate.law is not None]
     return Plan(
         model=model,
         target=target,
         assurance=assurance,
         merit=merit,
-        undefended_attack_accuracy=undefended_attack_accuracy(model),
+        undefended_attack_accuracy=max([undefended_attack_accuracy(model), *by_rows]),
         options=tuple(sorted(options, key=lambda o: (o.cost, -ASSURANCE[o.mechanism.certificate.assurance]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),
         skipped=tuple(skipped),
+        out_of_time=out_of_time,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from attrs import evolve
 from joblib.externals.loky import ProcessPoolExecutor, as_completed
 
+from distpriv.deadline import OutOfTime
 from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.delta_from_rows import has_rows
@@ -48,7 +49,9 @@ def attempt(
         return option(model, discretised(made, target), merit)
     except DistprivError as refusal:
         return Refusal(name=candidate.name, reason=str(refusal), kind=type(refusal))
-    except NUMERICAL as failure:
+    except (OutOfTime, Warning):
+        raise
+    except Exception as failure:  # one mechanism that breaks on a model leaves the others
         reason = f"its numbers cannot be computed on this model ({type(failure).__name__}): rescale the statistics."
         return Refusal(name=candidate.name, reason=reason)
 

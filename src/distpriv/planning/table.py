@@ -10,14 +10,16 @@ import numpy as np
 
 from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.attack_accuracy import certified_ceiling
 from distpriv.guarantees.withheld_combinations import published, withheld
 from distpriv.modelling.linear_estimate import HALF_WIDTH
+from distpriv.modelling.utility import utility_weights
 from distpriv.planning.option import Option
 
 if TYPE_CHECKING:
     from distpriv.planning.plan import Plan
 
-__all__ = ["HARDLY", "gaussian_price", "hardly_worth", "plan_table", "summary"]
+__all__ = ["HARDLY", "errors_are", "gaussian_price", "hardly_worth", "plan_table", "summary"]
 
 WIDTH = 100
 
@@ -39,9 +41,9 @@ def hardly_worth(plan: Plan) -> str | None:
     if chosen is None or chosen.information >= HARDLY or plan.public_error == 0:
         return None
     return (
-        f"With noise this wide the estimates are hardly better than the public mean ({chosen.estimate_error:.4g} "
-        f"against {plan.public_error:.4g}), which can be printed without a release: a larger ε or δ, statistics "
-        "that say less of the secret, or protected values that are closer to each other would help."
+        f"With noise this wide the estimates are hardly better than the public mean, which can be printed without a "
+        f"release: they remove {chosen.information:.1%} of its uncertainty. A larger ε or δ, statistics that say less "
+        "of the secret, or protected values that are closer to each other would help."
     )
 
 
@@ -58,12 +60,17 @@ def summary(plan: Plan) -> list[str]:
         return [f"{wanted}: {why}", *limits, *_price_of_ball(plan), bare]
     after = f"{chosen.attack_accuracy:.1%}"
     told = f"The best attacker is right {before} of the time without noise, and at most {after} with it."
-    if chosen.attack_accuracy > plan.undefended_attack_accuracy:
+    certified = certified_ceiling(chosen.mechanism.certificate)
+    if chosen.attack_accuracy == plan.undefended_attack_accuracy < certified:
         told = (
             f"The best attacker is right {before} of the time if the statistics vary as modelled, noise or none; "
-            f"whatever they are, no more than {after} is certified."
+            f"whatever they are, no more than {certified:.1%} is certified."
         )
     lines = [f"{wanted}: {chosen.name}", told, *_price_of_ball(plan)]
+    if plan.at_floor:
+        lines.append("Noise is at its floor, as the statistics' own randomness hides the secret already.")
+    if plan.out_of_time:
+        lines.append("Time ran out: this is the best found until then, and seconds=… gives it more.")
     if withheld(plan.model, chosen.mechanism.noise.covariance):
         told = published(plan.model, chosen.mechanism.noise.covariance)
         lines.append(fill(f"Published: {told}, each statistic in standard deviations.", WIDTH))
@@ -79,6 +86,14 @@ def gaussian_price(target: PrivacyTarget, left: PrivacyTarget) -> float:
     (1.179, 1.0)
     """
     return analytic_radius(target.epsilon, target.delta) / analytic_radius(left.epsilon, left.delta)
+
+
+def errors_are(plan: Plan) -> str:
+    """Say what errors over all statistics are counted in; nothing where it is the units of the statistics."""
+    if (plan.weights == 1).all():
+        return ""
+    relative = utility_weights(plan.model, prior=plan.public.prior)
+    return ", in public standard deviations" if np.allclose(plan.weights, relative, atol=0) else ", weighted"
 
 
 def _price_of_ball(plan: Plan) -> list[str]:
@@ -108,7 +123,7 @@ def _options(plan: Plan) -> str:
     head = ("  mechanism", "noise", "estimate", "information", "δ at this ε", "holds", "assurance", "attacker")
     public = ("  public mean", "", f"{plan.public_error:.4g}", "0.0%", "0", "", "", "50.0% ")
     lines = _aligned([head, public, *(_row(plan, found) for found in plan.options)], left=(0, 5, 6))
-    weighted = "" if np.ptp(plan.weights) == 0 and plan.weights[0] == 1 else ", weighted"
+    weighted = errors_are(plan)
     notes = [
         f"noise, estimate: root mean square error over all statistics{weighted}, of the noisy values and of the "
         "estimates made from them and the public mean. information: the share of the public uncertainty that is "

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from attrs import frozen
 
+from distpriv.deadline import Deadline, OutOfTime, deadline
 from distpriv.errors import DistprivError
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
@@ -84,7 +85,7 @@ class Prospects:
             return "no noise is needed."
         try:
             found = self._exact(best) if candidate.exact else self._about_its_noise(candidate, best)
-        except (DistprivError, *NUMERICAL):  # what cannot be computed rules nothing out
+        except (DistprivError, OutOfTime, *NUMERICAL):  # what cannot be computed rules nothing out
             return None
         whose = f"{best.name} leaves estimates with" if self.merit.objective == "estimate" else f"{best.name} has"
         return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
@@ -153,7 +154,7 @@ class Prospects:
         """The covariances of a pilot's noise, by mechanism; none where there can be no pilot."""
         try:
             return covariance_estimates(self.model, self.target, self.merit.weights, self.seed or 0, self._public)
-        except (DistprivError, *NUMERICAL):
+        except (DistprivError, OutOfTime, *NUMERICAL):
             return {}
 
 
@@ -163,46 +164,78 @@ def try_what_can_win(
     settlement: Settlement,
     progress: Progress,
     watch: Watch = unwatched,
-) -> tuple[list[Option | Refusal], list[Skipped]]:
+    budget: Deadline | None = None,
+) -> tuple[list[Option | Refusal], list[Skipped], bool]:
     """Run what may have the least error that holds, the likely first, and say of the others why they have not.
 
-    Both are returned in the order given.
+    Both are returned in the order given, and whether the budget ran out. It counts once something may be used.
     """
     found: dict[str, Option | Refusal] = {}
     skipped: dict[str, Skipped] = {}
     progress("planning", 0, len(candidates))
 
+    late: list[str] = []
+
     def run(candidate: Candidate, reason: str | None) -> None:
         needs = None
-        if reason is None and candidate.turn == DRAWN:
-            needs = too_long(candidate.name, prospects.model, prospects.target)
-        if reason is None and needs is None:
-            p = prospects
-            found[candidate.name] = attempt(candidate, p.model, p.target, p.merit, p.seed)
+        try:
+            if reason is None and binding is not None and binding.spent >= 1:
+                raise OutOfTime
+            with deadline(binding):
+                if reason is None and candidate.turn == DRAWN:
+                    needs = too_long(candidate.name, prospects.model, prospects.target)
+                if reason is None and needs is None:
+                    p = prospects
+                    found[candidate.name] = attempt(candidate, p.model, p.target, p.merit, p.seed)
+        except OutOfTime:
+            late.append(candidate.name)
+            spent = 0.0 if budget is None else budget.seconds
+            needs = f"the {spent:g} seconds of the plan are spent: give it more, seconds=…"
+        if candidate.name in found:
             watch(found[candidate.name])
         else:
             skipped[candidate.name] = Skipped(name=candidate.name, reason=reason or needs or "", long=needs is not None)
             watch(skipped[candidate.name])
         progress("planning", len(found) + len(skipped), len(candidates))
 
+    binding: Deadline | None = None
+
     able = []
-    for candidate in candidates:
-        reason = prospects.too_little_assurance(candidate)
+    for each in candidates:
+        reason = prospects.too_little_assurance(each)
         if reason is None:
-            able.append(candidate)
+            able.append(each)
         else:
-            run(candidate, reason)
-    for candidate in prospects.in_order(able, settlement):
+            run(each, reason)
+    order = prospects.in_order(able, settlement)
+    while (candidate := _next(order, binding)) is not None:
         judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
+        if budget is not None and binding is None and any(_usable(option, prospects) for option in found.values()):
+            binding = budget
         best = settlement.best(found.values()) if judged else None
         reason = None
         if settlement.earlier is None:
             reason = prospects.worse_gaussian(candidate, found.get("certified_gaussian"))
-        if reason is None and best is not None:
-            reason = prospects.too_much_error(candidate, best)
+        if reason is None and best is not None and (binding is None or binding.spent < 1):
+            with deadline(binding):
+                reason = prospects.too_much_error(candidate, best)
         run(candidate, reason)
     names = [candidate.name for candidate in candidates]
-    return [found[name] for name in names if name in found], [skipped[name] for name in names if name in skipped]
+    return (
+        [found[name] for name in names if name in found],
+        [skipped[name] for name in names if name in skipped],
+        bool(late),
+    )
+
+
+def _next(order: Iterator[Candidate], binding: Deadline | None) -> Candidate | None:
+    """Return the mechanism whose turn it is; pilots, which decide it, go by the budget."""
+    with deadline(binding):
+        return next(order, None)
+
+
+def _usable(found: Option | Refusal, prospects: Prospects) -> bool:
+    return isinstance(found, Option) and found.may_be_used(prospects.assurance)
 
 
 def _still(names: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from distpriv.modelling.public_knowledge import ASSUMES
 from distpriv.modelling.telling_curves import telling_curves
 from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.planning.plan import Plan
-from distpriv.planning.table import hardly_worth, summary
+from distpriv.planning.table import errors_are, hardly_worth, summary
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.released import IN_TABLES, Release
 from distpriv.releasing.released_tables import ReleasedTable
@@ -280,8 +280,9 @@ def _headline(facts: Facts) -> list[Fact]:
     found.append(Fact(pair, about, note))
     if plan is not None:
         public, estimate = (_together(plan, each) for each in (release.public_errors, release.estimate_errors))
-        worth = "of what was public before, and of the estimates now"
-        found.append(Fact(f"{public:.3g} → {estimate:.3g}", "error of all numbers together", worth))
+        removed = 1 - (estimate / public) ** 2 if public > 0 else 0.0
+        worth = f"their errors over all statistics are counted{errors_are(plan) or ' in the units of the statistics'}"
+        found.append(Fact(f"{removed:.0%}", "of the public uncertainty is removed by the estimates", worth))
     return found
 
 

@@ -22,6 +22,7 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.target import PrivacyTarget
 from distpriv.modelling.telling_curves import TellingCurves
+from distpriv.planning.table import errors_are
 from distpriv.report.text import printable
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ def _options(axes: Axes, plan: Plan, shown: Sequence[Option]) -> None:
             errors, names = [o.estimate_error for o in those], [o.name for o in those]
             axes.plot(errors, names, marker, color=colour, markerfacecolor=face, label=label)
     every = [error for error in (plan.public_error, *(option.estimate_error for option in shown)) if error > 0] or [1.0]
-    axes.set(xscale="log", xlim=(0.8 * min(every), 1.25 * max(every)), xlabel="error of the estimates")
+    axes.set(
+        xscale="log", xlim=(0.8 * min(every), 1.25 * max(every)), xlabel=f"error of the estimates{errors_are(plan)}"
+    )
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     _round_ticks(axes.xaxis)
 

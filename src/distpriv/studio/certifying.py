@@ -111,7 +111,8 @@ def certified_numbers(found: PlannedPolicy) -> Event:
 
 def _as_found(found: Option | Refusal | Skipped) -> Event:
     if isinstance(found, Option):
-        said = f"error {found.estimate_error:.4g}, {'holds' if found.mechanism.certificate.holds else 'does not hold'}"
+        holds = "holds" if found.mechanism.certificate.holds else "does not hold"
+        said = f"{found.information:.1%} of the uncertainty removed, {holds}"
     else:
         said = "does not apply" if isinstance(found, Refusal) else "cannot win"
     return {"kind": "tried", "mechanism": found.name, "said": said}

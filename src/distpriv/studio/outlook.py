@@ -46,9 +46,9 @@ class Outlook:
     >>> model = dp.gaussian_model(
     ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
     ... )
-    >>> outlook = Outlook(model=model, merit=Merit.of(model))
+    >>> outlook = Outlook(model=model, merit=Merit.of(model, weights="units"))
     >>> wide, narrow = (outlook.noise(dp.PrivacyTarget(epsilon, 0.001)) for epsilon in (0.5, 1))
-    >>> found = dp.plan(model, dp.PrivacyTarget(1, 0.001)).chosen
+    >>> found = dp.plan(model, dp.PrivacyTarget(1, 0.001), weights="units").chosen
     >>> bool(outlook.error(wide) > outlook.error(narrow)), abs(outlook.error(narrow) / found.estimate_error - 1) < 0.01
     (True, True)
     """

@@ -37,7 +37,12 @@ def test_a_policy_is_the_librarys_own_values() -> None:
     assert policy.secrets() == [dp.Share("income = '>50K'", values=(0.45, 0.55))]
     assert policy.target == dp.PrivacyTarget(epsilon=1, delta=1e-3)
     assert policy.ledger.total == dp.PrivacyTarget(epsilon=2, delta=2e-3)
-    assert (policy.assurance, policy.weights, policy.records, policy.dataset) == ("checked", None, 100, "hospital-2026")
+    assert (policy.assurance, policy.weights, policy.records, policy.dataset) == (
+        "checked",
+        "relative",
+        100,
+        "hospital-2026",
+    )
     assert policy.reference == "/policies/adult.parquet"
     assert policy.private_source() == "/policies/hospital.parquet"
     assert policy.ledger_url() == "sqlite:////policies/ledger.db"
@@ -107,7 +112,7 @@ def test_a_total_by_attack_accuracy_is_held_against_that_of_the_release() -> Non
 
 @pytest.mark.parametrize(
     ("given_", "weights"),
-    [('"relative"', "relative"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
+    [('"relative"', "relative"), ('"units"', "units"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
 )
 def test_weights_are_relative_or_by_statistic(given_: str, weights: object) -> None:
     assert policy_from(changed(("assurance =", f"weights = {given_}\nassurance ="))).weights == weights

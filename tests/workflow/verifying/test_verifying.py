@@ -339,7 +339,7 @@ def test_every_mechanism_has_the_theorem_that_is_expected_of_it(adult: pa.Table)
     for candidate in CANDIDATES:
         if candidate.name not in BY_THEOREM:
             target = dp.PrivacyTarget(epsilon=1, delta=0.05)
-            made = candidate.make(model, target, weights=None, prior=None, objective="estimate", seed=1)
+            made = candidate.make(model, target, weights="units", prior=None, objective="estimate", seed=1)
             assert made.certificate.theorem == THEOREMS[candidate.name]
     assert {candidate.name for candidate in CANDIDATES} == {*BY_THEOREM, *THEOREMS} - {JOINT}
 

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
+from distpriv.deadline import require_time, running_late
 from distpriv.distances.gaussian_estimates import hockey_stick_slopes, hockey_stick_values
 from distpriv.framework.arrays import Floats
 
@@ -69,6 +70,7 @@ class Search:
 
     def excess(self, covariance: Floats, pairs: Indices) -> tuple[Floats, Floats]:
         """Return log H − log δ of some pairs, and its gradients in S."""
+        require_time()
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
             found = hockey_stick_slopes(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
@@ -80,6 +82,7 @@ class Search:
 
     def above(self, covariance: Floats, pairs: Indices) -> Floats:
         """Return log H − log δ of some pairs."""
+        require_time()
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
             found = hockey_stick_values(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
@@ -136,7 +139,7 @@ class Search:
         factor = _factor(start - self.lowest, count)
         excess = self.above(start, self.everything)
         hot = np.argsort(-excess, kind="stable")[:ADDED]
-        for _ in range(ADDITIONS):
+        for _ in range(1 if running_late() else ADDITIONS):
             factor = self._minimum(_factor(factor @ factor.T, count), np.eye(count), hot)
             factor = self._minimum(np.eye(len(factor)), factor, hot)
             more = self.worst(self.lowest + factor @ factor.T, hot)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
+from distpriv.deadline import require_time
 from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
@@ -88,6 +89,7 @@ class _Search:
 
     def delta(self, noise: NoiseLaw) -> float:
         """Return δ as it will be certified."""
+        require_time()
         return exact_grid_delta(self.rows, [noise], self.target, self.model.protected_pairs)
 
     def cost(self, noise: NoiseLaw) -> float:

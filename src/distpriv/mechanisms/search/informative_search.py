@@ -20,6 +20,7 @@ from attrs import evolve, frozen
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
+from distpriv.deadline import running_late
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.search.gaussian_search import Indices, Search
 from distpriv.mechanisms.search.information_program import InformationProgram
@@ -182,7 +183,7 @@ class InformativeSearch:
             there = self._pulled(beyond, least)
             hoped, gain = self._gain(here, beyond), self._gain(here, there)
             here = there if gain > 0 else here
-            if hoped - gain < ENOUGH:
+            if hoped - gain < ENOUGH or running_late():
                 break
             chosen = np.union1d(chosen, self._nearest(beyond))
         return here
@@ -197,6 +198,8 @@ class InformativeSearch:
         negligible = NEGLIGIBLE * (COARSER if self._coarse else 1)
         for k in range(ROUNDS):
             progress("climbing", k, ROUNDS)
+            if running_late():
+                break
             beyond = self._beyond(here, least, reach, cuts[-KEPT:])
             if beyond is None:
                 break

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from attrs import evolve, frozen
 
+from distpriv.deadline import require_time
 from distpriv.distances.line_laws import LineLaw
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
@@ -184,6 +185,7 @@ class LineSearch:
         """
         top = 1.3 if near is None else 1.3 * near
         while top <= WIDEST:
+            require_time()
             sums = self.sums(shape, law.widened(top), fineness)
             if sums is None:
                 return math.inf

@@ -188,7 +188,10 @@ def _solved(problem: _Problem, scale: float) -> StepNoise:
             return _some(problem, noise)
         worst = [int(k) for k in np.argsort(-deltas, kind="stable")[:VIOLATED] if deltas[k] > problem.delta]
         cuts += problem.cuts(worst, noisy, bins)
-        noise = _program(problem, cuts, len(bins))
+        least = _program(problem, cuts, len(bins))
+        if least is None:
+            return _some(problem, enough)
+        noise = least
     mixed = partial(_between, noise, enough)  # δ is convex in the shares
     return _some(problem, mixed(_least(lambda share: problem.keeps(mixed(share)), 12)))
 
@@ -211,8 +214,8 @@ def _some(problem: _Problem, shares: Floats) -> StepNoise:
     return StepNoise(widths=problem.widths[kept].astype(np.float64), shares=shares[kept])
 
 
-def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats:
-    """Return the least noise by the sets so far."""
+def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:
+    """Return the least noise by the sets so far; None where the solver finds none, for lack of precision."""
     pairs = sorted({pair for pair, _, _ in cuts})
     count = len(problem.widths)
     slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
@@ -231,5 +234,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats:
         b_eq=[1.0],
         method="highs",
     )
+    if found.x is None:
+        return None
     shares = np.maximum(found.x[:count], 0.0)
     return np.asarray(shares / shares.sum())

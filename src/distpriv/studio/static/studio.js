@@ -112,7 +112,7 @@ async function askCurve(number, draft) {
   along.min = source.min; along.max = source.max; along.step = source.step; along.value = source.value;
   along.setAttribute("aria-valuetext", source.getAttribute("aria-valuetext"));
   const what = form.mode() === "epsilon" ? `ε = ${form.epsilon()}` : `${form.percent(Number($("accuracy").value) / 100)} right`;
-  const text = `At ${what} all estimates together miss about ${shown(now.numbers.error)}, and the public mean misses ${shown(found.public_error)}. The curve is provisional.`;
+  const text = `At ${what} all estimates together remove about ${Math.round(100 * now.numbers.information)} % of the public uncertainty. The curve is provisional.`;
   $("trade-caption").textContent = text;
   draw("trade", { svg: found.svg, alt: `Error against privacy. ${text}` });
 }

@@ -134,7 +134,7 @@ def _written(
          ("delta = 1e-3", "what is allowed beyond epsilon, a small probability"),
          ('assurance = "checked"', '"proved" assumes less and takes more noise'),
          ('# audit = "required"', "attack simulated releases first, and release nothing that fails"),
-         ('# weights = "relative"', "whose errors count how much; or a number by statistic"),
+         ('# weights = "units"', "errors add up in units of the statistics; or weights.age = 4 counts one more"),
          ("# max_error.age = 0.5", "release nothing if the estimate of a statistic would be worse")],
         [("[ledger]", "DECIDE: what all releases of this dataset together may give away"),
          ('url = "sqlite:///ledger.db"', "made once, by distpriv ledger with this file and --create"),

@@ -65,7 +65,7 @@ class Policy:
     protected: tuple[Secret, ...]
     target: PrivacyTarget
     assurance: Assurance
-    weighed: Mapping[str, float] | Literal["relative"] | None
+    weighed: Mapping[str, float] | Literal["relative", "units"]
     """How much the error of each statistic of any question counts."""
     prior: Mapping[str, float] | None
     """The probability of each scenario, for estimates; the same for all where nothing is said."""
@@ -114,7 +114,7 @@ class Policy:
         return self.question.query
 
     @property
-    def weights(self) -> Mapping[str, float] | Literal["relative"] | None:
+    def weights(self) -> Mapping[str, float] | Literal["relative", "units"]:
         """How much the error of each released statistic counts."""
         if not isinstance(self.weighed, Mapping):
             return self.weighed

@@ -103,7 +103,7 @@ class PrivacyTable(_Table):
     delta: Annotated[float | None, Field(examples=["delta = 1e-3"])] = None
     max_attack_accuracy: Annotated[float | None, Field(examples=["max_attack_accuracy = 0.6"])] = None
     assurance: Annotated[str, Field(examples=['assurance = "checked"'])] = "checked"
-    weights: Any = None
+    weights: Any = "relative"
     prior: Annotated[dict[str, float] | None, Field(examples=["prior = {boom = 0.7, bust = 0.3}"])] = None
     objective: Annotated[str, Field(examples=['objective = "estimate"'])] = "estimate"
     max_error: Annotated[dict[str, float] | None, Field(examples=["max_error = {age = 0.5}"])] = None

@@ -48,7 +48,7 @@ __all__ = [
 Labels = Callable[[Query], Query]
 """Finds the labels of a query's tables."""
 
-Weights = Mapping[str, float] | Literal["relative"] | None
+Weights = Mapping[str, float] | Literal["relative", "units"]
 
 
 @frozen(kw_only=True)
@@ -228,12 +228,12 @@ def weights(file: PolicyText, given: object, asked: Sequence[Question]) -> Weigh
     """Return how much the error of each statistic counts."""
     path = ("privacy", "weights")
     names = [name for question in asked for name in question.query.names]
-    if given is None or given == "relative":
+    if given in ("relative", "units"):
         return cast(Weights, given)
     if not isinstance(given, Mapping):
         raise file.refusal(
             path,
-            f'weights are "relative" or a number for each statistic, got {given!r}: write {{{names[0]} = 2}}.',
+            f'weights are "relative", "units" or a number by statistic, got {given!r}: write {{{names[0]} = 2}}.',
         )
     for name, weight in given.items():
         if name not in names:
