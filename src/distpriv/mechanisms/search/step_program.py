@@ -22,6 +22,7 @@ from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import MARGIN
 from distpriv.modelling.step_laws import StepLaws
+from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["StepNoise", "least_on_steps"]
 
@@ -64,6 +65,10 @@ class StepNoise:
     def variance(self) -> float:
         """In steps, and with the even part of one step that is added to whole ones."""
         return float(self.shares @ (2 * self.widths + 1) ** 2 / 12)
+
+    def on_steps_of(self, step: float) -> UnimodalNoise:
+        """Return the noise with the even part of one step."""
+        return UnimodalNoise.mixed(np.ones(1), (self.widths + 0.5) * step, self.shares)
 
 
 def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair]) -> StepNoise:
@@ -188,7 +193,9 @@ def _solved(problem: _Problem, scale: float) -> StepNoise:
             return _some(problem, noise)
         worst = [int(k) for k in np.argsort(-deltas, kind="stable")[:VIOLATED] if deltas[k] > problem.delta]
         cuts += problem.cuts(worst, noisy, bins)
-        noise = _program(problem, cuts, len(bins))
+        if (next_noise := _program(problem, cuts, len(bins))) is None:
+            break
+        noise = next_noise
     mixed = partial(_between, noise, enough)  # δ is convex in the shares
     return _some(problem, mixed(_least(lambda share: problem.keeps(mixed(share)), 12)))
 
@@ -211,8 +218,8 @@ def _some(problem: _Problem, shares: Floats) -> StepNoise:
     return StepNoise(widths=problem.widths[kept].astype(np.float64), shares=shares[kept])
 
 
-def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats:
-    """Return the least noise by the sets so far."""
+def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:
+    """Return the least noise by the sets so far; nothing where the solver finds none, as rounding may have it."""
     pairs = sorted({pair for pair, _, _ in cuts})
     count = len(problem.widths)
     slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
@@ -231,5 +238,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats:
         b_eq=[1.0],
         method="highs",
     )
+    if not found.success:
+        return None
     shares = np.maximum(found.x[:count], 0.0)
     return np.asarray(shares / shares.sum())
