@@ -96,6 +96,6 @@ def _unseen_place(number: int, luck: float, every: NDArray[np.int64], shares: Fl
     """Return the place of the row more: along one statistic its lowest, then its highest; or a random one."""
     axis, kind = divmod(number % (3 * every.shape[1]), 3)
     if kind == 2:
-        return every[min(int(np.searchsorted(np.cumsum(shares), luck)), len(every) - 1)]
+        return np.asarray(every[min(int(np.searchsorted(np.cumsum(shares), luck)), len(every) - 1)])
     along = every[:, axis]
-    return every[int(along.argmax() if kind else along.argmin())]
+    return np.asarray(every[int(along.argmax() if kind else along.argmin())])
