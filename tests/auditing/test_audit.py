@@ -268,7 +268,7 @@ def test_numbers_outside_their_range_are_refused(option: str, value: float) -> N
 
 def test_too_few_rows_to_keep_shadows_and_tests_apart_are_refused() -> None:
     query, share = dp.Query(x=dp.mean("x"), y=dp.mean("y")), dp.Share("s", values=(0.4, 0.6))
-    model = dp.model(small_table(150), query, share, records=100)
+    model = dp.model(small_table(150), query, share, records=100, reference="population")
     mechanism = M.expected_value_gaussian(model, TARGET)
     with pytest.raises(InvalidSource, match="too few rows to keep shadow and test datasets apart") as refusal:
         audit(mechanism, model=model)
