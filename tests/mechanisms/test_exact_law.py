@@ -3,6 +3,7 @@ import math
 import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import OptimizeResult
+from scipy import optimize
 from tests.workflow.forging import forged, read
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
@@ -210,11 +211,12 @@ def test_noise_off_the_steps_shows_nothing() -> None:
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_noise_keeps_delta_where_the_solver_gives_up(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A linear program in which rounding left no solution ended `plan` in a traceback."""
-    solve, solved = step_program.linprog, []
+    solved: list[Any]
+    solve, solved = optimize.linprog, []
 
     def gives_up(*args: Any, **options: Any) -> Any:
         solved.append(solve(*args, **options))
-        return solved[-1] if len(solved) <= rounds else OptimizeResult(x=None, success=False, status=4)
+        return solved[-1] if len(solved) <= rounds else SimpleNamespace(x=None, success=False)
 
     monkeypatch.setattr(step_program, "linprog", gives_up)
     mechanism = M.exact_law(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True), TARGET)

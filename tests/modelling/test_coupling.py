@@ -92,7 +92,7 @@ def _chance(kind: tuple[int, ...], positives: int) -> float:
     orders = [Counter(row for row in kind if (row < 3) == side) for side in (True, False)]
     assert orders[0].total() == positives
     counted = (factorial(of.total()) / prod(map(factorial, of.values())) for of in orders)
-    return prod(counted) / 3**positives / 4 ** (len(kind) - positives)
+    return float(prod(counted) / 3**positives / 4 ** (len(kind) - positives))
 
 
 @pytest.mark.parametrize("pairing", PAIRINGS)
