@@ -55,7 +55,7 @@ def planted(seed: int, dimension: int, records: int = 20) -> dp.QueryModel:
     columns = dict(zip("wyz", others.T, strict=False)) | {"x": residue - others @ weights}
     query = dp.Query({name: dp.total(name) for name in columns})
     secret = dp.Share("g = 1", values=(0.4, 0.6))
-    return dp.model(pa.table({"g": group} | columns), query, secret, records=records)
+    return dp.model(pa.table({"g": group} | columns), query, secret, records=records, reference="population")
 
 
 def thin(model: dp.QueryModel, share: float = 0.03, target: dp.PrivacyTarget = TARGET) -> AdditiveMechanism:

@@ -183,7 +183,7 @@ def test_a_small_reference_table_does_not_make_a_sound_mechanism_fail() -> None:
     # Datasets of 100 out of 150 rows vary much less than out of 300: tested on half the rows the mechanism would fail.
     query = dp.Query(x=dp.mean("x"), y=dp.mean("y"))
     share = dp.Share("s", values=(0.48, 0.52))
-    model = dp.model(small_table(300), query, share, records=100)
+    model = dp.model(small_table(300), query, share, records=100, reference="population")
     floor = GaussianNoise.along(np.eye(2), 4 * model.floor**2)
     mechanism = certified(model, dp.PrivacyTarget(epsilon=0, delta=0.9), floor, name="floor", theorem="the exact check")
     assert mechanism.certificate.holds
@@ -268,7 +268,7 @@ def test_numbers_outside_their_range_are_refused(option: str, value: float) -> N
 
 def test_too_few_rows_to_keep_shadows_and_tests_apart_are_refused() -> None:
     query, share = dp.Query(x=dp.mean("x"), y=dp.mean("y")), dp.Share("s", values=(0.4, 0.6))
-    model = dp.model(small_table(150), query, share, records=100)
+    model = dp.model(small_table(150), query, share, records=100, reference="population")
     mechanism = M.expected_value_gaussian(model, TARGET)
     with pytest.raises(InvalidSource, match="too few rows to keep shadow and test datasets apart") as refusal:
         audit(mechanism, model=model)

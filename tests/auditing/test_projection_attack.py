@@ -17,7 +17,9 @@ def rare_rows() -> dp.QueryModel:
     group = rng.permutation(np.arange(3000) % 2)
     x = np.where(group == 1, 1000.0 * (rng.random(3000) < 0.02), rng.normal(20, 140, 3000))
     secret = dp.Share("g = 1", values=(0.4, 0.6))
-    return dp.model(pa.table({"g": group, "x": x}), dp.Query(x=dp.mean("x")), secret, records=20)
+    return dp.model(
+        pa.table({"g": group, "x": x}), dp.Query(x=dp.mean("x")), secret, records=20, reference="population"
+    )
 
 
 @pytest.mark.parametrize(

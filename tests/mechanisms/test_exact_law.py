@@ -3,6 +3,7 @@ import math
 import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 from tests.workflow.forging import forged, read
-from tests.workflow.small import only, write_policy, write_tables
+from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.exact_steps import exact_steps_delta
+from distpriv.mechanisms.search import step_program
+from distpriv.modelling.plausible_rows import plausible_strata
 from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise
@@ -133,18 +137,18 @@ def test_three_shares_are_hidden_from_each_other(adult: pa.Table) -> None:
     secret = dp.Share("income = '>50K'", values=(0.4, 0.5, 0.6))
     model = dp.model(adult, dp.Query(x=dp.count("sex = 'Female'")), secret, records=50, reference="population")
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
-    laws = step_laws(row_grid(model))
+    rows = row_grid(model)
     assert isinstance(mechanism.noise, UnimodalNoise)
     for pair in model.protected_pairs:
-        assert exact_steps_delta(laws, mechanism.noise, 1.0, [pair]) <= 0.01
+        assert exact_steps_delta(rows, mechanism.noise, 1.0, [pair]) <= 0.01
 
 
 def test_an_offset_between_strata_is_part_of_the_law() -> None:
     model = modelled([0, 100, 200, 300], [13, 113, 213, 313], replacement=True)
-    laws = step_laws(row_grid(model))
-    assert laws.step == 1
+    rows = row_grid(model)
+    assert step_laws(rows).step == 1
     wide = UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 30.5]), masses=np.ones(1))
-    assert exact_steps_delta(laws, wide, 1.0, model.protected_pairs) > 0.1
+    assert exact_steps_delta(rows, wide, 1.0, model.protected_pairs) > 0.1
     assert M.exact_law(model, TARGET).certificate.holds
 
 
@@ -157,7 +161,9 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
 
     age = dp.Query(age=dp.mean("age"))
     with pytest.raises(InvalidModel, match="this one is a sample: say reference='population'"):
-        M.exact_law(model(age, reference="sample"), TARGET)
+        M.exact_law(model(dp.Query(age=dp.mean("age"), sex=dp.count("sex = 'Male'")), reference="sample"), TARGET)
+    with pytest.raises(InvalidModel, match="this one is a sample: say reference='population'"):
+        M.exact_law(model(age, reference="sample", weight="fnlwgt"), TARGET)
     with pytest.raises(InvalidModel, match="are on no steps"):
         M.exact_law(model(dp.Query(age=dp.mean("ln(age)"))), TARGET)
     with pytest.raises(InvalidModel, match="possible values, and exact laws are of up to"):
@@ -195,11 +201,86 @@ def test_an_epsilon_beyond_numbers_is_refused_in_a_sentence() -> None:
 
 
 def test_noise_off_the_steps_shows_nothing() -> None:
-    laws = step_laws(row_grid(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True)))
+    rows = row_grid(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True))
     with pytest.raises(dp.errors.InvalidInput, match="must be in the middle between two steps"):
         exact_steps_delta(
-            laws, UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 3.0]), masses=np.ones(1)), 1.0, []
+            rows, UnimodalNoise(axes=np.ones((1, 1)), edges=np.array([0.0, 3.0]), masses=np.ones(1)), 1.0, []
         )
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_noise_keeps_delta_where_the_solver_gives_up(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
+    """A linear program in which rounding left no solution ended `plan` in a traceback."""
+    solved: list[Any]
+    solve, solved = optimize.linprog, []
+
+    def gives_up(*args: Any, **options: Any) -> Any:
+        solved.append(solve(*args, **options))
+        return solved[-1] if len(solved) <= rounds else SimpleNamespace(x=None, success=False)
+
+    monkeypatch.setattr(step_program, "linprog", gives_up)
+    mechanism = M.exact_law(modelled([0, 1, 2, 3], [1, 2, 3, 4], replacement=True), TARGET)
+    assert len(solved) == rounds + 1
+    assert mechanism.certificate.holds_at("proved")
+
+
+def of_sample(table: pa.Table, **options: Any) -> dp.QueryModel:
+    secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
+    query = dp.Query(x=dp.count("marital_status = 'Never-married'"))
+    return dp.model(table, query, secret, **{"records": 100, **options})
+
+
+def test_a_sample_takes_more_noise_the_fewer_rows_it_has(adult: pa.Table) -> None:
+    widths = []
+    for rows in (500, 5000):
+        mechanism = M.exact_law(of_sample(adult.slice(0, rows)), TARGET)
+        certificate = mechanism.certificate
+        assert certificate.holds_at("checked")
+        assert not certificate.holds_at("proved")
+        widths.append(mechanism.noise.expected_rms)
+    whole = M.exact_law(of_sample(adult, reference="population", replacement=True), TARGET).noise.expected_rms
+    assert widths[0] > widths[1] > whole > 0.7 * widths[1]
+
+
+def test_plausible_populations_are_off_as_a_mean_of_so_many_rows_is(adult: pa.Table) -> None:
+    table = adult.slice(0, 500)
+    rows = row_grid(of_sample(table))
+    means = np.array([[s.chances @ s.places[:, 0] for s in strata] for strata in plausible_strata(rows, 1000)])
+    for stratum, found in zip(rows.strata, means.T, strict=True):
+        p = float(stratum.chances @ stratum.places[:, 0])
+        error = math.sqrt(p * (1 - p) / (stratum.rows - 1))
+        assert found.std() == pytest.approx(error, rel=0.1)
+        assert found.mean() == pytest.approx(p, abs=2.5 / stratum.rows)
+
+
+def test_a_population_may_have_what_a_sample_of_it_lacks() -> None:
+    """Of 60 rows without a 1, 99 % of the populations have fewer than 7.4 % of them (Clopper and Pearson 1934)."""
+    table = pa.table({"x": [0] * 60 + [0, 1] * 30, "g": [0] * 60 + [1] * 60})
+    model = dp.model(table, dp.Query(x=dp.total("x")), SECRET, records=20)
+    lacking = next(which for which, cells in enumerate(row_grid(model).strata) if len(cells.places) == 1)
+    shares = [
+        float(strata[lacking].chances @ strata[lacking].places[:, 0])
+        for strata in plausible_strata(row_grid(model), 3000)
+    ]
+    some = np.sort([share for share in shares if share > 0])
+    assert some[int(0.99 * len(some))] == pytest.approx(1 - 0.01 ** (1 / 60), rel=0.2)
+
+
+@pytest.mark.slow
+def test_delta_holds_in_99_of_100_populations(adult: pa.Table) -> None:
+    """References are drawn from a population again and again, and noise is judged by its own exact law."""
+    rng = np.random.default_rng(11)
+    for statistic in (dp.count("marital_status = 'Never-married'"), dp.mean("age")):
+        query, secret = dp.Query(x=statistic), dp.Share("income = '>50K'", values=(0.45, 0.55))
+        truth = row_grid(dp.model(adult, query, secret, records=100, reference="population", replacement=True))
+        missed = 0
+        for _ in range(30):
+            reference = adult.take(rng.integers(adult.num_rows, size=500))
+            model = dp.model(reference, query, secret, records=100)
+            noise = M.exact_law(model, TARGET).noise
+            assert isinstance(noise, UnimodalNoise)
+            missed += exact_steps_delta(truth, noise, TARGET.epsilon, model.protected_pairs) > TARGET.delta
+        assert missed <= 2
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +297,26 @@ def test_a_release_is_verified_from_the_laws_in_its_bundle(bundle: Path) -> None
     verdict = verify_bundle(bundle)
     assert verdict.holds, str(verdict)
     assert read(bundle)["mechanism"] == "exact_law"
+
+
+def test_a_release_of_a_sample_is_verified_in_all_its_populations(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    one = ('age = "mean(age, resolution = 1)"\n', "")
+    with only("exact_law"):
+        folder = release_policy(str(write_policy(tmp_path, one, SAMPLE)), tmp_path / "out").folder
+    assert read(folder)["certificate"]["assurance"] == "checked"
+    verdict = verify_bundle(folder)
+    assert verdict.holds, str(verdict)
+
+    def population(document: dict[str, Any]) -> None:
+        document["evidence"]["drawn"]["release"]["sample"] = False
+
+    def more_rows(document: dict[str, Any]) -> None:
+        strata = document["evidence"]["drawn"]["release"]["strata"]
+        strata[0]["counts"] = [10 * count for count in strata[0]["counts"]]
+
+    for change in (population, more_rows):
+        assert not verify_bundle(forged(folder, tmp_path / change.__name__, change)).holds
 
 
 def _narrower(document: dict[str, Any]) -> None:

@@ -1,5 +1,5 @@
 from collections import Counter
-from math import comb
+from math import comb, factorial, prod
 
 import numpy as np
 import polars as pl
@@ -24,9 +24,8 @@ def small_model(
     rng = np.random.default_rng(positives * 100 + negatives)
     rows = positives + negatives
     table = pl.DataFrame({"x": rng.normal(size=rows).round(1) + 2, "s": np.arange(rows) < positives})
-    return dp.model(
-        table, QUERY, dp.Share("s", values=(counts[0] / n, counts[1] / n)), records=n, replacement=replacement
-    )
+    secret = dp.Share("s", values=(counts[0] / n, counts[1] / n))
+    return dp.model(table, QUERY, secret, records=n, replacement=replacement, reference="population")
 
 
 def simulator_of(model: dp.QueryModel) -> RowSimulator:
@@ -69,6 +68,31 @@ def test_each_coupled_dataset_is_uniform_among_all_of_its_scenario(pairing: Pair
         seen = Counter(tuple(sorted(chosen)) for chosen in dataset.tolist())
         assert len(seen) == comb(4, count) * comb(5, 5 - count)
         assert stats.chisquare(list(seen.values())).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_each_coupled_dataset_of_a_sample_is_of_independent_rows(pairing: Pairing) -> None:
+    """Any joint law of the swapped rows is a coupling if each is uniform by itself and independent of all others."""
+    table = pl.DataFrame({"x": [0.0, 1.0, 5.0, 2.0, 2.0, 9.0, 4.0], "s": [True] * 3 + [False] * 4})
+    model = dp.model(table, QUERY, dp.Share("s", values=(1 / 4, 3 / 4)), records=4)  # more than the rows there are
+    pair = model.protected_pairs[0]
+    swap = simulator_of(model).swap(pair, pairing)
+    rows = draw_coupled_rows(np.random.default_rng(2), swap, 60_000, replacement=True)
+    for dataset, count in ((rows.first, 1), (rows.second, 3)):
+        kinds = [sorted(row) for row in dataset.tolist()]
+        seen = Counter(map(tuple, kinds))
+        chances = {kind: _chance(kind, count) for kind in seen}
+        assert sum(chances.values()) == pytest.approx(1.0)
+        expected = 60_000 * np.array(list(chances.values()))
+        assert stats.chisquare(list(seen.values()), expected).pvalue > 1e-4
+
+
+def _chance(kind: tuple[int, ...], positives: int) -> float:
+    """How likely rows are, in any order, so many of them draws of rows 0 to 2, the others of 3 to 6."""
+    orders = [Counter(row for row in kind if (row < 3) == side) for side in (True, False)]
+    assert orders[0].total() == positives
+    counted = (factorial(of.total()) / prod(map(factorial, of.values())) for of in orders)
+    return float(prod(counted) / 3**positives / 4 ** (len(kind) - positives))
 
 
 @pytest.mark.parametrize("pairing", PAIRINGS)

@@ -1,5 +1,6 @@
 from collections import Counter
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,8 @@ MEANS = dp.Query(x=dp.mean("x"), big=dp.count("x > 2"))
 def model(values: tuple[float, ...], query: dp.Query = MEANS, replacement: bool = False) -> dp.QueryModel:
     x = np.random.default_rng(4).normal(size=11).round(1) + 2
     table = pl.DataFrame({"x": x, "s": np.arange(11) < 5})
-    return dp.model(table, query, dp.Share("s", values=values), records=5, replacement=replacement, draws=50)
+    options: dict[str, Any] = {"replacement": replacement, "reference": "population", "draws": 50}
+    return dp.model(table, query, dp.Share("s", values=values), records=5, **options)
 
 
 def simulator_of(made: dp.QueryModel) -> RowSimulator:
@@ -110,7 +112,7 @@ def test_the_first_of_many_swapped_rows_serve_for_scenarios_that_differ_in_few(p
 
 def test_strata_too_small_for_all_swaps_at_once_are_taken_pair_by_pair() -> None:
     table = pl.DataFrame({"x": np.arange(9.0), "s": np.arange(9) < 4})
-    made = dp.model(table, MEANS, dp.Share("s", values=(0.2, 0.6, 0.8)), records=5)
+    made = dp.model(table, MEANS, dp.Share("s", values=(0.2, 0.6, 0.8)), records=5, reference="population")
     simulator = simulator_of(made)
     groups = simulator.difference_groups(made.protected_pairs)
     assert [len(group) for group in groups] == [1, 1, 1]

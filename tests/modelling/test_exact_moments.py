@@ -78,6 +78,7 @@ def test_the_model_of_a_table_equals_the_enumeration_too(
         dp.Share("s", values=(n1 / n, other / n)),
         records=n,
         replacement=replacement,
+        reference="population",
     )
     values = every_dataset(first, second, (n1, n0), [1.0, n], replacement)
     law = model.distributions[f"s @ {n1 / n:.15g}"]

@@ -67,7 +67,7 @@ def test_statistics_that_are_no_sums_err_as_much_as_sums_that_vary_as_they_do() 
     rng = np.random.default_rng(2)
     table = pa.table({"s": rng.random(800) < 0.4, "x": rng.normal(size=800)})
     query = dp.Query(m=dp.quantile("x", 0.5))
-    sampled = dp.model(table, query, SECRET, records=50, draws=400, processes=1, replacement=True)
+    sampled = dp.model(table, query, SECRET, records=50, draws=400, processes=1)
     found = shifts(plausible_models(sampled, 2000))
     spread = np.mean([law.covariance for law in sampled.distributions.values()]) / 50
     assert found.var() == pytest.approx(10**2 * spread * sum(1 / s.rows for s in sampled.strata), rel=0.1)

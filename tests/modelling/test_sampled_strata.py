@@ -22,7 +22,22 @@ def test_a_reference_is_a_sample_unless_it_is_said_to_be_the_population(table: p
     population = dp.model(table, QUERY, SECRET, records=20, reference="population")
     assert (sample.provenance.reference, len(sample.strata)) == ("sample", 2)
     assert (population.provenance.reference, population.strata) == ("population", ())
-    assert sample.distributions == population.distributions
+    assert (sample.provenance.replacement, population.provenance.replacement) == (True, False)
+    for name, law in sample.distributions.items():
+        assert law.mean.tolist() == population.distributions[name].mean.tolist()
+        assert (np.diag(law.covariance) > np.diag(population.distributions[name].covariance)).all()
+
+
+def test_a_sample_of_one_row_is_refused_and_one_of_two_is_not(table: pa.Table) -> None:
+    for rows in (1, 2):
+        few = table.append_column("few", pa.array(np.arange(600) < rows))
+        secret = dp.Share("few", values=(0.4, 0.6))
+        assert dp.model(few, QUERY, secret, records=20, reference="population", replacement=True).strata == ()
+        if rows == 1:
+            with pytest.raises(dp.errors.InvalidSecret):
+                dp.model(few, QUERY, secret, records=20)
+        else:
+            assert dp.model(few, QUERY, secret, records=20).strata[0].rows == 2
 
 
 def test_laws_that_are_given_are_exact() -> None:
@@ -31,7 +46,7 @@ def test_laws_that_are_given_are_exact() -> None:
 
 
 def test_strata_have_the_rows_and_the_covariance_that_datasets_are_drawn_from(table: pa.Table) -> None:
-    model = dp.model(table, QUERY, SECRET, records=20, replacement=True)
+    model = dp.model(table, QUERY, SECRET, records=20)
     rows = np.array(table["s"].to_pylist()).sum()
     assert [stratum.rows for stratum in model.strata] == [rows, 600 - rows]
     assert [stratum.kind for stratum in model.strata] == ["rows where s is satisfied", "rows where s is not satisfied"]
@@ -48,7 +63,7 @@ def test_heavy_tails_make_a_variance_less_sure(table: pa.Table) -> None:
 
 def test_statistics_that_are_no_sums_vary_as_their_draws_do(table: pa.Table) -> None:
     query = dp.Query(m=dp.quantile("x", 0.5))
-    model = dp.model(table, query, SECRET, records=20, draws=300, replacement=True, processes=1)
+    model = dp.model(table, query, SECRET, records=20, draws=300, processes=1)
     spread = np.mean([law.covariance for law in model.distributions.values()], axis=0) / 20
     for stratum in model.strata:
         np.testing.assert_allclose(stratum.covariance, spread)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,9 +17,9 @@ TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
 
 
 def simulator(place: Place, *values: float, records: int = 5, replacement: bool = False) -> RowSimulator:
-    model = dp.model(
-        place(TABLE), dp.Query(x=dp.mean("x")), dp.Share("s", values=values), records=records, replacement=replacement
-    )
+    query, secret = dp.Query(x=dp.mean("x")), dp.Share("s", values=values)
+    options: dict[str, Any] = {"replacement": replacement, "reference": "population"}
+    model = dp.model(place(TABLE), query, secret, records=records, **options)
     assert isinstance(model.simulator, RowSimulator)
     return model.simulator
 
@@ -42,9 +44,21 @@ def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round(place: Place)
     assert one.second.max() == 5
 
 
+def test_a_sample_of_few_rows_stands_for_an_endless_population(place: Place) -> None:
+    query, secret = dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.4, 0.6))
+    model = dp.model(place(TABLE), query, secret, records=1000)
+    assert model.provenance.replacement
+    few = dp.model(place(TABLE), query, secret, records=10)
+    for name, law in model.distributions.items():  # no finite-population correction: variances fall like 1/n
+        np.testing.assert_allclose(law.covariance * 100, few.distributions[name].covariance)
+    assert model.rows().samples("s @ 0.6", 20, 0).shape == (20, 1)
+    with pytest.raises(InvalidModel):
+        dp.model(place(TABLE), query, secret, records=5, replacement=False)
+
+
 def test_with_replacement_a_stratum_may_be_smaller_than_its_share(place: Place) -> None:
     assert simulator(place, 0.8, 0.6, records=10, replacement=True).samples("s @ 0.8", 20, 0).shape == (20, 1)
-    with pytest.raises(InvalidSecret, match="or replacement=True"):
+    with pytest.raises(InvalidSecret, match="replacement=True"):
         simulator(place, 0.8, 0.6, records=10)
 
 

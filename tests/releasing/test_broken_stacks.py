@@ -144,8 +144,8 @@ def test_tables_called_by_the_names_of_shares_are_other_scenarios(table: pa.Tabl
 
 def test_datasets_drawn_in_another_way_are_another_law(table: pa.Table, ledger: dp.Ledger) -> None:
     dp.release(plan_for(table, {"age": dp.mean("age")}), private(table), ledger=ledger, dataset="d", total=TOTAL)
-    model = dp.model(table, dp.Query(city=dp.count("city")), SECRET, records=RECORDS, replacement=True)
-    with pytest.raises(LawsChanged, match="replacement = False, not True"):
+    model = dp.model(table, dp.Query(city=dp.count("city")), SECRET, records=RECORDS, reference="population")
+    with pytest.raises(LawsChanged, match="reference = 'sample', not 'population'"):
         dp.earlier_releases(ledger, "d", model, total=TOTAL, adaptive="assumed")
 
 

@@ -56,8 +56,8 @@ def a_count_called_a_mean(document: Document) -> None:
     statistics[next(iter(statistics))] = "mean(capital_gain, resolution = 100)"
 
 
-def drawn_with_replacement(document: Document) -> None:
-    document["policy"]["model"]["replacement"] = True
+def drawn_from_a_population(document: Document) -> None:
+    document["policy"]["model"]["reference"] = "population"
 
 
 def sampled_moments_called_exact(document: Document) -> None:

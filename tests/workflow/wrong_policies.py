@@ -424,7 +424,12 @@ def _for_adult() -> Iterator[tuple[str, str, str]]:
         ("cells, and at most 1,000 can be published at once"),
     )
     yield "levels of another type", with_table("count = true\nby = ['sex']\nlevels = {sex = [1]}"), "the level 1 is not"
-    yield "more records than rows", changed(("= 100", "= 50000")), "or replacement = true in [model]"
+    yield (
+        "more records than rows of the population",
+        changed(("= 100", "= 50000")) + "[model]\nreference = 'population'\n",
+        "replacement = true in [model]",
+    )
+    yield "different rows of a sample", RIGHT + "[model]\nreplacement = false\n", "model.replacement: records of the"
     yield "quantile by exact moments", with_statistic("quantile(age, 0.5)") + "[model]\nmethod = 'exact'\n", "method = "
 
 

@@ -2,8 +2,8 @@
 
 Shadows and tests never share a row: the rows are split at random inside every stratum. Either half is another finite
 population than the reference rows that a certificate is about, so what is held against the certificate comes from all
-reference rows, which is the modelled law itself. With small tables the difference is large: datasets of 100 drawn from
-150 rows vary much less than from 300, and an attack on them does better than any certificate for the 300 allows.
+reference rows, which is the modelled law itself. With small tables the difference is large: halves have other means,
+and where no row is drawn twice datasets of 100 vary much less among 150 rows than among 300.
 """
 
 from typing import Any, Protocol

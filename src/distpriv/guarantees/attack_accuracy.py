@@ -15,7 +15,6 @@ from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.modelling.row_grid import RowGrid
-from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
 
 __all__ = ["attack_accuracy_upper_bound", "certified_ceiling", "undefended_attack_accuracy"]
@@ -78,7 +77,7 @@ def attack_accuracy_upper_bound(model: QueryModel, mechanism: AdditiveMechanism)
     ceiling = certified_ceiling(certificate)
     around = 2 * _around(model)
     bare = undefended_attack_accuracy(model)
-    if certificate.assurance == "proved":
+    if certificate.assurance == "proved" or isinstance(certificate.drawn, RowGrid):
         return min(ceiling, bare, (1 + around + _exact_total_variation(model, mechanism)) / 2)
     noise = mechanism.noise
     if certificate.law is not None:
@@ -106,7 +105,7 @@ def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> f
     laws, noise = mechanism.certificate.drawn, mechanism.noise
     try:
         if isinstance(laws, RowGrid) and isinstance(noise, UnimodalNoise):
-            return exact_steps_delta(step_laws(laws), noise, 0.0, model.protected_pairs)
+            return exact_steps_delta(laws, noise, 0.0, model.protected_pairs)
         if isinstance(laws, RowGrid):
             target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
             return exact_grid_delta(laws, [noise], target, model.protected_pairs)

@@ -20,7 +20,7 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.exact_steps import IS_POPULATION, LARGEST_EPSILON, even_shares
+from distpriv.guarantees.exact_steps import LARGEST_EPSILON, even_shares, exact_steps_delta, reference_is
 from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_grid import RowGrid, Sheared, outer
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
@@ -258,6 +258,10 @@ def exact_grid_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     >>> round(exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs), 4)
     0.0191
     """
+    if rows.sample:
+        if len(noises) > 1 or not isinstance(noises[0], UnimodalNoise):
+            raise InvalidInput("exact laws of a sample are of one statistic with noise on whole steps.")
+        return exact_steps_delta(rows, noises[0], target.epsilon, pairs)
     noise = _Noise.of(noises, rows.steps)
     if noise.smooth and not noise.least_correlation > FLATTEST:
         raise InvalidInput("exact laws of several statistics need Gaussian noise in every direction: add some.")
@@ -281,15 +285,16 @@ def exact_grid_certificate(
 ) -> Certificate:
     """Return what noise is worth by the exact law of up to three statistics."""
     cells = sum(len(stratum.counts) for stratum in rows.strata)
+    delta = exact_grid_delta(rows, noises, target, pairs)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
-        delta=exact_grid_delta(rows, noises, target, pairs),
-        assurance="proved",
+        delta=delta,
+        assurance="checked" if rows.sample else "proved",
         theorem=theorem,
         assumptions=(
             *assumptions,
-            IS_POPULATION,
+            reference_is(rows, delta),
             Assumption(
                 statement="δ is that of the law of the rows",
                 status="checked",

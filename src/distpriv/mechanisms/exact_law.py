@@ -1,7 +1,5 @@
 """The least noise for one to three statistics whose exact law is known: only how data are drawn is assumed."""
 
-import numpy as np
-
 from distpriv.errors import InvalidTarget
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.entropy_ball import across_ball
@@ -10,12 +8,10 @@ from distpriv.guarantees.exact_steps import LARGEST_EPSILON, exact_steps_certifi
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.grid_search import least_on_grid
-from distpriv.mechanisms.search.step_program import least_on_steps
+from distpriv.mechanisms.search.sampled_steps import noise_on_steps
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.row_grid import row_grid
-from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.utility import Weights, utility_weights
-from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["exact_law"]
 
@@ -26,19 +22,20 @@ NAME = "exact_law"
 def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "relative") -> AdditiveMechanism:
     r"""Add the least noise that the exact law of up to three statistics allows.
 
-    Counts, totals and means of rows on whole steps have a law that is known to the last digit from the reference. For
-    one of them noise is a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus
+    Counts, totals and means of rows on whole steps have a law that is known to the last digit from the rows. For one of
+    them noise is a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus
     an even part of one step: δ is then a sum over steps, exact but for what is counted. For two or three it is Laplace
     or Gaussian noise along the shifts and Gaussian noise in every direction, and δ is bounded by a sum over a grid.
-    Assurance `proved`.
+    Assurance `proved`; `checked` for one statistic of a reference that is a sample, whose δ is that of the worst of a
+    hundred populations it may be of.
 
     Args:
-        model: the model of one to three counts, totals and means, with ``reference="population"``.
+        model: the model of one count, total or mean, or of up to three with ``reference="population"``.
         target: ε ≥ 0 and δ > 0.
         weights: what an error in each statistic costs, as in `utility_weights`.
 
     Raises:
-        InvalidModel: there are more statistics, the reference is a sample, or its values are on no steps.
+        InvalidModel: there are more statistics, or several of a sample, or values that are on no steps.
         InvalidTarget: δ is 0, or too small for what the law is known to.
 
     >>> import distpriv as dp
@@ -64,8 +61,6 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "r
         several = least_on_grid(model, rows, target, utility_weights(model, weights))
         certificate = exact_grid_certificate(rows, [several], target, model.protected_pairs)
         return AdditiveMechanism(name=NAME, statistics=model.names, noise=several, certificate=certificate)
-    laws = step_laws(rows)
-    found = least_on_steps(laws, target, model.protected_pairs)
-    noise = UnimodalNoise.mixed(np.ones(1), (found.widths + 0.5) * laws.step, found.shares)
+    noise = noise_on_steps(rows, target, model.protected_pairs)
     certificate = exact_steps_certificate(rows, noise, target, model.protected_pairs)
     return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)

@@ -22,10 +22,10 @@ Which rows are dropped does not depend on what is asked. The private table keeps
 """
 
 Reference = Literal["sample", "population"]
-"""What the reference is: a random sample of the population that records come from, or all of that population.
+"""What the reference is: a random sample of an endless population that records come from, or all of that population.
 
-Moments of a sample are off by what its number of rows allows for, and noise is made for that; a population is exactly
-as it is.
+Records from the population behind a sample are independent, however few rows the sample has. Its moments are off by
+what its number of rows allows for, and noise is made for that; a population is exactly as it is.
 """
 
 LAW = ("replacement", "missing", "reference", "weight", "robust")
@@ -65,27 +65,38 @@ class Drawing:
     """How datasets are drawn from the reference, and their laws found; each option is described at `distpriv.model`."""
 
     method: Method = "auto"
-    replacement: bool = False
     missing: Missing = "refuse"
     reference: Reference = "sample"
+    replacement: bool = field()
+    """Whether records are independent draws, as those of an endless population are; else all are different rows."""
     draws: int = field(default=5000, converter=_draws)
     seed: int = field(default=0, converter=_seed)
     weight: str | None = field(default=None, converter=_weight)
     robust: float | None = field(default=None, converter=_robust)
     """How far the law of a record may be from the one modelled, as a relative entropy; None if it is that one."""
 
+    @replacement.default
+    def _independent(self) -> bool:
+        return self.reference == "sample"
+
     def __attrs_post_init__(self) -> None:
         one_of("method", self.method, get_args(Method), InvalidModel)
         yes_or_no("replacement", self.replacement, InvalidModel)
         one_of("missing", self.missing, get_args(Missing), InvalidInput)
         one_of("reference", self.reference, get_args(Reference), InvalidModel)
+        if self.reference == "sample" and not self.replacement:
+            raise InvalidModel(
+                "records of the endless population behind a sample are independent of each other, and "
+                "replacement=False was asked for: leave it out, or say reference='population'.",
+                about=("option", "replacement"),
+            )
 
     @property
     def law(self) -> dict[str, Any]:
         """The options that the law of datasets depends on, by name: what releases of one dataset must agree in.
 
         >>> Drawing(draws=200, missing="drop").law
-        {'replacement': False, 'missing': 'drop', 'reference': 'sample'}
+        {'missing': 'drop', 'reference': 'sample', 'replacement': True}
         """
         return {name: value for name, value in self.written.items() if name in LAW}
 
@@ -95,9 +106,9 @@ class Drawing:
         return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
 
     def for_scenarios(self, protected: "ProtectedScenarios") -> Self:
-        """Return how datasets of these scenarios are drawn: weighted rows independently, and then all of them.
+        """Return how datasets of these scenarios are drawn: weighted rows of a population independently, and then all.
 
-        So are those of a ball around the reference, as only what is independent is as far off as its parts together.
+        So are those of a ball around it, as only what is independent is as far off as its parts together.
         """
         return evolve(self, replacement=True) if self.weighs(protected) or self.robust is not None else self
 

@@ -59,15 +59,17 @@ def model(
             or a list of them.
         records: how many records the private dataset has.
         method: "exact" or "sampling"; by default exact moments when every statistic is a mean of a row expression.
-        replacement: whether the same reference row may be in a dataset twice; by default only where rows have weights
-            (a `weight`, or a Mean, a Quantile or a Correlation among the secrets) or `robust` is a number, as records
-            are drawn independently then.
+        replacement: whether the same reference row may be in a dataset twice. Records of the population behind a sample
+            are independent, so that it may. Where the reference is the population itself it may not, unless rows have
+            weights (a `weight`, or a Mean, a Quantile or a Correlation among the secrets), `robust` is a number, or
+            True is given.
         missing: "refuse" nulls and NaN in used columns of the reference, or "drop" every row of it that has a null or
             NaN in any of its columns, used or not, so that no statistic chooses the rows that noise is made from. Rows
             of the private table are never dropped, and one without a value is read as the median of the reference's:
             so it is refused where one side of a share has more such rows, and beside weights and tables of scenarios.
-        reference: what the reference rows are: a random "sample" of the population that records come from, so that
-            noise allows for what so many rows leave open, or the "population" itself, exactly as it is.
+        reference: what the reference rows are: a random "sample" of an endless population that records come from, so
+            that records are independent, there may be more of them than rows, and noise allows for what so many rows
+            leave open; or the "population" itself, exactly as it is.
         draws: how many datasets to sample per scenario, where sampling is used.
         seed: the same seed gives the same sampled numbers, on any number of processes.
         weight: a column, or a number as SQL text, that says how many people each reference row stands for, as surveys
@@ -97,7 +99,7 @@ def model(
     radius, others = _ball_and_tables(robust)
     drawing = Drawing(
         method=method,
-        replacement=False if replacement is None else replacement,
+        **({} if replacement is None else {"replacement": replacement}),
         missing=missing,
         reference=reference,
         draws=draws,

@@ -134,7 +134,7 @@ def other_rows(model: QueryModel, other: Any) -> OtherRows:
         )
     of_reference = evolve(simulator, scenarios=own, tables={name: simulator.tables[name] for name in own})
     theirs = of_reference.over(other)
-    theirs = evolve(theirs, drawing=evolve(theirs.drawing, reference="sample"))
+    theirs = evolve(theirs, drawing=evolve(theirs.drawing, reference="sample", replacement=True))
     moments = {name: exact_distribution(theirs, name) for name in own}
     errors = _errors(theirs, {name: law.covariance for name, law in moments.items()})
     known = {name: np.zeros((model.dimension,) * 2) for name in own}

@@ -19,7 +19,15 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.modelling.sampled_strata import NORMAL, SampledStratum
 from distpriv.modelling.stratum_rows import StratumRows
 
-__all__ = ["CHECKING_SEED", "MAKING_SEED", "TRIED", "Population", "plausible_models", "plausible_population"]
+__all__ = [
+    "CHECKING_SEED",
+    "MAKING_SEED",
+    "TRIED",
+    "Population",
+    "plausible_models",
+    "plausible_population",
+    "uniform_numbers",
+]
 
 CHECKING_SEED, MAKING_SEED = 17, 71
 """Of the errors that certificates are held against, the same for all, and of those that noise is made for."""
@@ -151,12 +159,17 @@ class _Errors:
         return np.asarray(factors @ factors.swapaxes(1, 2))
 
 
+def uniform_numbers(seed: Sequence[int], shape: tuple[int, ...]) -> Floats:
+    """Return numbers between 0 and 1 that are the same everywhere: plain bits."""
+    uniform = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))).random(shape)
+    return np.asarray(np.clip(uniform, 2.0**-54, 1 - 2.0**-53))
+
+
 def _normal(seed: Sequence[int], shape: tuple[int, ...]) -> Floats:
-    """Return normal numbers that are the same everywhere: quantiles of plain bits."""
+    """Return normal numbers, as quantiles."""
     from scipy.special import ndtri
 
-    uniform = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))).random(shape)
-    return np.asarray(ndtri(np.clip(uniform, 2.0**-54, 1 - 2.0**-53)))
+    return np.asarray(ndtri(uniform_numbers(seed, shape)))
 
 
 def _chi_square(normal: Floats, freedom: Floats) -> Floats:

@@ -20,7 +20,7 @@ from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_lattice import spacing
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["MOST_STATISTICS", "SMALLEST_STEP", "Cells", "RowGrid", "Sheared", "population_rows", "row_grid"]
+__all__ = ["MOST_STATISTICS", "SMALLEST_STEP", "Cells", "RowGrid", "Sheared", "reference_rows", "row_grid"]
 
 MOST_STATISTICS = 3
 
@@ -168,6 +168,8 @@ class RowGrid:
     replacement: bool
     off: float = 0.0
     """By how many steps a dataset may be off the lattice, since rows are."""
+    sample: bool = False
+    """Whether the rows are a sample of those that datasets may have; otherwise they are all of them."""
 
     @property
     def records(self) -> int:
@@ -265,6 +267,7 @@ class RowGrid:
             "lowest": self.lowest.tolist(),
             "replacement": self.replacement,
             "off": self.off,
+            "sample": self.sample,
             "strata": [
                 {"places": s.places.tolist(), "counts": s.counts.tolist()}
                 | ({} if s.weights is None else {"weights": s.weights.tolist()})
@@ -292,6 +295,7 @@ class RowGrid:
             lowest=written["lowest"],
             replacement=bool(written["replacement"]),
             off=float(written["off"]),
+            sample=bool(written["sample"]),
             strata=tuple(strata),
             drawn=sizes,
         )
@@ -319,7 +323,7 @@ def row_grid(model: QueryModel) -> RowGrid:
     """Return the rows behind a model of up to three statistics cell by cell, or say why that cannot be.
 
     Raises:
-        InvalidModel: there are more statistics, no sums over all rows of the population, or no steps.
+        InvalidModel: there are more statistics, no sums over rows that are all at hand, or no steps.
 
     >>> import distpriv as dp
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
@@ -333,7 +337,13 @@ def row_grid(model: QueryModel) -> RowGrid:
             f"exact laws are of up to {MOST_STATISTICS} statistics, and {model.dimension} are released together: use "
             "certified_gaussian, or coupled_gaussian for assurance 'proved'."
         )
-    rows = population_rows(model)
+    rows = reference_rows(model)
+    if model.strata and (model.dimension > 1 or any(stratum.weights is not None for stratum in rows.strata)):
+        raise InvalidModel(
+            "exact laws of several statistics, or of rows with weights, are of a reference that is the whole "
+            "population, and this one is a sample: say reference='population' if it is, or use certified_gaussian or "
+            "coupled_gaussian."
+        )
     together = np.concatenate([stratum.values for stratum in rows.strata])
     lowest = together.min(axis=0)
     steps = np.array([spacing([column]) for column in together.T])
@@ -375,24 +385,20 @@ def row_grid(model: QueryModel) -> RowGrid:
         drawn=rows.drawn,
         replacement=rows.replacement,
         off=float(off.sum()),
+        sample=bool(model.strata),
     )
 
 
-def population_rows(model: QueryModel) -> RowLaws:
-    """Return the rows behind a model's statistics if they are the whole population, or say why they are not.
+def reference_rows(model: QueryModel) -> RowLaws:
+    """Return the rows of the reference behind a model's statistics, or say why they cannot be had.
 
     Raises:
-        InvalidModel: statistics are no sums over rows, the reference is a sample, or not all of it is at hand.
+        InvalidModel: statistics are no sums over rows, or not all of them are at hand.
     """
     if model.simulator is None or model.provenance.method != "exact moments":
         raise InvalidModel(
             "exact laws are of counts, totals and means over reference rows, and this model has none: use "
             "coupled_gaussian."
-        )
-    if model.strata:
-        raise InvalidModel(
-            "exact laws are of a reference that is the whole population, and this one is a sample: say "
-            "reference='population' if it is, or use coupled_gaussian."
         )
     rows = model.rows().row_laws()
     if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from attrs import frozen
 
-from distpriv.errors import InvalidModel
+from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.scenarios import Scenario
 from distpriv.framework.tilts import Tilt
@@ -22,7 +22,15 @@ from distpriv.modelling.sampling import Stratum as RowsDrawn
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.weighing import constraint_errors
 
-__all__ = ["NORMAL", "OF_SAMPLED_LAWS", "SampledStratum", "drawn_rows", "row_covariance", "sampled_strata"]
+__all__ = [
+    "FEWEST_ROWS",
+    "NORMAL",
+    "OF_SAMPLED_LAWS",
+    "SampledStratum",
+    "drawn_rows",
+    "row_covariance",
+    "sampled_strata",
+]
 
 Stratum = tuple[Hashable, str | None, bool, Tilt | None]
 """A table, a predicate, whether rows satisfy it, and what gives them weights."""
@@ -32,6 +40,9 @@ OF_SAMPLED_LAWS = 9.0
 
 NORMAL = 3.0
 """The kurtosis of a normal law: what rows are too few to tell, and the least that is taken."""
+
+FEWEST_ROWS = 2
+"""Of a stratum: a single row tells nothing of how much others differ from it."""
 
 
 @frozen(kw_only=True)
@@ -100,21 +111,25 @@ def sampled_strata(
     """
     if simulator.drawing.reference == "population":
         return ()
-    tables, replacement = simulator.tables, simulator.replacement
+    tables = simulator.tables
     drawn = drawn_rows(simulator.scenarios, {name: id(table) for name, table in tables.items()})
     rows = {
         key: tables[name].stratum_rows(key[1], key[2]) if exact else len(simulator.pool(name).positions(key[1], key[2]))
         for key, (name, *_) in drawn.items()
     }
-    each: dict[str, list[tuple[int, int]]] = {name: [] for name in covariances}
-    for key, sizes in drawn.items():
-        for name, size in sizes.items():
-            each[name].append((size, rows[key]))
+    records = {name: scenario.records for name, scenario in simulator.scenarios.items()}
     weighted = weighted_strata(simulator, exact=exact)
     strata = []
     for key, sizes in drawn.items():
         _, predicate, side, tilt = key
         scenario, table = simulator.scenarios[next(iter(sizes))], tables[next(iter(sizes))]
+        if rows[key] < FEWEST_ROWS:
+            raise InvalidSecret(
+                f"the reference has {rows[key]} of the {scenario.rows_in_words(side)} that scenario {scenario.name!r} "
+                "draws from, and a sample of a single row tells nothing of how much others differ from it: give more "
+                "rows, or say reference='population'.",
+                about=("scenario", scenario.name) if predicate is None else ("share", predicate),
+            )
         if tilt is not None:
             strata.append(weighted[scenario.name])
             continue
@@ -126,7 +141,7 @@ def sampled_strata(
             covariance = np.outer(moved, moved) * table.moments(predicate)[side].covariance
             kurtoses = _kurtoses(table.probe.numbers[:, table.probe.positions(predicate, side)].T)
         else:
-            covariance = row_covariance({name: covariances[name] for name in sizes}, each, replacement=replacement)
+            covariance = row_covariance({name: covariances[name] for name in sizes}, records)
             kurtoses = np.full(len(covariance), OF_SAMPLED_LAWS)
         kind = scenario.kind_of_rows(side)
         strata.append(
@@ -258,21 +273,14 @@ def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]
     return drawn
 
 
-def row_covariance(
-    covariances: Mapping[str, Floats], drawn: Mapping[str, Sequence[tuple[int, int]]], *, replacement: bool
-) -> Floats:
+def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:
     """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do.
 
     Args:
         covariances: those of the statistics in some scenarios.
-        drawn: how many rows of how many the datasets of each scenario have, for every stratum.
-        replacement: whether a row may be drawn twice; if not, drawing most rows of a stratum leaves little to vary.
+        records: how many rows the datasets of each scenario have.
     """
-    found = []
-    for name, covariance in covariances.items():
-        varying = sum(size if replacement else size * (1 - size / rows) for size, rows in drawn[name])
-        found.append(covariance / max(varying, 1.0))
-    return np.asarray(np.mean(found, axis=0))
+    return np.asarray(np.mean([covariance / records[name] for name, covariance in covariances.items()], axis=0))
 
 
 def _kurtoses(rows: Floats) -> Floats:

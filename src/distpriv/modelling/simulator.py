@@ -355,6 +355,6 @@ def refuse_too_few_rows(scenario: Scenario, rows: Sequence[int], place: str = "t
         if wanted > there:
             raise InvalidSecret(
                 f"scenario {scenario.name!r} needs {wanted:,} {scenario.rows_in_words(satisfied)} and {place} has "
-                f"{there:,}: give a larger table, fewer records, or replacement=True.",
+                f"{there:,}: give a larger table, fewer records, replacement=True, or reference='sample'.",
                 about=("scenario", scenario.name) if scenario.predicate is None else ("share", scenario.predicate),
             )

@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from distpriv.errors import InvalidInput
-from distpriv.workflow.policy.survey import Column, Survey, survey
+from distpriv.workflow.policy.survey import RECORDS, Column, Survey, survey
 
 __all__ = ["offered"]
 
@@ -29,7 +29,7 @@ def offered(source: str) -> dict[str, Any]:
     means = [_mean(column, names) for column in columns if column.low is not None and column.low != column.high]
     return {
         "rows": found.rows,
-        "records": found.suggested_records,
+        "records": RECORDS,
         "means": means,
         "counts": [_counts(column, names) for column in columns if column.values],
         "by": [{"name": c.name, "kinds": c.kinds} for c in columns if 2 <= c.kinds <= LARGEST_TABLE],

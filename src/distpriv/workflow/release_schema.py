@@ -214,6 +214,7 @@ SHARED: dict[str, Schema] = {
                 lowest=some(NUMBER),
                 replacement={"type": "boolean"},
                 off=AT_LEAST_0,
+                sample=said("Whether the rows are a sample, and not the whole population.", TRUTH),
                 strata=said(
                     "How many reference rows of each stratum add which whole numbers of steps to the statistics, and "
                     "with what chance a record does, where rows have weights.",

@@ -76,7 +76,8 @@ def test_a_share_that_is_true_of_no_row_is_blamed_and_not_one_whose_text_is_part
 
 def test_max_is_not_mistaken_for_x_where_rows_are_too_few(folder: Path) -> None:
     protect = f"{share('x > 36', '[0.2, 0.4]')}\n{share('max > 36', '[0.8, 1.0]')}"
-    line, said = refused(folder, protect=protect, records=5)
+    more = '[model]\nreference = "population"'
+    line, said = refused(folder, protect=protect, records=5, more=more)
     assert "scenario 'max > 36 @ 0.8' needs 4 rows" in said
     assert line == 'share = "max > 36"'
 

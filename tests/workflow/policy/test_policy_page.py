@@ -70,6 +70,6 @@ def test_every_default_on_the_page_is_the_default() -> None:
     del example["model"], example["ledger"], example["privacy"]["assurance"]
     policy = policy_from(EXAMPLE)
     shape = PolicyShape.model_validate({**example, "release": [example["release"]]})
-    assert (shape.model.draws, shape.model.seed, policy.options.replacement) == (5000, 0, False)
+    assert (shape.model.draws, shape.model.seed, policy.options.replacement) == (5000, 0, True)
     assert (shape.privacy.assurance, shape.model.method, shape.model.missing) == (policy.assurance, "auto", "refuse")
     assert shape.ledger.url == "sqlite:///ledger.db"

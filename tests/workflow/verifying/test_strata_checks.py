@@ -17,10 +17,9 @@ def made(query: dp.Query, **options: bool) -> dp.QueryModel:
 BOTH = dp.Query(x=dp.mean("x"), y=dp.mean("y"))
 
 
-@pytest.mark.parametrize("replacement", [False, True])
 @pytest.mark.parametrize("query", [BOTH, dp.Query(m=dp.quantile("x", 0.5))])
-def test_strata_as_they_are_made_have_no_problem(query: dp.Query, replacement: bool) -> None:
-    assert strata_problem(made(query, replacement=replacement)) is None
+def test_strata_as_they_are_made_have_no_problem(query: dp.Query) -> None:
+    assert strata_problem(made(query)) is None
 
 
 def changed(stratum: SampledStratum, how: str) -> SampledStratum:
@@ -38,9 +37,14 @@ def changed(stratum: SampledStratum, how: str) -> SampledStratum:
     return evolve(stratum, kind=f"{stratum.kind}!")
 
 
-@pytest.mark.parametrize("query", [BOTH, dp.Query(m=dp.quantile("x", 0.5))])
 @pytest.mark.parametrize(
-    "how", ["one row more", "no row", "wider", "lighter than normal", "drawn otherwise", "called otherwise"]
+    ("query", "how"),
+    [
+        (query, how)
+        for query in (BOTH, dp.Query(m=dp.quantile("x", 0.5)))
+        for how in ("one row more", "no row", "wider", "lighter than normal", "drawn otherwise", "called otherwise")
+        if how != "one row more" or query is BOTH  # draws of a median have no moments of rows
+    ],
 )
 def test_a_stratum_that_is_not_that_of_the_moments_is_found(query: dp.Query, how: str) -> None:
     model = made(query)

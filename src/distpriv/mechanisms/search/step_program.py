@@ -22,6 +22,7 @@ from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import MARGIN
 from distpriv.modelling.step_laws import StepLaws
+from distpriv.noise.unimodal import UnimodalNoise
 
 __all__ = ["StepNoise", "least_on_steps"]
 
@@ -64,6 +65,10 @@ class StepNoise:
     def variance(self) -> float:
         """In steps, and with the even part of one step that is added to whole ones."""
         return float(self.shares @ (2 * self.widths + 1) ** 2 / 12)
+
+    def on_steps_of(self, step: float) -> UnimodalNoise:
+        """Return the noise with the even part of one step."""
+        return UnimodalNoise.mixed(np.ones(1), (self.widths + 0.5) * step, self.shares)
 
 
 def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair]) -> StepNoise:
@@ -234,7 +239,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
         b_eq=[1.0],
         method="highs",
     )
-    if found.x is None:
+    if not found.success:
         return None
     shares = np.maximum(found.x[:count], 0.0)
     return np.asarray(shares / shares.sum())

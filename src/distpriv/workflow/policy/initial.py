@@ -12,7 +12,7 @@ from attrs import field, frozen
 from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput
 from distpriv.framework.notation import all_words
-from distpriv.workflow.policy.survey import Column, LeftOut, Survey, survey
+from distpriv.workflow.policy.survey import RECORDS, Column, LeftOut, Survey, survey
 from distpriv.workflow.policy.toml_writing import toml_key, toml_string
 
 __all__ = ["WrittenPolicy", "draft_policy", "initial_policy"]
@@ -95,7 +95,7 @@ def _of_survey(found: Survey, reference: str) -> str:
     return _written(
         reference,
         "my-dataset",
-        found.suggested_records,
+        RECORDS,
         [*_statistics(found), *(_left_out(column) for column in found.left_out)],
         list(_protect(found)),
         None if offered is None else (offered[0].sql, *offered[1:]),
@@ -144,7 +144,7 @@ def _written(
         [("# [model]", "how datasets are drawn from the reference"),
          ('# reference = "population"', "the rows are all there are, not a sample: noise allows for no error in them"),
          ('# missing = "drop"', "leave reference rows with a null in any column out; private ones never are"),
-         ("# replacement = true", "a row may be in a dataset twice"),
+         ("# replacement = true", "with a population: a row may be in a dataset twice"),
          *([] if weight is None else [(f"# weight = {toml_string(weight)}", "how many people a row stands for")])],
     ]  # fmt: skip
     return "\n".join(_block(block) for block in blocks if block)

@@ -13,9 +13,13 @@ from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.errors import InvalidExpression
 from distpriv.modelling.columns_seen import is_number
+from distpriv.modelling.sampled_strata import FEWEST_ROWS
 from distpriv.workflow.strict_json import is_no_character
 
-__all__ = ["Column", "LeftOut", "Survey", "Value", "survey"]
+__all__ = ["RECORDS", "Column", "LeftOut", "Survey", "Value", "survey"]
+
+RECORDS = 100
+"""How many records a draft is about: a person decides, and the rows of the reference do not bound it."""
 
 MOST_COLUMNS = 40
 MOST_VALUES = 3
@@ -77,11 +81,6 @@ class Survey:
     left_out: tuple[LeftOut, ...] = ()
 
     @property
-    def suggested_records(self) -> int:
-        """A size of which the reference holds many datasets."""
-        return min(100, max(2, self.rows // 10))
-
-    @property
     def suggested_weight(self) -> Column | None:
         """A column that a survey may have its weights in, by its name and as it is never below 0."""
         named = (c for c in self.columns if c.complete and _WEIGHT.search(c.name))
@@ -101,9 +100,9 @@ class Survey:
 
     def suggested_values(self, value: Value) -> tuple[float, float]:
         """Two attainable shares on either side of that of the reference."""
-        records, apart = self.suggested_records, max(1, self.suggested_records // 20)
-        middle = min(max(round(value.share * records), apart), records - apart)
-        return (middle - apart) / records, (middle + apart) / records
+        apart = RECORDS // 20
+        middle = min(max(round(value.share * RECORDS), apart), RECORDS - apart)
+        return (middle - apart) / RECORDS, (middle + apart) / RECORDS
 
     @property
     def suggested_mean(self) -> tuple[Column, float, float] | None:
@@ -121,9 +120,8 @@ class Survey:
         return None
 
     def _fits(self, value: Value) -> bool:
-        """Tell whether the reference has the rows that the suggested shares need."""
-        needed = [share * self.suggested_records for share in self.suggested_values(value)]
-        return needed[1] <= value.rows and self.suggested_records - needed[0] <= self.rows - value.rows
+        """Tell whether the reference has rows of both kinds that tell something of how others of them vary."""
+        return min(value.rows, self.rows - value.rows) >= FEWEST_ROWS
 
 
 def survey(source: Any) -> Survey:

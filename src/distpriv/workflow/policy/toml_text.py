@@ -27,6 +27,8 @@ _ADVICE = {
     " within=": " within = ",
     "missing='drop'": 'missing = "drop" in [model]',
     "reference='population'": 'reference = "population" in [model]',
+    "reference='sample'": 'reference = "sample" in [model]',
+    "replacement=False": "replacement = false",
     "method='sampling'": 'method = "sampling" in [model]',
     "replacement=True": "replacement = true in [model]",
 }

@@ -294,13 +294,14 @@ def ledger_address(file: PolicyText, given: str, folder: Path) -> str | None:
 
 
 def model_options(file: PolicyText, table: ModelTable, hidden: Sequence[Secret], count: int) -> Drawing:
-    """Return how datasets are drawn from the reference; with replacement by default only where rows have weights."""
+    """Return how datasets are drawn from the reference: without replacement only where it is the population."""
     given = {key: value for key, value in table if value is not None}
     for key, value in given.items():
         with file.at(("model", key)):
-            Drawing(**{key: value})
-    options, protected = Drawing(**given), protect(hidden, count)
-    if table.replacement is not None:
-        with file.at(("model", "replacement")):
+            Drawing(**{"reference": "population", key: value})
+    protected = protect(hidden, count)
+    with file.at(("model", "replacement")):
+        options = Drawing(**given)
+        if table.replacement is not None:
             options.refuse_distinct_rows(protected)
     return options.for_scenarios(protected)

@@ -251,7 +251,7 @@ def law_problem(model: QueryModel, rows: RowGrid) -> str | None:
         return "the cells of rows are not those of the statistics"
     weighted = {which for which, cells in enumerate(rows.strata) if cells.weights is not None}
     same = rows.drawn == _sizes(model) and rows.replacement == model.provenance.replacement
-    if not same or weighted != _weighted(model, rows):
+    if not same or not _same_reference(model, rows) or weighted != _weighted(model, rows):
         return "rows are said to be drawn otherwise than in the scenarios"
     if any(which >= len(rows.strata) for sizes in rows.drawn.values() for which in sizes):
         return "rows are said to be drawn from strata that are not there"
@@ -266,6 +266,15 @@ def law_problem(model: QueryModel, rows: RowGrid) -> str | None:
         if not same_moments(written, law.mean, law.covariance, NEAR):
             return f"the cells of rows have other moments in scenario {name!r} than the statistics"
     return None
+
+
+def _same_reference(model: QueryModel, rows: RowGrid) -> bool:
+    """Tell whether rows are a sample where the reference is one, of as many rows."""
+    drawn = {
+        which for sizes in rows.drawn.values() for which, size in sizes.items() if size and which < len(rows.strata)
+    }
+    counts = sorted(rows.strata[which].rows for which in drawn)
+    return not rows.sample if not model.strata else rows.sample and counts == sorted(s.rows for s in model.strata)
 
 
 def _weighted(model: QueryModel, rows: RowGrid) -> set[int]:

@@ -6,7 +6,14 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sampled_strata import NORMAL, OF_SAMPLED_LAWS, SampledStratum, drawn_rows, row_covariance
+from distpriv.modelling.sampled_strata import (
+    FEWEST_ROWS,
+    NORMAL,
+    OF_SAMPLED_LAWS,
+    SampledStratum,
+    drawn_rows,
+    row_covariance,
+)
 from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["joint_strata_problem", "strata_problem"]
@@ -46,9 +53,8 @@ def strata_problem(model: QueryModel) -> Iterator[str]:
             yield f"the errors of {stratum.kind} are not said as those of their property are"
             return
     for stratum in model.strata:
-        fewest = 1 if model.provenance.replacement else max(stratum.drawn.values())
         most = max(NORMAL, stratum.rows)  # of all but one alike
-        if stratum.rows < fewest or not ((stratum.kurtoses >= NORMAL) & (stratum.kurtoses <= most)).all():
+        if stratum.rows < FEWEST_ROWS or not ((stratum.kurtoses >= NORMAL) & (stratum.kurtoses <= most)).all():
             yield f"there cannot be {stratum.rows:,} {stratum.kind} in the reference that vary so"
     yield from _covariances(model) if model.provenance.method == "exact moments" else _estimates(model)
 
@@ -74,26 +80,21 @@ def joint_strata_problem(model: QueryModel, whole: QueryModel, own: slice) -> It
 def _covariances(model: QueryModel) -> Iterator[str]:
     """Say where the covariance of a scenario is not that of rows drawn from the strata."""
     for name, law in model.distributions.items():
-        parts = [_drawn(stratum, stratum.drawn[name], model) for stratum in model.strata if name in stratum.drawn]
+        parts = [_drawn(stratum, stratum.drawn[name]) for stratum in model.strata if name in stratum.drawn]
         if not _near(law.covariance, np.sum(parts, axis=0)):
             yield f"the covariance in scenario {name!r} is not that of rows drawn from the strata"
 
 
-def _drawn(stratum: SampledStratum, size: int, model: QueryModel) -> Floats:
-    replaced = model.provenance.replacement
-    left = (stratum.rows - 1) / stratum.rows if replaced else 1 - size / stratum.rows
-    return np.asarray(size * left * stratum.covariance)
+def _drawn(stratum: SampledStratum, size: int) -> Floats:
+    return np.asarray(size * (stratum.rows - 1) / stratum.rows * stratum.covariance)
 
 
 def _estimates(model: QueryModel) -> Iterator[str]:
     """Say where rows do not vary as the statistics do, of which nothing else is known."""
     covariances = {name: law.covariance for name, law in model.distributions.items()}
-    sizes: dict[str, list[tuple[int, int]]] = {name: [] for name in covariances}
+    records = {name: scenario.records for name, scenario in model.scenarios.items()}
     for stratum in model.strata:
-        for name, size in stratum.drawn.items():
-            sizes[name].append((size, stratum.rows))
-    for stratum in model.strata:
-        found = row_covariance(_of(covariances, stratum), sizes, replacement=model.provenance.replacement)
+        found = row_covariance(_of(covariances, stratum), records)
         if not _near(stratum.covariance, found) or (stratum.kurtoses != OF_SAMPLED_LAWS).any():
             yield f"the {stratum.kind} do not vary as the statistics do"
 
