@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidExpression, InvalidSecret
 from distpriv.framework.tilts import Tilt
-from distpriv.modelling.weighing import property_of, row_weights
+from distpriv.modelling.tilting import property_of, row_weights
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 RICH = dp.Share("income = '>50K'", values=(0.3, 0.4))

@@ -10,8 +10,7 @@ import pytest
 import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.linear_estimate import HALF_WIDTH, linear_estimator
-from distpriv.modelling.public_knowledge import PublicKnowledge
+from distpriv.modelling.public_knowledge import HALF_WIDTH, PublicKnowledge, linear_estimator
 from distpriv.noise.laws import NoiseLaw
 
 pytestmark = pytest.mark.slow

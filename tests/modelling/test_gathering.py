@@ -15,8 +15,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.tables import Table
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import never_smooth
-from distpriv.modelling.gathering import Cells
-from distpriv.modelling.table_refusals import vary_too_little
+from distpriv.modelling.refusals import vary_too_little
+from distpriv.modelling.tables import Cells
 from distpriv.releasing.private import look_at
 
 RNG = np.random.default_rng(5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidModel
 from distpriv.framework.tables import Table
-from distpriv.modelling.labels import labelled
+from distpriv.modelling.tables import labelled
 
 ROWS = pa.table(
     {

@@ -10,7 +10,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.modelling.other_rows import other_rows
+from distpriv.modelling.diagnostics import other_rows
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 SHARE = dp.Share("income = '>50K'", values=(0.45, 0.55))

@@ -4,8 +4,8 @@ import pytest
 from attrs import evolve
 
 import distpriv as dp
-from distpriv.modelling.description import model_from_dict, model_to_dict
-from distpriv.modelling.plausible_models import MAKING_SEED, plausible_models
+from distpriv.modelling.given import model_from_dict, model_to_dict
+from distpriv.modelling.plausible_populations import MAKING_SEED, plausible_models
 
 SECRET = dp.Share("s", values=(0.4, 0.6))
 

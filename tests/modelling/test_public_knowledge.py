@@ -10,8 +10,7 @@ from scipy.stats import chi2
 import distpriv as dp
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.linear_estimate import linear_estimator
-from distpriv.modelling.public_knowledge import PublicKnowledge, noise_side_by_side
+from distpriv.modelling.public_knowledge import PublicKnowledge, linear_estimator, noise_side_by_side
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 seeds = st.integers(0, 2**32 - 1)

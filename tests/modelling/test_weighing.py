@@ -9,8 +9,7 @@ from scipy.optimize import linprog
 from distpriv.errors import InvalidSecret
 from distpriv.framework.arrays import Floats
 from distpriv.framework.tilts import Tilt, TiltKind
-from distpriv.modelling.row_counts import effective_rows
-from distpriv.modelling.weighing import property_of, row_weights
+from distpriv.modelling.tilting import effective_rows, property_of, row_weights
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False).map(lambda x: round(x, 3))
 

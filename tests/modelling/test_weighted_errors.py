@@ -8,9 +8,9 @@ import distpriv as dp
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.reference_sample import allowed_delta, relative_errors
-from distpriv.modelling.description import model_from_dict, model_to_dict
-from distpriv.modelling.plausible_models import plausible_models
-from distpriv.modelling.sampled_strata import SampledStratum
+from distpriv.modelling.given import model_from_dict, model_to_dict
+from distpriv.modelling.model import SampledStratum
+from distpriv.modelling.plausible_populations import plausible_models
 from distpriv.noise.laws import GaussianNoise
 
 Secret = dp.Mean | dp.Quantile | dp.Correlation

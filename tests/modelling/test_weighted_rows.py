@@ -22,11 +22,10 @@ from distpriv.modelling import reference
 from distpriv.modelling.projected_law import Circle
 from distpriv.modelling.row_grid import RowGrid, row_grid
 from distpriv.modelling.row_lattice import joint_lattice, resolution
-from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.row_laws import RowLaws, StratumRows
 from distpriv.modelling.step_laws import step_laws
-from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.synthetic import synthetic_rows
-from distpriv.modelling.weighing import row_weights
+from distpriv.modelling.tilting import row_weights
 
 
 def table_of(rows: Floats, *names: str) -> dict[str, list[float]]:

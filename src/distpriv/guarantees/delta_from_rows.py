@@ -28,7 +28,7 @@ from distpriv.law.saddlepoint import TiltedLaw
 from distpriv.law.tilted_stratum import TiltedStratum
 from distpriv.modelling.cell_rows import repeats_on_lattice_only
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.plausible_models import Population
+from distpriv.modelling.plausible_populations import Population
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import GaussianNoise, Noise
 

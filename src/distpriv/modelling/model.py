@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import field, frozen
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from distpriv.framework.queries import Query
     from distpriv.framework.scenarios import Pair, Scenario
     from distpriv.modelling.coupling import Pairing
-    from distpriv.modelling.sampled_strata import SampledStratum
     from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
+    "FEWEST_ROWS",
+    "NORMAL",
+    "OF_SAMPLED_LAWS",
     "Provenance",
     "QueryDistribution",
     "QueryModel",
+    "SampledStratum",
     "require_model",
 ]
 
@@ -35,6 +38,15 @@ LEAST_FLOOR_SHARE = 0.01
 FLOOR_SHARE = {"exact moments": 0.1}
 """The same where the rows are known: what they show below that, no search for ripples could find in time."""
 
+
+OF_SAMPLED_LAWS = 9.0
+"""The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
+
+NORMAL = 3.0
+"""The kurtosis of a normal law: what rows are too few to tell, and the least that is taken."""
+
+FEWEST_ROWS = 2
+"""Of a stratum: a single row tells nothing of how much others differ from it."""
 
 MOST_SHOWN, MOST_ROWS = 4, 30
 """How many scenarios stand side by side in a notebook, and how many statistics below each other."""
@@ -77,6 +89,59 @@ class QueryDistribution:
         values, vectors = np.linalg.eigh(self.covariance)
         normal = rng.normal(size=(draws, len(self.mean))) * np.sqrt(np.maximum(values, 0.0))
         return np.asarray(self.mean + normal @ vectors.T)
+
+
+@frozen(kw_only=True)
+class SampledStratum:
+    """Rows of the reference that datasets are drawn from, seen as a sample of more such rows.
+
+    >>> stratum = SampledStratum(kind="rows", rows=400, covariance=[[4.0]], kurtoses=[3.0], drawn={"a": 40, "b": 60})
+    >>> stratum.error
+    array([[0.01]])
+    >>> SampledStratum.from_dict(stratum.to_dict()) == stratum
+    True
+    """
+
+    kind: str
+    """What rows they are, in words."""
+    rows: int
+    """How many the reference has: N."""
+    covariance: Floats = array_field()
+    """V, the covariance of what one row adds to the statistics."""
+    kurtoses: Floats = array_field()
+    """Of what a row adds to each statistic, at least 3: the relative variance of its variance is κ − 1 over N."""
+    drawn: Mapping[str, int]
+    """How many such rows the datasets of each scenario have."""
+    family: str | None = None
+    """Of rows with weights: which property gives them these, or which rows they are where a column does.
+
+    The errors of one family go together.
+    """
+    loads: Floats | None = array_field(optional=True)
+    """Of rows with weights: L, where the error of the mean is Lz with independent normal z, the same for a family."""
+
+    @property
+    def error(self) -> Floats:
+        """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
+        return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and text."""
+        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
+        return {
+            **weighted,
+            "kind": self.kind,
+            "rows": self.rows,
+            "covariance": self.covariance.tolist(),
+            "kurtoses": self.kurtoses.tolist(),
+            "drawn": dict(self.drawn),
+        }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Self:
+        """Return the stratum that `to_dict` wrote down."""
+        weighted = {name: written[name] for name in ("family", "loads") if name in written}
+        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
 
 
 @frozen(kw_only=True)
@@ -164,7 +229,7 @@ class QueryModel:
     """The statistics, where the model was made from rows."""
     scenarios: "Mapping[str, Scenario]" = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
-    strata: "tuple[SampledStratum, ...]" = ()
+    strata: tuple[SampledStratum, ...] = ()
     """What the reference is a sample of; empty where it is the population, and for laws that are given."""
     simulator: "RowSimulator | None" = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""

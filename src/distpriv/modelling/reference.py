@@ -22,13 +22,12 @@ from distpriv.framework.queries import Query
 from distpriv.framework.tilts import Tilt
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
-from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.row_counts import checked_weights
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions
-from distpriv.modelling.weighing import row_weights
+from distpriv.modelling.moments import StratumMoments
+from distpriv.modelling.refusals import TableRefusals, columns_of_functions
+from distpriv.modelling.sampling import RowPool
+from distpriv.modelling.tilting import checked_weights, row_weights
 
-__all__ = ["ReferenceTable"]
+__all__ = ["ReferenceTable", "row_ends"]
 
 MOST_ROWS, STRATUM_ROWS = 2_000_000, 1_000_000
 """A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum."""
@@ -308,3 +307,27 @@ def _stratum_moments(stratum: dict[str, Any], shifts: Floats) -> StratumMoments:
             covariance[j, k] = covariance[k, j] = stratum[f"s{j}_{k}"] or 0.0  # null for a single row
     read = {name: np.array([stratum[f"{name}{k}"] for k in range(size)]) + shifts for name in ("m", "low", "high")}
     return StratumMoments(rows=stratum["n"], mean=read["m"], covariance=covariance, low=read["low"], high=read["high"])
+
+
+def row_ends(query: Query, tables: Iterable[ReferenceTable]) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value of everything that SQL evaluates in a row.
+
+    What a row adds to totals of one expression is alike in all cells of all tables: held to what each cell has seen, a
+    row could count in one table for less than in another, and their sums would tell.
+    """
+    extremes = [table.extremes() for table in {id(table): table for table in tables}.values()]
+    low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
+    for places in _by_expression(query):
+        low[places] = min(0.0, low[places].min())
+        high[places] = max(0.0, high[places].max())
+    return low, high
+
+
+def _by_expression(query: Query) -> Iterable[list[int]]:
+    """Return the places of the totals in tables, those of one expression together."""
+    expressions = {name: table.expression for key, table in query.tables for name in table.parts(key).get("total", ())}
+    places: dict[str | None, list[int]] = {}
+    for place, (key, _) in enumerate(query.row_values):
+        if key in expressions:
+            places.setdefault(expressions[key], []).append(place)
+    return places.values()

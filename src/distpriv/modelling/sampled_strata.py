@@ -5,97 +5,24 @@ are drawn from the same strata, so that one error moves the means of all of them
 of the stratum. All of this is in a few numbers, so that a bundle holds what a certificate allows for.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import frozen
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Scenario
-from distpriv.framework.tilts import Tilt
 from distpriv.modelling.coupling import row_features
-from distpriv.modelling.exact_moments import weighted_covariance
-from distpriv.modelling.row_counts import effective_rows
+from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
+from distpriv.modelling.moments import weighted_covariance
 from distpriv.modelling.sampling import Stratum as RowsDrawn
 from distpriv.modelling.simulator import RowSimulator
-from distpriv.modelling.weighing import constraint_errors
+from distpriv.modelling.tilting import constraint_errors, effective_rows
 
 __all__ = [
-    "FEWEST_ROWS",
-    "NORMAL",
-    "OF_SAMPLED_LAWS",
-    "SampledStratum",
-    "drawn_rows",
     "row_covariance",
     "sampled_strata",
 ]
-
-Stratum = tuple[Hashable, str | None, bool, Tilt | None]
-"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
-
-OF_SAMPLED_LAWS = 9.0
-"""The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
-
-NORMAL = 3.0
-"""The kurtosis of a normal law: what rows are too few to tell, and the least that is taken."""
-
-FEWEST_ROWS = 2
-"""Of a stratum: a single row tells nothing of how much others differ from it."""
-
-
-@frozen(kw_only=True)
-class SampledStratum:
-    """Rows of the reference that datasets are drawn from, seen as a sample of more such rows.
-
-    >>> stratum = SampledStratum(kind="rows", rows=400, covariance=[[4.0]], kurtoses=[3.0], drawn={"a": 40, "b": 60})
-    >>> stratum.error
-    array([[0.01]])
-    >>> SampledStratum.from_dict(stratum.to_dict()) == stratum
-    True
-    """
-
-    kind: str
-    """What rows they are, in words."""
-    rows: int
-    """How many the reference has: N."""
-    covariance: Floats = array_field()
-    """V, the covariance of what one row adds to the statistics."""
-    kurtoses: Floats = array_field()
-    """Of what a row adds to each statistic, at least 3: the relative variance of its variance is κ − 1 over N."""
-    drawn: Mapping[str, int]
-    """How many such rows the datasets of each scenario have."""
-    family: str | None = None
-    """Of rows with weights: which property gives them these, or which rows they are where a column does.
-
-    The errors of one family go together.
-    """
-    loads: Floats | None = array_field(optional=True)
-    """Of rows with weights: L, where the error of the mean is Lz with independent normal z, the same for a family."""
-
-    @property
-    def error(self) -> Floats:
-        """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
-        return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
-        return {
-            **weighted,
-            "kind": self.kind,
-            "rows": self.rows,
-            "covariance": self.covariance.tolist(),
-            "kurtoses": self.kurtoses.tolist(),
-            "drawn": dict(self.drawn),
-        }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the stratum that `to_dict` wrote down."""
-        weighted = {name: written[name] for name in ("family", "loads") if name in written}
-        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
 
 
 def sampled_strata(
@@ -112,7 +39,7 @@ def sampled_strata(
     if simulator.drawing.reference == "population":
         return ()
     tables = simulator.tables
-    drawn = drawn_rows(simulator.scenarios, {name: id(table) for name, table in tables.items()})
+    drawn = simulator.drawn()
     rows = {
         key: tables[name].stratum_rows(key[1], key[2]) if exact else len(simulator.pool(name).positions(key[1], key[2]))
         for key, (name, *_) in drawn.items()
@@ -214,9 +141,7 @@ def _counted_stratum(
 
     Its mean is off by the sum over rows of :math:`w_i (x_i - μ)`, whether or not weights go with the statistics.
     """
-    (stratum,) = (
-        s for s, each in zip(simulator.strata(scenario.name), scenario.strata, strict=True) if each[0] == side
-    )
+    stratum = simulator.stratum(scenario.name, side)
     features = row_features(simulator.query, simulator.pool(scenario.name), scenario.records)[stratum.rows]
     weights, kind = _probabilities(stratum), scenario.kind_of_rows(side)
     loads = _root((weights[:, np.newaxis] * (features - weights @ features)).T)
@@ -261,16 +186,6 @@ def _weighted_rows(simulator: RowSimulator, scenario: Scenario) -> tuple[Floats,
 def _probabilities(stratum: RowsDrawn) -> Floats:
     assert stratum.weights is not None
     return stratum.weights
-
-
-def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[Stratum, dict[str, int]]:
-    """Return how many rows of every stratum the datasets of each scenario have."""
-    drawn: dict[Stratum, dict[str, int]] = {}
-    for name, scenario in scenarios.items():
-        for side, size in scenario.strata:
-            if size > 0:
-                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
-    return drawn
 
 
 def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:

@@ -1,20 +1,171 @@
-"""Datasets drawn from a pool of rows, and the query evaluated on them."""
+"""Datasets drawn from rows in memory, block by block, and the query evaluated on them."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from time import perf_counter
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from distpriv.deadline import require_time
+from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.queries import Query, Statistic
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.streams import Stream, in_blocks
+from distpriv.processes import tied, usable_processes
+from distpriv.progress import Progress, silent
 
-__all__ = ["Stratum", "WeightedDraw", "distinct", "draw_rows", "evaluate", "evaluate_in_any_order", "sample_query"]
+__all__ = [
+    "RowPool",
+    "Split",
+    "Stratum",
+    "Stream",
+    "WeightedDraw",
+    "distinct",
+    "draw_rows",
+    "evaluate",
+    "evaluate_in_any_order",
+    "in_blocks",
+    "run_blocks",
+    "sample_query",
+]
+
+WORTH_STARTING = 2.0
+"""Seconds of remaining work from which starting processes pays."""
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class Stream:
+    """Random numbers for one purpose, and who may help to draw with them."""
+
+    seed: int
+    name: str
+    """What is drawn; other names of the same seed are independent."""
+    processes: int | None = None
+    """How many to use; as many as there are cores when not given."""
+    executors: Executors | None = None
+    """What runs slow work, instead of processes."""
+    progress: Progress = silent
+    """Told after every block."""
+
+
+def in_blocks(task: Callable[[np.random.Generator, int], T], draws: int, size: int, stream: Stream) -> list[T]:
+    """Run a task that draws so many datasets block by block."""
+    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    return run_blocks(task, sizes, sizes, stream)
+
+
+def run_blocks(
+    task: Callable[[np.random.Generator, B], T], blocks: Sequence[B], sizes: Sequence[int], stream: Stream
+) -> list[T]:
+    """Run a task on every block, here, in processes or on executors, whichever is faster, with the same result."""
+    key = zlib.crc32(stream.name.encode())
+    seeds = [np.random.SeedSequence(stream.seed, spawn_key=(key, number)) for number in range(len(blocks))]
+    jobs = list(zip(seeds, blocks, strict=True))
+    started = perf_counter()
+    results = [_run(task, jobs[0])]
+    seconds_left = (perf_counter() - started) * (len(jobs) - 1)
+    rest = _rest(task, jobs[1:], seconds_left, stream)
+    draws, done = sum(sizes), sizes[0]
+    stream.progress(stream.name, done, draws)
+    for result, size in zip(rest, sizes[1:], strict=True):
+        require_time()
+        results.append(result)
+        done += size
+        stream.progress(stream.name, done, draws)
+    return results
+
+
+def _rest(
+    task: Callable[[np.random.Generator, B], T],
+    jobs: Sequence[tuple[np.random.SeedSequence, B]],
+    seconds_left: float,
+    stream: Stream,
+) -> Iterable[T]:
+    """Run the other jobs where that is fastest."""
+    workers = min(stream.processes or usable_processes(), len(jobs))
+    if stream.executors is not None and seconds_left > WORTH_STARTING:
+        return stream.executors(partial(_run, task), jobs)
+    if workers > 1 and seconds_left > WORTH_STARTING:
+        found: Iterable[T] = Parallel(n_jobs=workers, return_as="generator", **tied())(
+            delayed(_run)(task, job) for job in jobs
+        )
+        return found
+    return (_run(task, job) for job in jobs)
+
+
+def _run(task: Callable[[np.random.Generator, B], T], job: tuple[np.random.SeedSequence, B]) -> T:
+    seed, block = job
+    return task(np.random.Generator(np.random.PCG64(seed)), block)
+
+
+@frozen(kw_only=True)
+class RowPool:
+    """Rows in memory, to draw datasets from."""
+
+    size: int
+    """How many rows there are."""
+    numbers: Floats
+    """What each statistic that SQL evaluates has of every row, one statistic a row."""
+    columns: Mapping[str, NDArray[Any]]
+    """What functions read, by column."""
+    strata: Mapping[str, NDArray[np.bool_]]
+    """Which rows satisfy each predicate."""
+    properties: Mapping[str, Floats] = field(factory=dict)
+    """The numbers that rows are weighed by, by expression."""
+    _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
+
+    def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
+        """Return where the rows of a stratum are, of all rows or of those `among`; with no predicate, all of these."""
+        if among is None:
+            return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
+        return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
+
+    def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
+        """Return shares of the rows, chosen at random, no row in two of them.
+
+        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
+        one row.
+        """
+        rng = np.random.default_rng(seed)
+        split = []
+        for rows in self._alike():
+            ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
+            split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
+        return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
+
+    def _alike(self) -> list[Rows]:
+        """Return the rows in groups that are alike in every predicate."""
+        if not self._groups:
+            alike = [np.arange(self.size)]
+            for satisfied in self.strata.values():
+                sides = [(rows, satisfied[rows]) for rows in alike]
+                alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
+            self._groups.extend(alike)
+        return self._groups
+
+
+@frozen(kw_only=True)
+class Split:
+    """A division of the rows of any table at random, so that each part has its share of them."""
+
+    shares: tuple[float, ...]
+    seed: int
+    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
+
+    def rows(self, pool: RowPool, number: int) -> Rows:
+        """Return the rows of a table that are in a part."""
+        if id(pool) not in self._parts:
+            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
+        return self._parts[id(pool)][number]
+
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
@@ -163,6 +314,11 @@ def block_size(query: Query, records: int) -> int:
     if query.has_functions:
         return 32
     return max(1, min(8192, BLOCK_CELLS // records))
+
+
+def datasets_in_block(rows: int) -> int:
+    """Return how many datasets, or pairs of them, make a block where so many rows of each are drawn and added up."""
+    return max(1, min(32_768, BLOCK_CELLS // max(rows, 1)))
 
 
 def _sample_block(

@@ -8,9 +8,8 @@ import numpy as np
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, items, real
-from distpriv.modelling.linear_estimate import weighted_rms
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge, weighted_rms
 
 __all__ = ["OBJECTIVES", "Objective", "Weights", "utility_weights", "weighted_rms"]
 

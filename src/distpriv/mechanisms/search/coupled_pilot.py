@@ -18,8 +18,7 @@ from distpriv.guarantees.discretised import calibration_target
 from distpriv.mechanisms.coupled_gaussian import shape_for
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
-from distpriv.modelling.coupling import row_features
-from distpriv.modelling.differences import sums_of_swapped
+from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -97,4 +96,5 @@ def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Gener
         one, other = pairing.draw(rng, shape)
     else:
         one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
-    return sums_of_swapped(first, second, one, other, as_they_are, [swapped])[0]
+    ends = np.arange(DRAWS + 1) * swapped
+    return row_sums(first, one.ravel(), ends) - row_sums(second, other.ravel(), ends)
