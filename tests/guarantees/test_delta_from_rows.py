@@ -8,7 +8,7 @@ from attrs import evolve
 import distpriv as dp
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import gaussian_certificate
-from distpriv.modelling.plausible_populations import plausible_population
+from distpriv.modelling.plausible_models import plausible_population
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise
 
 SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))

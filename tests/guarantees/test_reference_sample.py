@@ -17,7 +17,7 @@ from distpriv.guarantees.reference_sample import (
     worst_population,
 )
 from distpriv.guarantees.upper_bound import delta_upper_bound
-from distpriv.modelling.plausible_populations import TRIED, plausible_models
+from distpriv.modelling.plausible_models import TRIED, plausible_models
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
 Law = GaussianNoise | SumNoise

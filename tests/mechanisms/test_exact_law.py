@@ -20,7 +20,7 @@ import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidModel, InvalidTarget, NotCertified
 from distpriv.guarantees.exact_steps import exact_steps_delta
 from distpriv.mechanisms.search import step_program
-from distpriv.modelling.plausible_populations import plausible_strata
+from distpriv.modelling.plausible_rows import plausible_strata
 from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise

@@ -112,13 +112,6 @@ def test_what_samples_leave_open_is_open_for_each_by_itself(adult: pa.Table) -> 
     assert len({stratum.family for stratum in model.strata}) == 2
 
 
-def test_weights_count_in_every_reference(adult: pa.Table) -> None:
-    model = both(adult, weight="fnlwgt")
-    alone = dp.model(parts(adult)[1], QUERY, SHARE, records=60, weight="fnlwgt", reference="population")
-    found = model.distributions["income = '>50K' @ 0.4 / reference 2"]
-    np.testing.assert_allclose(found.mean, alone.distributions["income = '>50K' @ 0.4"].mean, rtol=1e-12)
-
-
 def test_alternatives_that_make_no_sense_are_refused(adult: pa.Table) -> None:
     one, other = parts(adult)
     options: dict[str, Any] = {"records": 60}

@@ -10,7 +10,6 @@ from scipy import stats
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidQuery
-from distpriv.framework.arrays import Rows
 from distpriv.modelling import sampling
 from distpriv.modelling.sampling import Stratum, Stream, distinct, draw_rows, in_blocks
 
@@ -45,30 +44,6 @@ def test_repeats_give_way_to_earlier_picks_and_the_rest_stays(population: int) -
     assert len(set(made[0].tolist())) == 4
     assert made[1].tolist() == [3, 4, 5, 1]
     assert picks[0, 2] == 0
-
-
-def plainly_distinct(rng: np.random.Generator, population: int, picks: Rows) -> list[list[int]]:
-    """Redraw repeated picks with sets and loops."""
-    made: list[list[int]] = picks.tolist()
-    while True:
-        repeated = [(k, place) for k, dataset in enumerate(made) for place in _seen_farther_left(dataset)]
-        if not repeated:
-            return made
-        for (k, place), pick in zip(repeated, rng.integers(population, size=len(repeated)).tolist(), strict=True):
-            made[k][place] = pick
-
-
-def _seen_farther_left(dataset: list[int]) -> list[int]:
-    seen: set[int] = set()
-    return [place for place, pick in enumerate(dataset) if pick in seen or seen.add(pick)]  # type: ignore[func-returns-value]
-
-
-@pytest.mark.parametrize(("width", "population"), [(2, 9), (7, 31), (40, 200), (40, 2**40)])
-def test_repeats_are_found_as_a_plain_loop_finds_them(width: int, population: int) -> None:
-    picks = np.random.default_rng(2).integers(min(population, 300), size=(60, width))
-    made = distinct(np.random.default_rng(3), population, picks)
-    assert made.tolist() == plainly_distinct(np.random.default_rng(3), population, picks)
-    assert (made != picks).any()
 
 
 def test_repeated_picks_are_redrawn_uniformly_among_the_unused() -> None:

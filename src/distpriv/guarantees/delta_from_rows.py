@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from distpriv.distances import line_laws
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
@@ -28,7 +28,7 @@ from distpriv.law.saddlepoint import TiltedLaw
 from distpriv.law.tilted_stratum import TiltedStratum
 from distpriv.modelling.cell_rows import repeats_on_lattice_only
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.plausible_populations import Population
+from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import GaussianNoise, Noise
 

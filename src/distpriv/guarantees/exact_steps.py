@@ -12,11 +12,12 @@ import numpy as np
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.reference_sample import CONFIDENCE
-from distpriv.modelling.plausible_populations import CHECKING_SEED, TRIED, of_populations, plausible_strata
+from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED
+from distpriv.modelling.plausible_rows import of_populations, plausible_strata
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import StepLaws, step_laws
 from distpriv.noise.unimodal import UnimodalNoise

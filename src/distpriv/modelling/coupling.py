@@ -8,14 +8,13 @@ datasets have their own scenario's distribution, and the statistics differ becau
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import Query
 from distpriv.modelling.sampling import (
     RowPool,
     Stratum,
@@ -28,9 +27,12 @@ from distpriv.modelling.sampling import (
     evaluate,
     in_blocks,
 )
+from distpriv.modelling.transport import RowPairing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from distpriv.framework.queries import Query
 
 __all__ = [
     "Coupling",
@@ -55,31 +57,6 @@ Measure = Callable[[Floats], Floats]
 
 Differing = tuple[Rows, Rows, Rows]
 """Where the rows of each dataset end in the two lists that follow, then the rows of the first and of the second."""
-
-
-class Coupling(Protocol):
-    """A joint distribution of two datasets, each with the distribution of its own scenario."""
-
-    @property
-    def records(self) -> int:
-        """How many rows a dataset has."""
-
-    @property
-    def rows_drawn(self) -> int:
-        """How many rows, about, `differing` draws for a pair of datasets."""
-
-    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Rows, Rows]:
-        """Draw the rows of so many pairs of datasets, one pair a row, each common row at one place in both."""
-
-    def differing(self, rng: np.random.Generator, draws: int, _: Sequence[int]) -> Iterator[Differing]:
-        """Draw the rows that differ: the first k of each dataset, then those up to each further number given."""
-
-
-class RowsInPairs(Protocol):
-    """A joint distribution of one row from each of two strata, by position, each with its own distribution."""
-
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
-        """Draw independent pairs: an array of first positions and one of second positions."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -122,7 +99,7 @@ class Swap:
     out: Rows
     into: Rows
     replacement: bool
-    pairing: RowsInPairs | None = None
+    pairing: RowPairing | OrderedPairing | None = None
     """The joint distribution of a swapped pair, by position in `out` and `into`; independent when there is none."""
     out_weights: Floats | None = None
     """The probability of each row of `out`; None where all are as likely."""
@@ -245,8 +222,12 @@ class MaximalCoupling:
         yield ends, *self.different.draw(rng, (int(ends[-1]),))
 
 
+Coupling = Swap | MaximalCoupling
+"""A joint distribution of two datasets, each with the distribution of its own scenario."""
+
+
 def sample_coupled(
-    query: Query, pool: RowPool, coupling: Coupling, draws: int, stream: Stream
+    query: "Query", pool: RowPool, coupling: Coupling, draws: int, stream: Stream
 ) -> tuple[Floats, Floats]:
     """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
     task = partial(_coupled_block, query, pool, coupling)
@@ -255,7 +236,7 @@ def sample_coupled(
 
 
 def measure_differences(
-    query: Query,
+    query: "Query",
     pool: RowPool,
     coupling: Coupling,
     draws: int,
@@ -280,7 +261,7 @@ def measure_differences(
 
 
 def _coupled_block(
-    query: Query, pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
+    query: "Query", pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
     """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
     first, second = coupling.draw(rng, draws)
@@ -291,7 +272,7 @@ def _coupled_block(
 
 
 def _differences_block(
-    query: Query, pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
+    query: "Query", pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
 ) -> list[Floats]:
     first, second = _coupled_block(query, pool, coupling, rng, draws)
     return [measure(first - second)]
@@ -333,7 +314,7 @@ def _sparse_if_mostly_zero(moves: Floats, share: float = 0.1) -> "Floats | csr_a
     return csr_array(moves) if np.count_nonzero(moves) <= share * moves.size else moves
 
 
-def row_features(query: Query, pool: RowPool, records: int) -> Floats:
+def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
     """Return, for every row, numbers in which rows are alike that move the query alike.
 
     Means are taken in the units of the released statistic; other queries by standard deviations of what they read.
@@ -350,7 +331,7 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)
 
 
-def unpaired_column(query: Query, pool: RowPool) -> str | None:
+def unpaired_column(query: "Query", pool: RowPool) -> str | None:
     """Return a column in which rows cannot be near to each other, for it has no numbers; None if there is none."""
     if query.has_exact_moments:
         return None

@@ -114,15 +114,13 @@ def model(
         )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
     protected = protect(across_references(secret, others), records)
-    if replacement is not None:
-        drawing.refuse_distinct_rows(protected)
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
         source,
         query,
         protected,
-        drawing.for_scenarios(protected),
+        drawing.for_scenarios(protected, asked=replacement is not None),
         exact=method != "sampling" and query.has_exact_moments,
         processes=processes,
         progress=progress or silent,

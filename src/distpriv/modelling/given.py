@@ -15,8 +15,8 @@ from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, 
 
 __all__ = ["empirical_distribution", "empirical_model", "gaussian_model", "model_from_dict", "model_to_dict"]
 
-INDEFINITE = 1e-9
-"""A negative eigenvalue below this share of the largest is rounding; a larger one is a mistake."""
+
+AGAIN = "get the bundle again from those who published it."
 
 
 def gaussian_model(
@@ -187,8 +187,8 @@ def _vector(values: Any, where: str) -> Floats:
     return array
 
 
-def _covariance(values: Any, scenario: str, size: int) -> Floats:
-    """Return a covariance matrix, or say why it is none."""
+def _covariance(values: Any, scenario: str, size: int, rounding: float = 1e-9) -> Floats:
+    """Return a covariance matrix, or say why it is none; a share of the largest entry is rounding and is mended."""
     where = f"the covariance of scenario {scenario!r}"
     matrix = _numbers(values, where)
     if matrix.shape != (size, size):
@@ -198,12 +198,12 @@ def _covariance(values: Any, scenario: str, size: int) -> Floats:
         )
     spread = np.sqrt(np.maximum(np.diag(matrix), 0))
     scale = np.outer(spread, spread)
-    if (np.abs(matrix - matrix.T) > INDEFINITE * np.maximum(scale, np.abs(matrix).max())).any():
+    if (np.abs(matrix - matrix.T) > rounding * np.maximum(scale, np.abs(matrix).max())).any():
         raise InvalidModel(f"{where} is not symmetric: average it with its transpose if that is rounding.")
     units = np.where(spread > 0, spread, 1.0)
     correlation = (matrix + matrix.T) / 2 / np.outer(units, units)
     least = float(np.linalg.eigvalsh(correlation)[0])
-    if least < -INDEFINITE * size:
+    if least < -rounding * size:
         raise InvalidModel(
             f"{where} is indefinite (least eigenvalue {least:.3g} in units of the standard deviations), so it is no "
             "covariance: check its entries."
@@ -250,12 +250,14 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
         )
         sensitivities = [np.inf if s is None else float(s) for s in written["record_sensitivities"]]
         if len(sensitivities) != model.dimension:
-            raise InvalidModel(f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics.")
+            raise InvalidModel(
+                f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics: {AGAIN}"
+            )
         strata = tuple(SampledStratum.from_dict(stratum) for stratum in written["strata"])
         sizes = {size for stratum in strata for size in (*stratum.covariance.shape, *stratum.kurtoses.shape)}
         loads = [stratum.loads for stratum in strata if stratum.loads is not None]
         if sizes - {model.dimension} or any(load.shape[:1] != (model.dimension,) or load.ndim != 2 for load in loads):
-            raise InvalidModel(f"a stratum of this model is not described for {model.dimension} statistics.")
+            raise InvalidModel(f"a stratum of this model is not described for {model.dimension} statistics: {AGAIN}")
         return evolve(
             model,
             distributions={
@@ -273,7 +275,7 @@ def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
             ),
         )
     except (KeyError, TypeError, AttributeError) as failure:
-        raise InvalidModel(f"this describes no model: {failure} is missing or of the wrong kind.") from failure
+        raise InvalidModel(f"this describes no model, {failure} is missing or of the wrong kind: {AGAIN}") from failure
 
 
 def _scenario(model: QueryModel, name: str, law: QueryDistribution) -> dict[str, Any]:
@@ -291,5 +293,5 @@ def _lattice(rows: Sequence[Sequence[float]] | None, size: int) -> Floats | None
     if rows is None:
         return None
     if len(rows) != size:
-        raise InvalidModel(f"a lattice of this model has {len(rows)} rows for {size} statistics.")
+        raise InvalidModel(f"a lattice of this model has {len(rows)} rows for {size} statistics: {AGAIN}")
     return np.array(rows, dtype=np.float64).reshape(size, -1)

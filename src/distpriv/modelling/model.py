@@ -32,13 +32,6 @@ __all__ = [
 ]
 
 
-LEAST_FLOOR_SHARE = 0.01
-"""The least noise on every statistic, as a share of its own deviation: steps that are finer are not looked for."""
-
-FLOOR_SHARE = {"exact moments": 0.1}
-"""The same where the rows are known: what they show below that, no search for ripples could find in time."""
-
-
 OF_SAMPLED_LAWS = 9.0
 """The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
 
@@ -47,9 +40,6 @@ NORMAL = 3.0
 
 FEWEST_ROWS = 2
 """Of a stratum: a single row tells nothing of how much others differ from it."""
-
-MOST_SHOWN, MOST_ROWS = 4, 30
-"""How many scenarios stand side by side in a notebook, and how many statistics below each other."""
 
 
 @frozen(kw_only=True)
@@ -241,8 +231,12 @@ class QueryModel:
 
     @property
     def floor(self) -> Floats:
-        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
-        share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
+        """The least standard deviation h of noise along each statistic against which its lattice is fine.
+
+        A statistic that is finer than a hundredth of its own deviation counts as continuous. Where the rows are known
+        noise is a tenth of it at least: what they show below that, no search for resonances could find in time.
+        """
+        share = 0.1 if self.provenance.method == "exact moments" else 0.01
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
 
     def mean_shift(self, pair: "Pair") -> Floats:
@@ -340,21 +334,17 @@ class QueryModel:
         return self.distributions[scenario]
 
     def _repr_html_(self) -> str:
-        laws = self.distributions
-        caption = f"{self.dimension} statistics in {len(laws)} scenarios, by {self.provenance.method}"
-        if len(laws) <= MOST_SHOWN:
-            header = ["statistic", "step", *laws]
-            cells = [[_deviation(law, place) for law in laws.values()] for place in range(self.dimension)]
-        else:
-            header = ["statistic", "step", "least mean", "largest mean"]
-            means = np.array([law.mean for law in laws.values()])
-            cells = [[f"{each.min():.5g}", f"{each.max():.5g}"] for each in means.T]
-        rows = [[name, f"{step:.4g}", *row] for name, step, row in zip(self.names, self.steps, cells, strict=True)]
-        more = f"and {len(rows) - MOST_ROWS:,} more statistics" if len(rows) > MOST_ROWS else ""
-        pairs = [" against ".join(pair) for pair in self.protected_pairs[::2][:MOST_ROWS]]
+        means = np.array([law.mean for law in self.distributions.values()])
+        deviations = np.sqrt([np.diag(law.covariance) for law in self.distributions.values()])
+        rows = [
+            [name, f"{step:.4g}", *(f"{of.min():.5g} to {of.max():.5g}" for of in (mean, deviation))]
+            for name, step, mean, deviation in zip(self.names, self.steps, means.T, deviations.T, strict=True)
+        ]
+        pairs = [" against ".join(pair) for pair in self.protected_pairs[::2][:30]]
+        caption = f"{self.dimension} statistics in {len(means)} scenarios, by {self.provenance.method}"
         return shown(
-            html_table(f"{caption}: mean ± standard deviation", header, rows[:MOST_ROWS]),
-            paragraph(more) if more else "",
+            html_table(caption, ["statistic", "step", "mean", "standard deviation"], rows[:30]),
+            paragraph(f"and {len(rows) - 30:,} more statistics") if len(rows) > 30 else "",
             details(f"{len(self.protected_pairs)} protected pairs, both orders of each", pairs),
         )
 
@@ -363,10 +353,6 @@ class QueryModel:
             f"<QueryModel of {self.dimension} statistics in {len(self.distributions)} scenarios with "
             f"{len(self.protected_pairs)} protected pairs, by {self.provenance.method}>"
         )
-
-
-def _deviation(law: QueryDistribution, place: int) -> str:
-    return f"{law.mean[place]:.5g} ± {np.sqrt(law.covariance[place, place]):.3g}"
 
 
 def as_they_are(differences: Floats) -> Floats:

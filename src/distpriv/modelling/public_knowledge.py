@@ -19,18 +19,19 @@ and put their noise side by side with `noise_side_by_side`.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
-from scipy.linalg import block_diag
 from scipy.special import ndtri
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.domains import did_you_mean, items, real
+from distpriv.framework.domains import did_you_mean, real
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.parts import Noise
+
+if TYPE_CHECKING:
+    from distpriv.noise.parts import Noise
 
 __all__ = [
     "ASSUMES",
@@ -49,12 +50,6 @@ __all__ = [
 
 HALF_WIDTH = float(ndtri(0.975))
 """Half of a 95 % interval, in standard deviations."""
-
-NEGLIGIBLE = 1e-12
-"""A share of the largest variance that is rounding."""
-
-MOVED = 1e-5
-"""A standard deviation less than this is rounding where there should be none."""
 
 
 @frozen(kw_only=True)
@@ -113,12 +108,12 @@ class LinearEstimator(NamedTuple):
     error_covariance: Floats
     """The covariance of what the estimate misses."""
 
-    def moves_what_is_fixed(self, apart: Floats, sizes: Floats) -> bool:
-        """Tell whether what cannot vary is elsewhere than it must be."""
+    def moves_what_is_fixed(self, apart: Floats, sizes: Floats, rounding: float = 1e-5) -> bool:
+        """Tell whether what cannot vary is elsewhere than it must be, beyond rounding in standard deviations."""
         varies = (self.units > 0) | (self.observed == 0)
-        alone = (np.abs(apart) > MOVED * sizes) & ~varies
+        alone = (np.abs(apart) > rounding * sizes) & ~varies
         scaled = np.where(self.units > 0, apart * self.observed / np.where(self.units > 0, self.units, 1.0), 0.0)
-        together = np.abs(scaled @ self.fixed) > MOVED * (1 + np.abs(scaled).max(initial=0.0))
+        together = np.abs(scaled @ self.fixed) > rounding * (1 + np.abs(scaled).max(initial=0.0))
         return bool(alone.any() or together.any())
 
 
@@ -135,7 +130,7 @@ def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
     units = np.where(observed, np.sqrt(np.maximum(np.diag(total), 0.0)), 0.0)
     inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0)
     variances, axes = np.linalg.eigh(total * np.outer(inverse, inverse))
-    live = variances > NEGLIGIBLE * max(len(units), 1)
+    live = variances > 1e-12 * max(len(units), 1)
     whitening = inverse[:, np.newaxis] * axes[:, live] / np.sqrt(variances[live])
     gain = (public @ whitening) @ whitening.T
     missed = np.eye(len(units)) - gain
@@ -175,21 +170,6 @@ ASSUMES = (
 Prior = Mapping[str, float] | None
 """The probability of each scenario by its name; the same for all when not given."""
 
-DRAWS, SEED = 100_000, 11
-"""Simulated answers that a real one is compared with."""
-
-FEWEST_DRAWS, NUMBERS = 20_000, 10_000_000
-"""Where there are many statistics the answers are fewer, so that they are no more numbers, or as few as will do."""
-
-CELLS = 2_000_000
-"""Numbers that are drawn at once, so that many statistics take time and not memory."""
-
-ROUNDING = 1e-12
-"""A share of a distance that is rounding."""
-
-UNLIKELY = 0.001
-"""A p-value below which the reference does not fit."""
-
 
 @frozen(kw_only=True)
 class Fit:
@@ -214,7 +194,7 @@ class Fit:
     @property
     def fits(self) -> bool:
         """Whether the answer is no reason to doubt the reference."""
-        return self.p_value >= UNLIKELY
+        return self.p_value >= 0.001
 
     @property
     def sentence(self) -> str:
@@ -329,7 +309,7 @@ class PublicKnowledge:
             names=self.names, values=self.mean + estimator.gain @ apart, covariance=estimator.error_covariance
         )
 
-    def fit(self, values: object, noise: Sequence[Noise]) -> Fit:
+    def fit(self, values: object, noise: "Sequence[Noise]") -> Fit:
         """Return how plausible the noisy values are under the model.
 
         T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
@@ -350,17 +330,18 @@ class PublicKnowledge:
             p_value=self._tail(distance, estimator.whitening, noise),
         )
 
-    def _tail(self, distance: float, whitening: Floats, noise: Sequence[Noise]) -> float:
-        wanted = max(FEWEST_DRAWS, min(DRAWS, NUMBERS // len(self.names)))
+    def _tail(self, distance: float, whitening: Floats, noise: "Sequence[Noise]") -> float:
+        size = len(self.names)
+        wanted = max(20_000, min(100_000, 10_000_000 // size))
         each = -(-wanted // len(self.scenarios))
-        draws, least = each * len(self.scenarios), distance * (1 - ROUNDING)
-        block = max(1, CELLS // len(self.names))
+        draws, least = each * len(self.scenarios), distance * (1 - 1e-12)
+        block = max(1, 2_000_000 // size)  # many statistics take time and not memory
         shares = []
         for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
             root, farther = _root(covariance).T @ whitening, 0
             for start in range(0, each, block):
                 size = min(block, each - start)
-                own, *seeds = np.random.SeedSequence((SEED, number, start)).generate_state(len(noise) + 1).tolist()
+                own, *seeds = np.random.SeedSequence((11, number, start)).generate_state(len(noise) + 1).tolist()
                 drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
                 varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
                 farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
@@ -387,13 +368,15 @@ class PublicKnowledge:
         return linear_estimator(self.covariance, noise)
 
 
-def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
+def noise_side_by_side(laws: "Sequence[Noise]") -> Floats:
     """Return the covariance of independent noises one below the other.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
     >>> noise_side_by_side([GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 3.0)]).tolist()
     [[4.0, 0.0], [0.0, 18.0]]
     """
+    from scipy.linalg import block_diag
+
     return np.asarray(block_diag(*(law.covariance for law in laws)))
 
 
@@ -418,17 +401,16 @@ def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
         raise InvalidInput(
             f"a prior gives each scenario its probability by name, got {prior!r}: write {{{scenarios[0]!r}: 0.5, …}}."
         )
-    for name in items(list(prior)):
+    for name in prior:
         if name not in scenarios:
             raise InvalidInput(f"the prior names an unknown scenario {name!r}: {did_you_mean(str(name), scenarios)}")
-    cure = "it is a probability, and 0 says that the scenario cannot be"
     given = []
     for name in scenarios:
         if name not in prior:
             raise InvalidInput(
                 f"the prior says nothing of scenario {name!r}: give it a probability, 0 if it cannot be."
             )
-        of = f"the prior of scenario {name!r}"
+        of, cure = f"the prior of scenario {name!r}", "it is a probability, and 0 says that the scenario cannot be"
         given.append(real(of, prior[name], InvalidInput, at_least=0, at_most=1, cure=cure))
     if abs(sum(given) - 1) > 1e-6:
         raise InvalidInput(

@@ -16,9 +16,6 @@ from distpriv.modelling.projected_law import Circle, StratumLaw, Transform
 
 __all__ = ["RowLaws", "StratumRows", "as_stratum_rows"]
 
-SEED = 47
-"""Of the combination by which equal rows are found."""
-
 
 @frozen(kw_only=True, eq=False, slots=False)
 class StratumRows:
@@ -54,10 +51,6 @@ class StratumRows:
             return self.values @ direction, self.weights
         return self.values[kinds] @ direction, counts / counts.sum()
 
-    def along(self, axes: Floats) -> "StratumRows":
-        """Return the rows in other coordinates, with the weights that they have."""
-        return StratumRows(values=self.values @ axes, weights=self.weights)
-
     @cached_property
     def mean(self) -> Floats:
         """The mean of a row."""
@@ -75,7 +68,7 @@ class StratumRows:
         >>> StratumRows(values=np.array([[0.0], [4.0], [0.0], [0.0]])).kinds
         (array([0, 1]), array([3., 1.]))
         """
-        keys = self.values @ np.random.default_rng(SEED).normal(size=self.values.shape[1])
+        keys = self.values @ np.random.default_rng(47).normal(size=self.values.shape[1])
         _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
         if 2 * len(first) > len(self) or not np.array_equal(self.values, self.values[first[kind]]):
             return np.arange(len(self)), self.shares * len(self)
@@ -94,10 +87,6 @@ class StratumRows:
 def as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:
     """Return rows that are given as plain arrays as rows all of which are as likely."""
     return tuple(each if isinstance(each, StratumRows) else StratumRows(values=np.asarray(each)) for each in strata)
-
-
-FEW = 200
-"""Of so many rows or fewer, draws without replacement are counted one by one."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -157,7 +146,7 @@ class RowLaws:
     def _phase(self, turns: Transform, stratum: int, size: int) -> complex:
         """Return the mean of a product of so many of these numbers, drawn from a stratum."""
         rows = self.rows_of(stratum)
-        if not self.replacement and rows <= FEW and rows == len(turns):
+        if not self.replacement and rows <= 200 and rows == len(turns):
             return _mean_product(turns, size)
         mean = complex(self.strata[stratum].average(turns))
         weight = size if self.replacement else size * (1 - size / rows)

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -12,23 +12,23 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from distpriv.deadline import require_time
-from distpriv.engines.engine import Executors
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import Query, Statistic
 from distpriv.processes import tied, usable_processes
 from distpriv.progress import Progress, silent
 
+if TYPE_CHECKING:
+    from distpriv.engines.engine import Executors
+    from distpriv.framework.queries import Query, Statistic
+
 __all__ = [
     "RowPool",
-    "Split",
     "Stratum",
     "Stream",
     "WeightedDraw",
     "distinct",
     "draw_rows",
     "evaluate",
-    "evaluate_in_any_order",
     "in_blocks",
     "run_blocks",
     "sample_query",
@@ -50,7 +50,7 @@ class Stream:
     """What is drawn; other names of the same seed are independent."""
     processes: int | None = None
     """How many to use; as many as there are cores when not given."""
-    executors: Executors | None = None
+    executors: "Executors | None" = None
     """What runs slow work, instead of processes."""
     progress: Progress = silent
     """Told after every block."""
@@ -120,13 +120,11 @@ class RowPool:
     """Which rows satisfy each predicate."""
     properties: Mapping[str, Floats] = field(factory=dict)
     """The numbers that rows are weighed by, by expression."""
-    _groups: list[Rows] = field(factory=list, init=False, repr=False, eq=False)
 
     def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
         """Return where the rows of a stratum are, of all rows or of those `among`; with no predicate, all of these."""
-        if among is None:
-            return np.arange(self.size) if predicate is None else np.flatnonzero(self.strata[predicate] == satisfied)
-        return among if predicate is None else np.asarray(among[self.strata[predicate][among] == satisfied])
+        rows = np.arange(self.size) if among is None else among
+        return rows if predicate is None else np.asarray(rows[self.strata[predicate][rows] == satisfied])
 
     def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
         """Return shares of the rows, chosen at random, no row in two of them.
@@ -134,37 +132,15 @@ class RowPool:
         Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
         one row.
         """
-        rng = np.random.default_rng(seed)
-        split = []
-        for rows in self._alike():
+        alike = np.zeros(self.size, dtype=np.int64)
+        for satisfied in self.strata.values():
+            alike = np.unique(2 * alike + satisfied, return_inverse=True)[1]
+        order = np.argsort(alike, kind="stable")
+        rng, split = np.random.default_rng(seed), []
+        for rows in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
             ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
             split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
         return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
-
-    def _alike(self) -> list[Rows]:
-        """Return the rows in groups that are alike in every predicate."""
-        if not self._groups:
-            alike = [np.arange(self.size)]
-            for satisfied in self.strata.values():
-                sides = [(rows, satisfied[rows]) for rows in alike]
-                alike = [part for rows, side in sides for part in (rows[side], rows[~side]) if len(part)]
-            self._groups.extend(alike)
-        return self._groups
-
-
-@frozen(kw_only=True)
-class Split:
-    """A division of the rows of any table at random, so that each part has its share of them."""
-
-    shares: tuple[float, ...]
-    seed: int
-    _parts: dict[int, list[Rows]] = field(factory=dict, init=False, repr=False)
-
-    def rows(self, pool: RowPool, number: int) -> Rows:
-        """Return the rows of a table that are in a part."""
-        if id(pool) not in self._parts:
-            self._parts[id(pool)] = pool.parts(self.shares, self.seed)
-        return self._parts[id(pool)][number]
 
 
 BLOCK_CELLS = 1_000_000
@@ -213,15 +189,13 @@ def draw_rows(rng: np.random.Generator, strata: Sequence[Stratum], draws: int, *
 
 
 def _draw_stratum(rng: np.random.Generator, stratum: Stratum, draws: int, replacement: bool) -> Rows:
-    population = len(stratum.rows)
+    rows, shape = stratum.rows, (draws, stratum.size)
     if stratum.weights is not None:
-        return WeightedDraw.of(stratum.rows, stratum.weights).at(rng.random((draws, stratum.size)))
-    if replacement:
-        return stratum.rows[rng.integers(population, size=(draws, stratum.size))]
-    if 4 * stratum.size >= population:
-        shuffled = rng.permuted(np.broadcast_to(stratum.rows, (draws, population)), axis=1)
-        return shuffled[:, : stratum.size]
-    return stratum.rows[distinct(rng, population, rng.integers(population, size=(draws, stratum.size)))]
+        return WeightedDraw.of(rows, stratum.weights).at(rng.random(shape))
+    if not replacement and 4 * stratum.size >= len(rows):
+        return rng.permuted(np.broadcast_to(rows, (draws, len(rows))), axis=1)[:, : stratum.size]
+    picks = rng.integers(len(rows), size=shape)
+    return rows[picks if replacement else distinct(rng, len(rows), picks)]
 
 
 def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
@@ -276,7 +250,7 @@ def _unused(rng: np.random.Generator, population: int, picks: Rows, repeated: ND
     return np.asarray(drawn[dataset, (np.cumsum(repeated, axis=1) - 1)[repeated]])
 
 
-def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
+def evaluate(query: "Query", pool: RowPool, rows: Rows) -> Floats:
     """Evaluate the query on datasets given by the positions of their rows, one dataset a row."""
     released = []
     for name, statistic, numbers in query.by_rows(pool.numbers):
@@ -289,13 +263,8 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     return np.concatenate(released, axis=1)
 
 
-def evaluate_in_any_order(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
-    """Evaluate the query on datasets whose rows are put in random order, where that may matter."""
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
-
-
 def sample_query(
-    query: Query,
+    query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
     draws: int,
@@ -309,7 +278,7 @@ def sample_query(
     return np.concatenate(in_blocks(task, draws, block_size(query, records), stream))
 
 
-def block_size(query: Query, records: int) -> int:
+def block_size(query: "Query", records: int) -> int:
     """Return how many datasets make a block; functions are slow, so theirs are small."""
     if query.has_functions:
         return 32
@@ -322,17 +291,18 @@ def datasets_in_block(rows: int) -> int:
 
 
 def _sample_block(
-    query: Query,
+    query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
     replacement: bool,
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    return evaluate_in_any_order(query, pool, rng, draw_rows(rng, strata, draws, replacement=replacement))
+    rows = draw_rows(rng, strata, draws, replacement=replacement)
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
 
 
-def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> Floats:
+def _call(name: str, statistic: "Statistic", dataset: Sequence[NDArray[Any]]) -> Floats:
     """Call the user's function on one dataset and check what it returns."""
     try:
         value = statistic.evaluate(*dataset)
@@ -351,5 +321,5 @@ def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> F
     return value.reshape(statistic.size)
 
 
-def _wanted(statistic: Statistic) -> str:
+def _wanted(statistic: "Statistic") -> str:
     return "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"

@@ -16,7 +16,6 @@ from distpriv.modelling.coupling import (
     Measure,
     OrderedPairing,
     Pairing,
-    RowsInPairs,
     Swap,
     measure_differences,
     row_features,
@@ -28,7 +27,7 @@ from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.refusals import refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.sampling import RowPool, Split, Stratum, Stream, sample_query
+from distpriv.modelling.sampling import RowPool, Stratum, Stream, sample_query
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -49,8 +48,8 @@ class RowSimulator:
     drawing: Drawing
     processes: int | None = None
     progress: Progress = silent
-    part: tuple[Split, int] | None = None
-    """Which rows to draw from, a split and a number of a part; all of them when there is none."""
+    part: tuple[tuple[float, ...], int, int] | None = None
+    """Which rows to draw from: a number of one of such shares of them, split by a seed; all when there is none."""
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
     _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
@@ -71,8 +70,7 @@ class RowSimulator:
         Every part has its share of each stratum. The law of a part's datasets is close to that of all rows, and not the
         same: its rows are another finite population.
         """
-        split = Split(shares=tuple(shares), seed=seed)
-        return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
+        return tuple(evolve(self, part=(tuple(shares), seed, number)) for number in range(len(shares)))
 
     @property
     def is_sampled(self) -> bool:
@@ -243,7 +241,7 @@ class RowSimulator:
 
     def _pairing(
         self, scenario: Scenario, side: bool, rows: Mapping[bool, Rows], weights: Mapping[bool, Floats | None]
-    ) -> RowsInPairs:
+    ) -> RowPairing | OrderedPairing:
         """Return the pairing of a stratum with the other one: of rows with weights in order, of others by transport."""
         features = row_features(self.query, self.pool(scenario.name), scenario.records)
         one, other = weights[side], weights[not side]
@@ -314,7 +312,10 @@ class RowSimulator:
         pool = self.pool(scenario.name)
         key = (id(pool), scenario.predicate, satisfied)
         if key not in self._rows:
-            among = None if self.part is None else self.part[0].rows(pool, self.part[1])
+            among = None
+            if self.part is not None:
+                shares, seed, number = self.part
+                among = pool.parts(shares, seed)[number]
             rows, base = pool.positions(scenario.predicate, satisfied, among), self.tables[scenario.name].base
             self._rows[key] = rows if base is None else rows[base[rows] > 0]
         return self._rows[key]

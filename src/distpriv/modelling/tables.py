@@ -106,16 +106,15 @@ def seen_levels(
 
 def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missing) -> Table:
     levels, seen = seen_levels(name, table, engines, missing)
-    if prod(map(len, levels)) > MOST_CELLS:
-        found = _large(table, levels, seen)
-    else:
-        shaped = evolve(table, levels=tuple(map(tuple, levels)))
-        found = table.labelled(levels, _unseen(shaped, seen) if table.empty is None else table.empty)
-    return (
-        found
-        if found.is_labelled
-        else found.labelled(levels, found.empty or (), otherwise=_spare(found, engines, missing))
-    )
+    empty: Sequence[Sequence[Label]] | None = table.empty
+    if empty is None:
+        used, cells = {_cell(row, table, levels) for row in seen}, prod(map(len, levels))
+        few = cells <= MOST_CELLS or (cells <= 100 * MOST_CELLS and len(used - {None}) <= MOST_CELLS)
+        own = zip(table.by, levels, strict=True)
+        labels = [(*labels, *([OTHER] if column in table.other else [])) for column, labels in own]
+        empty = [cell for cell in product(*labels) if cell not in used] if few else ()
+    shaped = table.labelled(levels, empty)
+    return shaped if shaped.is_labelled else shaped.labelled(levels, empty, otherwise=_spare(shaped, engines, missing))
 
 
 def _spare(table: Table, engines: Sequence[Engine], missing: Missing) -> list[float]:
@@ -151,23 +150,6 @@ def _counted(engine: Engine, table: Table, missing: Missing) -> Iterator[tuple[f
     for number, count, *row in zip(rows["v"].to_pylist(), rows["n"].to_pylist(), *columns, strict=True):
         if number is not None and math.isfinite(number):
             yield number, tuple(row), count
-
-
-def _large(table: Table, levels: Sequence[Sequence[Label]], seen: Iterable[tuple[Label, ...]]) -> Table:
-    """Return a table of which only few cells have rows, or refuse it with the number that do."""
-    used = {_cell(row, table, levels) for row in seen} - {None}
-    if table.empty is None and len(used) <= MOST_CELLS and prod(map(len, levels)) <= 100 * MOST_CELLS:
-        labels = [
-            (*own, *([OTHER] if column in table.other else [])) for column, own in zip(table.by, levels, strict=True)
-        ]
-        return table.labelled(levels, [cell for cell in product(*labels) if cell not in used])
-    return table.labelled(levels, table.empty or ())
-
-
-def _unseen(table: Table, seen: Iterable[tuple[Label, ...]]) -> list[tuple[Label, ...]]:
-    """Return the cells that no row is in."""
-    used = {_cell(row, table, [own or () for own in table.levels]) for row in seen}
-    return [cell for cell in product(*table.labels) if cell not in used]
 
 
 def _cell(row: Sequence[Label], table: Table, levels: Sequence[Sequence[Label]]) -> tuple[Label, ...] | None:

@@ -1,4 +1,4 @@
-r"""Weights of the reference rows under which a property has a value: the law of rows closest to the reference.
+r"""Weights of the reference rows under which a property has a value: the distribution of rows closest to the reference.
 
 Among all weights with which the property holds, those of least relative entropy to even ones are exponentially tilted,
 :math:`w_i ∝ e^{λ^\top g(x_i)}`, with g what the property fixes the means of (`docs/proofs/tilted_secrets.md`):
@@ -9,17 +9,17 @@ Among all weights with which the property holds, those of least relative entropy
 - a share: g = [the predicate is true], so that there are two weights once more;
 - several properties at once: all their g together, so that all of them hold;
 - a correlation: g = (a, b, a², b², ab), standardised by the reference, of which all but the last keep their means. The
-  correlation is not linear in the law of the rows, but with means and variances fixed it is a mean.
+  correlation is not linear in the distribution of the rows, but with means and variances fixed it is a mean.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+from attrs import frozen
 
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.tilts import Tilt, TiltKind
+from distpriv.framework.tilts import Tilt
 
 __all__ = [
     "checked_weights",
@@ -31,31 +31,31 @@ __all__ = [
     "tilted",
 ]
 
-STEPS = 100
-"""More steps than Newton's method takes where there is something to find."""
 
-NEAR = 1e-8
-"""How near to the wanted means the weighted ones come, in standard deviations."""
+@frozen(kw_only=True)
+class NewtonSettings:
+    """How the dual of a tilt is minimised."""
 
-HALVINGS = 40
-
-LONGEST = 5.0
-"""By how much a step may change the logarithm of a weight: farther out nothing is left of the curvature."""
-
-FLAT = 1e-13
-"""By which share of itself the dual may rise by rounding."""
-
-ALONE = 1e-20
-"""A variance so small is that of weights which stay with one point, and never come nearer to the wanted means."""
+    steps: int = 100
+    """More steps than it takes where there is a minimum."""
+    halvings: int = 40
+    longest: float = 5.0
+    """By how much a step may change the logarithm of a weight: farther out nothing is left of the curvature."""
+    flat: float = 1e-13
+    """By which share of itself the dual may rise by rounding."""
+    alone: float = 1e-20
+    """A variance so small is that of weights which stay with one point, and never come nearer to the wanted means."""
 
 
-def tilted(points: Floats, weights: Floats, means: Floats, near: float = NEAR) -> Floats | None:
-    r"""Return the weights nearest to given ones with which points have given means; none where no weights do.
+NEWTON = NewtonSettings()
+
+
+def tilted(points: Floats, weights: Floats, means: Floats, near: float = 1e-8) -> Floats | None:
+    r"""Return the weights nearest to given ones with which points have given means; None where no weights do.
 
     Nearest is by relative entropy, so :math:`p_i ∝ b_i e^{λ^\top g_i}`, where λ minimises the convex
-    :math:`\log Σ_i b_i e^{λ^\top (g_i - t)}`: Newton's method, with steps that are not too long,
-    and halved until they descend. Means at the edge of what points reach would take all weight from the others, and
-    count as out of reach.
+    :math:`\log Σ_i b_i e^{λ^\top (g_i - t)}`: Newton's method, with steps that are not too long, and halved until they
+    descend. Means at the edge of what points reach would take all weight from the others, and count as out of reach.
 
     Args:
         points: g, one a row.
@@ -72,29 +72,28 @@ def tilted(points: Floats, weights: Floats, means: Floats, near: float = NEAR) -
     """
     centre = weights @ points
     spread = np.sqrt(weights @ (points - centre) ** 2)
-    unit = np.where(spread > 0, spread, np.maximum(np.abs(centre), 1.0))
-    away = (points - means) / unit
+    away = (points - means) / np.where(spread > 0, spread, np.maximum(np.abs(centre), 1.0))
     slope = np.zeros(points.shape[1])
-    value, found, gradient = _dual(away, weights, slope)
-    for _ in range(STEPS):
+    value, tilt, gradient = _dual(away, weights, slope)
+    for _ in range(NEWTON.steps):
         off = float(np.abs(gradient).max(initial=0.0))
         if off <= near:
-            return found
-        curvature = (away - gradient).T @ ((away - gradient) * found[:, np.newaxis])
-        if np.trace(curvature) < ALONE:
+            return tilt
+        curvature = (away - gradient).T @ ((away - gradient) * tilt[:, np.newaxis])
+        if np.trace(curvature) < NEWTON.alone:
             return None
         step = -np.linalg.pinv(curvature, rcond=1e-12, hermitian=True) @ gradient
-        step *= min(1.0, LONGEST / max(float(np.abs(away @ step).max()), 1e-300))
-        for halving in range(HALVINGS):
+        step *= min(1.0, NEWTON.longest / max(float(np.abs(away @ step).max()), 1e-300))
+        for halving in range(NEWTON.halvings):
             tried = _dual(away, weights, slope + step / 2**halving)
             # Next to the least the dual is flat but for rounding, and a full step still halves the gradient.
-            flat = not halving and tried[0] - value <= FLAT * (1 + abs(value))
+            flat = not halving and tried[0] - value <= NEWTON.flat * (1 + abs(value))
             if tried[0] < value or (flat and np.abs(tried[2]).max() < off / 2):
                 slope = slope + step / 2**halving
-                value, found, gradient = tried
+                value, tilt, gradient = tried
                 break
         else:
-            return found if off <= 100 * near else None
+            return tilt if off <= 100 * near else None
     return None
 
 
@@ -105,12 +104,7 @@ def _dual(away: Floats, weights: Floats, slope: Floats) -> tuple[float, Floats, 
     highest = float(exponents.max())
     grown = np.exp(exponents - highest)
     total = float(grown.sum())
-    found = grown / total
-    return highest + float(np.log(total)), found, np.asarray(found @ away)
-
-
-FEWEST, FEWEST_SHARE = 100, 0.1
-"""Fewer effective rows carry a law by themselves: so many, or such a share of a smaller table."""
+    return highest + float(np.log(total)), grown / total, np.asarray(grown @ away / total)
 
 
 def effective_rows(weights: Floats) -> float:
@@ -123,18 +117,16 @@ def effective_rows(weights: Floats) -> float:
 
 
 def fewest_rows(rows: int) -> float:
-    """Return how many effective rows are the fewest of so many.
+    """Return how many effective rows the weights of so many must leave: 100, or a tenth of a smaller table.
 
     >>> fewest_rows(200), fewest_rows(5000)
     (20.0, 100)
     """
-    return min(FEWEST, FEWEST_SHARE * rows)
+    return min(100, 0.1 * rows)
 
 
 def checked_weights(text: str, given: Floats, strata: Mapping[str, Rows]) -> Floats:
-    """Return what every row counts, with a sum of 1, or say why it cannot be.
-
-    A row that counts 0 is never drawn.
+    """Return how many people each row stands for, with a sum of 1, or say why it cannot be; one of 0 is never drawn.
 
     Args:
         text: the column, or the SQL text, that weights come from.
@@ -147,37 +139,26 @@ def checked_weights(text: str, given: Floats, strata: Mapping[str, Rows]) -> Flo
     >>> checked_weights("people", np.array([1.0, 1.0, 2.0]), {"rows": np.arange(3)})
     array([0.25, 0.25, 0.5 ])
     """
+
+    def refusal(why: str) -> InvalidModel:
+        return InvalidModel(f"the weight {text!r} {why}.", about=("option", "weight"))
+
     if not np.isfinite(given).all():
-        raise _refusal(text, "has values that are infinite", "mend those rows, or change the expression")
+        raise refusal("has values that are infinite: mend those rows, or change the expression")
     if (given < 0).any():
-        raise _refusal(
-            text, f"is {float(given.min()):.6g} in a row", "give how many people a row stands for, 0 or more"
-        )
+        raise refusal(f"is {given.min():.6g} in a row: give how many people a row stands for, 0 or more")
     counts = given / max(float(given.max(initial=0.0)), 5e-324)
     for kind, rows in strata.items():
         some = counts[rows][counts[rows] > 0]
         if not len(some):
-            raise _refusal(text, f"is 0 in all {kind}", "give rows that stand for somebody")
+            raise refusal(f"is 0 in all {kind}: give rows that stand for somebody")
         effective, fewest = effective_rows(some / some.sum()), fewest_rows(len(some))
         if effective < fewest:
-            raise _refusal(
-                text,
+            raise refusal(
                 f"is so uneven that of {len(some):,} {kind} an effective number of {effective:.3g} would carry all, "
-                f"and at least {fewest:.3g} are needed",
-                "cap the largest weights, or give a reference with more rows",
+                f"and at least {fewest:.3g} are needed: cap the largest weights, or give a reference with more rows"
             )
     return np.asarray(counts / counts.sum())
-
-
-def _refusal(text: str, why: str, cure: str) -> InvalidModel:
-    return InvalidModel(f"the weight {text!r} {why}: {cure}.", about=("option", "weight"))
-
-
-CLOSE = 1e-13
-"""How near to the wanted means the weighted ones come, in standard deviations."""
-
-MET = 1e-9
-"""By how much the property may miss its value, as a share of the value or of the deviation of its rows."""
 
 
 def row_weights(tilt: Tilt, numbers: Floats, counts: Floats | None = None) -> Floats:
@@ -198,26 +179,23 @@ def row_weights(tilt: Tilt, numbers: Floats, counts: Floats | None = None) -> Fl
     for text, values in zip(tilt.numbers, numbers, strict=True):
         if not np.isfinite(values).all():
             raise _refusal(tilt, f"{text!r} has values that are infinite: mend those rows, or change the expression")
-    if counts is None:
-        return _row_weights(tilt, numbers, np.ones(numbers.shape[1]))
+    counts = np.ones(numbers.shape[1]) if counts is None else counts / counts.max()
     some, weights = counts > 0, np.zeros(len(counts))
-    weights[some] = _row_weights(tilt, numbers[:, some], counts[some] / counts.max())
+    weights[some] = _checked(tilt, numbers[:, some], counts[some])
     return weights
 
 
-def _row_weights(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    """Return the weights of rows all of which count for something."""
-    weights = _FOUND[tilt.kind](tilt, numbers, counts)
+def _checked(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
+    """Return the weights of rows all of which count for something, if all properties have their values with them."""
+    weights = _mixed(tilt, numbers, counts) if tilt.kind == "mixture" else _tilted(tilt, numbers, counts)
     for part, own in _parts(tilt, numbers):
-        found = property_of(part, own, weights)
+        value = property_of(part, own, weights)
         unit = max(abs(part.value), float(own[0].std())) if part.kind == "mean" else 1.0
-        wanted = part.value if part.level is None else part.level
-        if not abs(found - wanted) <= MET * unit:
-            which = "it" if part is tilt else part.what
+        if not abs(value - (part.value if part.level is None else part.level)) <= 1e-9 * unit:
             raise _refusal(
                 tilt,
-                f"no weights of the rows bring {which} nearer than {found:.12g}: give a value nearer to that of all "
-                "rows",
+                f"no weights of the rows bring {'it' if part is tilt else part.what} nearer than {value:.12g}: give a "
+                "value nearer to that of all rows",
             )
     effective, fewest = effective_rows(weights), fewest_rows(len(weights))
     if effective < fewest and tilt.kind != "mixture":  # whose tables are as they are
@@ -234,7 +212,7 @@ def property_of(tilt: Tilt, numbers: Floats, weights: Floats) -> float:
     if tilt.kind == "quantile":
         return float(weights[numbers[0] <= tilt.value].sum())
     means = numbers @ weights
-    if tilt.kind in ("mean", "share", "mixture"):
+    if tilt.kind != "correlation":
         return float(means[0])
     away = numbers - means[:, np.newaxis]
     squares = (away * weights) @ away.T
@@ -249,131 +227,84 @@ def _parts(tilt: Tilt, numbers: Floats) -> list[tuple[Tilt, Floats]]:
     return list(zip(tilt.parts, np.split(numbers, ends[:-1]), strict=True))
 
 
-def _for_mean(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    return _tilted(tilt, *_fixed_mean(tilt, numbers, counts), counts)
-
-
-def _fixed_mean(tilt: Tilt, numbers: Floats, _: Floats) -> tuple[Floats, Floats]:
-    low, high = float(numbers.min()), float(numbers.max())
-    if not low < tilt.value < high:
-        what = "share" if tilt.kind == "share" else "mean"
-        raise _refusal(
-            tilt,
-            f"the rows have values from {low:.6g} to {high:.6g}: give a {what} that is above the least of them and "
-            "below the greatest",
-        )
-    return numbers.T, np.array([tilt.value])
-
-
-def _for_joint(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    fixed = [_FIXED[part.kind](part, own, counts) for part, own in _parts(tilt, numbers)]
-    points, means = zip(*fixed, strict=True)
-    return _tilted(tilt, np.column_stack(points), np.concatenate(means), counts)
-
-
-def _fixed_share_below(tilt: Tilt, numbers: Floats, _: Floats) -> tuple[Floats, Floats]:
-    assert tilt.level is not None
-    return _below(tilt, numbers).astype(np.float64)[:, np.newaxis], np.array([tilt.level])
-
-
-def _below(tilt: Tilt, numbers: Floats) -> NDArray[np.bool_]:
-    """Return which rows are at most a quantile's value, if some are and some are not."""
-    below = numbers[0] <= tilt.value
-    if below.all() or not below.any():
-        raise _refusal(
-            tilt,
-            f"{'no row is' if not below.any() else 'all rows are'} at most that: give a value that is at least "
-            f"{float(numbers.min()):.6g} and below {float(numbers.max()):.6g}",
-        )
-    return np.asarray(below)
-
-
-def _for_quantile(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    assert tilt.level is not None
-    below = _below(tilt, numbers)
-    shares = np.where(below, tilt.level / counts[below].sum(), (1 - tilt.level) / counts[~below].sum())
-    return np.asarray(shares * counts)
-
-
-def constraint_errors(tilt: Tilt, numbers: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
-    r"""Return g(x_i) − t of every row, and how t itself changes where a row has more weight in the reference.
-
-    A correlation keeps means and variances of the reference, so that its t depends on all rows: with standardised a and
-    b it changes by :math:`(a, b, a^2 - 1, b^2 - 1, ρ (a^2 + b^2 - 2)/2)`. Other properties fix t.
-    """
-    if tilt.kind == "joint":
-        each = [constraint_errors(part, own, counts) for part, own in _parts(tilt, numbers)]
-        return np.column_stack([away for away, _ in each]), np.column_stack([changes for _, changes in each])
-    if tilt.kind in ("mean", "share", "mixture"):
-        return (numbers - tilt.value).T, np.zeros((numbers.shape[1], 1))
-    if tilt.kind == "quantile":
-        assert tilt.level is not None
-        return np.asarray((numbers <= tilt.value).T - tilt.level, dtype=np.float64), np.zeros((numbers.shape[1], 1))
-    points, means = _moments_of_two(tilt, numbers, np.ones(numbers.shape[1]) if counts is None else counts)
-    changes = (points - np.array([0.0, 0.0, 1.0, 1.0, 0.0])).copy()
-    changes[:, 4] = tilt.value * (changes[:, 2] + changes[:, 3]) / 2
-    return points - means, changes
-
-
-def _for_correlation(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    return _tilted(tilt, *_moments_of_two(tilt, numbers, counts), counts)
-
-
-def _for_mixture(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
-    second = numbers[0] > 0.5
-    for name, chosen, share in zip(tilt.expressions, (~second, second), (1 - tilt.value, tilt.value), strict=True):
-        if share > 0 and not chosen.any():
-            raise _refusal(tilt, f"{name} has no rows: give a table that has some")
-        if chosen.any() and effective_rows(counts[chosen] / counts[chosen].sum()) < fewest_rows(int(chosen.sum())):
-            raise _refusal(tilt, f"few rows of {name} carry nearly all of its weight: cap the largest weights")
-    weights = np.zeros(len(counts))
-    for chosen, share in ((~second, 1 - tilt.value), (second, tilt.value)):
-        weights[chosen] = share * counts[chosen] / counts[chosen].sum()
-    return weights
-
-
-_FOUND: Mapping[TiltKind, Callable[[Tilt, Floats, Floats], Floats]] = {
-    "mean": _for_mean,
-    "share": _for_mean,
-    "quantile": _for_quantile,
-    "correlation": _for_correlation,
-    "mixture": _for_mixture,
-    "joint": _for_joint,
-}
-
-
-def _moments_of_two(tilt: Tilt, numbers: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return first and second moments of two standardised numbers for every row, and what they are to be on average."""
-    centred = numbers - np.average(numbers, axis=1, weights=counts)[:, np.newaxis]
-    deviations = np.sqrt(np.average(centred**2, axis=1, weights=counts))
-    for text, values, deviation in zip(tilt.expressions, numbers, deviations, strict=True):
-        if not deviation > 1e-12 * float(np.abs(values).max()):
-            raise _refusal(tilt, f"{text!r} is the same in every row: name numbers that vary")
-    first, second = centred / deviations[:, np.newaxis]
-    points = np.column_stack([first, second, first**2, second**2, first * second])
-    return points, np.array([0.0, 0.0, 1.0, 1.0, tilt.value])
-
-
-_FIXED: Mapping[TiltKind, Callable[[Tilt, Floats, Floats], tuple[Floats, Floats]]] = {
-    "mean": _fixed_mean,
-    "share": _fixed_mean,
-    "quantile": _fixed_share_below,
-    "correlation": _moments_of_two,
-}
-"""What a property that holds with others fixes: numbers of every row, and what they are on average."""
-
-
-def _tilted(tilt: Tilt, points: Floats, means: Floats, counts: Floats) -> Floats:
-    """Return the weights nearest to what rows count with which points have given means."""
+def _tilted(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
+    """Return the weights nearest to what rows count with which a property has its value."""
+    for part, own in _parts(tilt, numbers):
+        if part.kind == "quantile":
+            below = own[0] <= part.value
+            if below.all() or not below.any():
+                raise _refusal(
+                    part,
+                    f"{'all rows are' if below.any() else 'no row is'} at most that: give a value that is at least "
+                    f"{own.min():.6g} and below {own.max():.6g}",
+                )
+        elif part.kind != "correlation" and not own.min() < part.value < own.max():
+            raise _refusal(
+                part,
+                f"the rows have values from {own.min():.6g} to {own.max():.6g}: give a "
+                f"{'share' if part.kind == 'share' else 'mean'} that is above the least of them and below the greatest",
+            )
+    points, means = _fixed(tilt, numbers, counts)
     different, which = np.unique(points, axis=0, return_inverse=True)
     together = np.bincount(which.ravel(), weights=counts)
-    weights = tilted(different, together / together.sum(), means, near=CLOSE)
+    weights = tilted(different, together / together.sum(), means, near=1e-13)
     if weights is None:
         raise _refusal(tilt, "no weights of the rows give that: give values nearer to those of all rows")
     return np.asarray((weights / together)[which.ravel()] * counts)
 
 
-def _refusal(tilt: Tilt, why: str) -> InvalidSecret:
+def _mixed(tilt: Tilt, numbers: Floats, counts: Floats) -> Floats:
+    """Return the weights of the rows of two tables, each of which has its share."""
+    second, weights = numbers[0] > 0.5, np.zeros(len(counts))
+    for name, chosen, share in zip(tilt.expressions, (~second, second), (1 - tilt.value, tilt.value), strict=True):
+        if share > 0 and not chosen.any():
+            raise _refusal(tilt, f"{name} has no rows: give a table that has some")
+        own = counts[chosen] / counts[chosen].sum()
+        if chosen.any() and effective_rows(own) < fewest_rows(len(own)):
+            raise _refusal(tilt, f"few rows of {name} carry nearly all of its weight: cap the largest weights")
+        weights[chosen] = share * own
+    return weights
+
+
+def _fixed(tilt: Tilt, numbers: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Return g, one row for each row of the reference, and t: what g is to be on average."""
     if tilt.kind == "joint":
-        return InvalidSecret(f"it cannot be that {tilt.in_words}: {why}.", about=("property", tilt.what))
-    return InvalidSecret(f"{tilt.what} cannot be {tilt.value:.15g}: {why}.", about=("property", tilt.what))
+        points, means = zip(*(_fixed(part, own, counts) for part, own in _parts(tilt, numbers)), strict=True)
+        return np.column_stack(points), np.concatenate(means)
+    if tilt.kind == "quantile":
+        assert tilt.level is not None
+        return (numbers <= tilt.value).T.astype(np.float64), np.array([tilt.level])
+    if tilt.kind != "correlation":
+        return numbers.T, np.array([tilt.value])
+    centred = numbers - np.average(numbers, axis=1, weights=counts)[:, np.newaxis]
+    deviations = np.sqrt(np.average(centred**2, axis=1, weights=counts))
+    for text, values, deviation in zip(tilt.expressions, numbers, deviations, strict=True):
+        if not deviation > 1e-12 * float(np.abs(values).max()):
+            raise _refusal(tilt, f"{text!r} is the same in every row: name numbers that vary")
+    a, b = centred / deviations[:, np.newaxis]
+    return np.column_stack([a, b, a**2, b**2, a * b]), np.array([0.0, 0.0, 1.0, 1.0, tilt.value])
+
+
+def constraint_errors(tilt: Tilt, numbers: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    r"""Return g(x_i) − t of every row, and how t itself changes where a row has more weight in the reference.
+
+    A correlation keeps means and variances of the reference, so that its t depends on all rows: with standardised a and
+    b it changes by :math:`(a, b, a^2 - 1, b^2 - 1, ρ (a^2 + b^2 - 2)/2)`. Other properties fix t.
+    """
+    away, changes = [], []
+    for part, own in _parts(tilt, numbers):
+        points, means = _fixed(part, own, counts)
+        away.append(points - means)
+        change = np.zeros_like(points)
+        if part.kind == "correlation":
+            change[:, :4] = away[-1][:, :4]
+            change[:, 4] = part.value * (change[:, 2] + change[:, 3]) / 2
+        changes.append(change)
+    return np.column_stack(away), np.column_stack(changes)
+
+
+def _refusal(tilt: Tilt, why: str) -> InvalidSecret:
+    subject = (
+        f"it cannot be that {tilt.in_words}" if tilt.kind == "joint" else f"{tilt.what} cannot be {tilt.value:.15g}"
+    )
+    return InvalidSecret(f"{subject}: {why}.", about=("property", tilt.what))

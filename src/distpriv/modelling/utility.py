@@ -21,9 +21,6 @@ Objective = Literal["estimate", "noise"]
 
 OBJECTIVES: tuple[Objective, ...] = ("estimate", "noise")
 
-CONSTANT = 1e-9
-"""A public standard deviation that is less than this share of the public mean is rounding: the statistic is known."""
-
 
 def utility_weights(model: QueryModel, weights: Weights = "relative", *, prior: Prior = None) -> Floats:
     r"""Return q, one positive weight for each statistic; the overall squared error is :math:`Σ_k q_k E Z_k^2`.
@@ -79,7 +76,7 @@ def _relative(model: QueryModel, prior: Prior) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for their squares are refused with noise
         variances, squares = np.diag(public.covariance), public.mean**2
     # Nothing is left to learn of a known statistic, so that its weight only has to be finite, and free of units.
-    variances = np.where(variances <= CONSTANT**2 * squares, np.where(squares > 0, squares, 1.0), variances)
+    variances = np.where(variances <= 1e-18 * squares, np.where(squares > 0, squares, 1.0), variances)
     variances = np.where(np.isfinite(variances), variances, 1.0)
     units = variances.copy()
     place = {name: number for number, name in enumerate(model.names)}

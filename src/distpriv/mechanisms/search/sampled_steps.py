@@ -12,11 +12,12 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidTarget
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import exact_steps_delta, pair_deltas, population_laws, worst_pairs
 from distpriv.mechanisms.search.step_program import least_on_steps
-from distpriv.modelling.plausible_populations import MAKING_SEED, of_populations, plausible_strata
+from distpriv.modelling.plausible_models import MAKING_SEED
+from distpriv.modelling.plausible_rows import of_populations, plausible_strata
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import step_laws
 from distpriv.noise.unimodal import UnimodalNoise
