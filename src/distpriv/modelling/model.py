@@ -200,7 +200,7 @@ class QueryModel:
     >>> pickle.loads(pickle.dumps(model)) == model  # with the reference's rows, as they are now
     True
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
-    (array([-0.73,  1.17]), array([0.17, 1.  ]))
+    (array([-0.73,  1.17]), array([0.18, 1.  ]))
     """
 
     names: tuple[str, ...]

@@ -62,14 +62,16 @@ def refuse_wrong_types(table: "ReferenceTable", kinds: Sequence[pa.DataType]) ->
     ]
     expressions = (*select.numbers, *select.predicates, *select.properties)
     for kind, (where, what, predicate), expression in zip(kinds, wanted, expressions, strict=True):
-        if predicate and not pa.types.is_boolean(kind):
-            wrong = f"of type {kind}, not true or false: write a comparison, such as \"sex = 'Female'\"."
-        elif not predicate and not is_number(kind):
-            cure = "use proportion or count" if pa.types.is_boolean(kind) else "use a column of numbers, or count"
-            wrong = f"of type {kind}, not a number: {cure}."
-        else:
+        boolean = pa.types.is_boolean(kind)
+        if boolean if predicate else is_number(kind):
             continue
-        raise InvalidExpression(f"{expression.text!r} is {wrong}", where=where, about=what)
+        cure = "use proportion or count" if boolean else "use a column of numbers, or count"
+        cure = "write a comparison, such as \"sex = 'Female'\"" if predicate else cure
+        raise InvalidExpression(
+            f"{expression.text!r} is of type {kind}, not {'true or false' if predicate else 'a number'}: {cure}.",
+            where=where,
+            about=what,
+        )
 
 
 def refuse_incomplete(table: "ReferenceTable", strata: list[dict[str, Any]]) -> None:

@@ -140,23 +140,24 @@ def checked_weights(text: str, given: Floats, strata: Mapping[str, Rows]) -> Flo
     array([0.25, 0.25, 0.5 ])
     """
 
-    def refusal(why: str) -> InvalidModel:
-        return InvalidModel(f"the weight {text!r} {why}.", about=("option", "weight"))
+    def refusal(why: str, cure: str) -> InvalidModel:
+        return InvalidModel(f"the weight {text!r} {why}: {cure}.", about=("option", "weight"))
 
     if not np.isfinite(given).all():
-        raise refusal("has values that are infinite: mend those rows, or change the expression")
+        raise refusal("has values that are infinite", "mend those rows, or change the expression")
     if (given < 0).any():
-        raise refusal(f"is {given.min():.6g} in a row: give how many people a row stands for, 0 or more")
+        raise refusal(f"is {given.min():.6g} in a row", "give how many people a row stands for, 0 or more")
     counts = given / max(float(given.max(initial=0.0)), 5e-324)
     for kind, rows in strata.items():
         some = counts[rows][counts[rows] > 0]
         if not len(some):
-            raise refusal(f"is 0 in all {kind}: give rows that stand for somebody")
+            raise refusal(f"is 0 in all {kind}", "give rows that stand for somebody")
         effective, fewest = effective_rows(some / some.sum()), fewest_rows(len(some))
         if effective < fewest:
             raise refusal(
                 f"is so uneven that of {len(some):,} {kind} an effective number of {effective:.3g} would carry all, "
-                f"and at least {fewest:.3g} are needed: cap the largest weights, or give a reference with more rows"
+                f"and at least {fewest:.3g} are needed",
+                "cap the largest weights, or give a reference with more rows",
             )
     return np.asarray(counts / counts.sum())
 
