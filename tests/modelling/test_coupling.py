@@ -94,20 +94,6 @@ def _chance(kind: tuple[int, ...], positives: int) -> float:
     return float(prod(counted) / 3**positives / 4 ** (len(kind) - positives))
 
 
-@pytest.mark.parametrize("pairing", PAIRINGS)
-@pytest.mark.parametrize("replacement", [False, True])
-def test_coupled_samples_have_the_moments_of_their_scenarios(pairing: Pairing, replacement: bool) -> None:
-    model = small_model(40, 60, (8, 14), 20, replacement=replacement)
-    for pair in model.protected_pairs:
-        for values, name in zip(model.coupled_samples(pair, 40_000, seed=5, pairing=pairing), pair, strict=True):
-            law = model.distributions[name]
-            error = np.sqrt(np.diag(law.covariance) / len(values))
-            assert (np.abs(values.mean(axis=0) - law.mean) < 4.5 * error).all()
-            # The variance of a sample variance is about 2 σ⁴ / B for laws near normal; 3 σ⁴ / B leaves room.
-            spread = np.sqrt(3 / len(values)) * np.diag(law.covariance)
-            assert (np.abs(values.var(axis=0) - np.diag(law.covariance)) < 4.5 * spread).all()
-
-
 def test_transport_brings_coupled_samples_closer(adult: pa.Table, paper_query: dp.Query) -> None:
     model = dp.model(adult.slice(0, 5000), paper_query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     pair = model.protected_pairs[0]
@@ -222,16 +208,6 @@ def test_groups_are_by_predicate_for_means_and_by_pair_for_others() -> None:
         assert [len(group) for group in simulator_of(made).difference_groups(made.protected_pairs)] == sizes
 
 
-def test_models_without_rows_or_shares_have_no_differences() -> None:
-    moments = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=np.eye(1), pairs=[("a", "b")])
-    with pytest.raises(InvalidModel, match="coupled samples need rows"):
-        moments.rows().measured_differences([("a", "b")], 10, 0, "independent", as_they_are)
-    tables = dp.Scenarios({"a": pl.DataFrame({"x": [1.0, 2]}), "b": pl.DataFrame({"x": [3.0, 4]})})
-    made = dp.model(None, dp.Query(x=dp.mean("x")), tables, records=1)
-    with pytest.raises(InvalidModel, match="'a' and 'b' are not shares of one predicate"):
-        made.rows().measured_differences([("a", "b")], 10, 0, "independent", as_they_are)
-
-
 def weightings(seed: int, rows: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     first, second = rng.random((2, rows)) + 0.02
@@ -255,14 +231,6 @@ def test_the_chance_that_a_record_differs_is_the_total_variation(seed: int, rows
     first, second = weightings(seed, rows)
     swap = MaximalCoupling.of(np.arange(rows), first, second, records=5)
     assert swap.apart == pytest.approx(np.abs(first - second).sum() / 2, abs=1e-12)
-
-
-def test_weightings_without_a_row_in_common_differ_in_every_record() -> None:
-    swap = MaximalCoupling.of(np.array([7, 8]), np.array([1.0, 0.0]), np.array([0.0, 1.0]), records=3)
-    one, other = swap.draw(np.random.default_rng(0), 4)
-    assert swap.apart == 1
-    assert (one == 7).all()
-    assert (other == 8).all()
 
 
 @pytest.fixture(scope="module")

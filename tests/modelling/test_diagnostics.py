@@ -142,21 +142,6 @@ def test_relative_entropy_is_that_of_the_cells_where_tables_are_large() -> None:
     assert found.worst.entropy == pytest.approx(exact, rel=0.1)
 
 
-def test_the_same_rows_are_no_farther_than_themselves(adult: pa.Table) -> None:
-    found = dp.diagnose(modelled(adult, reference="population"), adult, draws=10).other
-    assert found is not None
-    assert not found.differs
-    assert found.worst.distance == 0
-    assert found.worst.entropy_range[0] == 0
-
-
-def test_weights_count_in_both_tables(adult: pa.Table) -> None:
-    model = modelled(adult, weight="fnlwgt", reference="population")
-    found = dp.diagnose(model, adult, draws=10).other
-    assert found is not None
-    assert found.worst.distance == 0
-
-
 def test_what_cannot_be_held_against_each_other_is_refused(adult: pa.Table) -> None:
     given = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     with pytest.raises(InvalidModel, match="means, counts and totals"):

@@ -166,17 +166,6 @@ def adult() -> dp.QueryModel:
     return dp.model(dp.datasets.adult().slice(0, 4000), query, secret, records=50, reference="population")
 
 
-def test_halves_of_the_rows_keep_their_weights_for_an_audit(adult: dp.QueryModel) -> None:
-    rows = adult.rows()
-    for part in rows.split((0.5, 0.5), seed=3):
-        for name in adult.distributions:
-            (stratum,) = part.strata(name)
-            assert stratum.weights is not None
-            assert stratum.weights.sum() == pytest.approx(1)
-            hours = rows.pool(name).properties["hours_per_week"][stratum.rows]
-            assert stratum.weights @ hours == pytest.approx(38 if name.endswith("38") else 42, abs=1)
-
-
 def test_a_mean_of_zeros_and_ones_is_a_share_that_is_drawn_instead_of_fixed() -> None:
     rows = dp.datasets.adult().slice(0, 3000)
     query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))

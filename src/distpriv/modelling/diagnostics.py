@@ -293,13 +293,14 @@ def _against_normal(name: str, scenario: str, values: Floats, weights: Floats, s
         gaps = np.abs(below - ndtr(points + step / spread / 2))
         if step == 0:
             gaps = np.maximum(gaps, np.abs(below - chances - ndtr(points)))
-        skewness, kurtosis, distance = weights @ standard**3, weights @ standard**4 - 3, gaps.max()
+        skewness, kurtosis = float(weights @ standard**3), float(weights @ standard**4 - 3)
+        distance = float(gaps.max())
     return StatisticDiagnostics(
         name=name,
         scenario=scenario,
-        skewness=float(skewness),
-        excess_kurtosis=float(kurtosis),
-        distance=float(distance),
+        skewness=skewness,
+        excess_kurtosis=kurtosis,
+        distance=distance,
         noise=float(0.886 / np.sqrt(len(values))),  # Lilliefors 1967: both parameters are fitted
     )
 

@@ -39,10 +39,10 @@ from distpriv.modelling.tilting import checked_weights, row_weights
 __all__ = ["ReferenceTable", "row_ends"]
 
 MOST_ROWS, STRATUM_ROWS = 2_000_000, 1_000_000
-"""A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum."""
+"""A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum.
 
-PROBE_SEED = 0
-"""The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
+Samples are part of how a table is read, not of a simulation: the same table gives the same ones, by the seed 0.
+"""
 
 
 @frozen(kw_only=True, slots=False, eq=False)
@@ -130,12 +130,12 @@ class ReferenceTable:
     @cached_property
     def probe(self) -> RowPool:
         """A uniform sample of some thousand rows, the same for the same table."""
-        return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
+        return self._pool(self.engine.sample(self.select.rows(), 10_000, 0))
 
     @cached_property
     def columns_seen(self) -> Mapping[str, ColumnSeen]:
         """What usable rows have in the columns that statistics read."""
-        return columns_seen(self.engine, self.select, PROBE_SEED)
+        return columns_seen(self.engine, self.select)
 
     def gaps(self) -> list[list[tuple[int, int]]]:
         """Return for every predicate, or for the table without any, how many rows its strata have, and with gaps."""
@@ -164,7 +164,7 @@ class ReferenceTable:
         if predicate not in self._pools:
             select = self.select
             queries = [select.stratum(predicate, side) for side in (True, False)] if predicate else [select.rows()]
-            sampled = pa.concat_tables(self.engine.sample(query, STRATUM_ROWS, PROBE_SEED) for query in queries)
+            sampled = pa.concat_tables(self.engine.sample(query, STRATUM_ROWS, 0) for query in queries)
             self._pools[predicate] = self._pool(sampled)
             refuse_infinite(self, self._pools[predicate])
         return self._pools[predicate]
@@ -225,7 +225,7 @@ class ReferenceTable:
         """Return usable rows with all their columns, t0, t1, …, and what is read of them; a sample of a large table."""
         query = self.select.whole_rows()
         few = self._rows <= STRATUM_ROWS
-        rows = self.engine.select(query) if few else self.engine.sample(query, STRATUM_ROWS, PROBE_SEED)
+        rows = self.engine.select(query) if few else self.engine.sample(query, STRATUM_ROWS, 0)
         return rows, self._pool(rows)
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:

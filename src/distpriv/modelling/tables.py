@@ -217,10 +217,6 @@ def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
             )
 
 
-ROUNDING = 1e-9
-"""A share of an expected number of records, or a difference of two, that is not told apart from rounding."""
-
-
 def gathered(query: Query, source: Any, protected: ProtectedScenarios, drawing: Drawing) -> Query:
     """Return a query in whose tables the levels are gathered that `min_expected` calls rare.
 
@@ -296,7 +292,7 @@ def _expected(simulator: RowSimulator, cells: "Cells") -> Floats:
         for stratum in simulator.strata(name):
             kinds = kind_of[id(pool)][stratum.rows]
             shares = np.bincount(kinds, weights=stratum.weights, minlength=len(numbers))
-            found[row] += stratum.size * shares / max(float(shares.sum()), ROUNDING)
+            found[row] += stratum.size * shares / max(float(shares.sum()), 1e-9)
     return found
 
 
@@ -352,7 +348,7 @@ class Cells:
         cells, back = np.unique(kinds[inside], axis=0, return_inverse=True)
         records = np.zeros((len(cells), len(expected)))
         np.add.at(records, back.reshape(-1), expected[:, inside].T)
-        return np.asarray(cells[records.max(axis=1) < least * (1 - ROUNDING)])
+        return np.asarray(cells[records.max(axis=1) < least * (1 - 1e-9)])
 
     def _can_join(self, gone: list[set[int]], rare: Rows, column: int, level: int) -> bool:
         """Tell whether gathering a level may help: it has a rare cell, or the gathered ones have, and one is left."""
