@@ -18,10 +18,8 @@ from distpriv.distances.gaussian import variance_ratio, whitening
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.framework.scenarios import Pair
-from distpriv.modelling.coupling import row_features
 from distpriv.modelling.from_rows import exact_distribution
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.row_laws import StratumRows
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.tilting import effective_rows
@@ -383,11 +381,8 @@ def _entropy(reference: RowSimulator, other: RowSimulator, name: str) -> tuple[f
 
     scenario, sample = reference.scenarios[name], reference.drawing.reference == "sample"
     estimate = variance = floor = 0.0
-    for (_, size), ours, theirs in zip(scenario.strata, reference.strata(name), other.strata(name), strict=True):
-        rows = [
-            StratumRows(values=row_features(of.query, of.pool(name), scenario.records)[s.rows], weights=s.weights)
-            for of, s in ((reference, ours), (other, theirs))
-        ]
+    for side, size in scenario.strata:
+        rows = [simulator.rows_of(name, side) for simulator in (reference, other)]
         counts = [effective_rows(own.shares) for own in rows]
         which, cells = _cells(rows[0].values, rows[1].values, min(counts))
         p, q = (

@@ -11,7 +11,7 @@ from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.scenarios import ProtectedScenarios, Scenario
+from distpriv.framework.scenarios import ProtectedScenarios
 from distpriv.framework.secrets import Secret, across_references, protect
 from distpriv.framework.tilts import Tilt
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
@@ -20,7 +20,6 @@ from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 from distpriv.modelling.moments import dataset_moments, weighted_covariance
 from distpriv.modelling.reference import ReferenceTable, row_ends
 from distpriv.modelling.row_lattice import joint_lattice, resolution
-from distpriv.modelling.row_laws import StratumRows
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.modelling.tables import gathered, labelled
@@ -217,7 +216,11 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     """Return the law of statistics that are means of rows in a scenario, by their exact moments."""
     scenario = simulator.scenarios[name]
     if simulator.has_weights(name):
-        return _weighted_distribution(simulator, scenario)
+        drawn = [(simulator.rows_of(name, side), size) for side, size in scenario.strata]
+        return QueryDistribution(
+            mean=sum(size * rows.mean for rows, size in drawn),
+            covariance=sum(size * weighted_covariance(rows.about_mean, rows.shares) for rows, size in drawn),
+        )
     moments = simulator.tables[name].moments(scenario.predicate)
     strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
     if not simulator.replacement:
@@ -225,17 +228,6 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     factors = simulator.query.factors(scenario.records)
     mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
     return QueryDistribution(mean=mean, covariance=covariance)
-
-
-def _weighted_distribution(simulator: RowSimulator, scenario: Scenario) -> QueryDistribution:
-    """Return the law of independent draws of weighted rows: sums of means and covariances of a row of each stratum."""
-    factors, numbers = simulator.query.factors(scenario.records), simulator.pool(scenario.name).numbers
-    mean, covariance = np.zeros(len(factors)), np.zeros((len(factors),) * 2)
-    for stratum in simulator.strata(scenario.name):
-        rows = StratumRows(values=numbers[:, stratum.rows].T, weights=stratum.weights)
-        mean += stratum.size / scenario.records * rows.mean
-        covariance += stratum.size / scenario.records**2 * weighted_covariance(rows.about_mean, rows.shares)
-    return QueryDistribution(mean=factors * mean, covariance=np.outer(factors, factors) * covariance)
 
 
 def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Scenario
-from distpriv.modelling.coupling import row_features
 from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
 from distpriv.modelling.moments import weighted_covariance
 from distpriv.modelling.simulator import DrawnStratum, RowSimulator
@@ -118,7 +117,8 @@ def _weighted_stratum(
     weights go with the statistics; `loads` are those of a property's values.
     """
     scenario = simulator.scenarios[next(iter(sizes))]
-    features, weights, _ = _weighted_rows(simulator, scenario, stratum[2])
+    of = simulator.rows_of(scenario.name, stratum[2])
+    features, weights = of.values, of.shares
     kind, effective = scenario.kind_of_rows(stratum[2]), effective_rows(weights)
     rows = max(2, int(effective))
     centred = features - weights @ features
@@ -144,7 +144,8 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
     in place of 1/N.
     """
     assert scenario.tilt is not None
-    features, weights, rows = _weighted_rows(simulator, scenario, True)
+    (stratum,), of = simulator.strata(scenario.name), simulator.rows_of(scenario.name, True)
+    features, weights, rows = of.values, of.shares, stratum.rows
     pool, base = simulator.pool(scenario.name), simulator.tables[scenario.name].base
     numbers = np.array([pool.properties[text][rows] for text in scenario.tilt.numbers])
     counts = np.full(len(weights), 1 / len(weights)) if base is None else base[rows]
@@ -161,14 +162,6 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
 def _root(influences: Floats) -> Floats:
     """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
     return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
-
-
-def _weighted_rows(simulator: RowSimulator, scenario: Scenario, side: bool) -> tuple[Floats, Floats, Rows]:
-    """Return what each row of a stratum adds to the statistics, its weight, and where it is."""
-    stratum = simulator.stratum(scenario.name, side)
-    assert stratum.weights is not None
-    features = row_features(simulator.query, simulator.pool(scenario.name), scenario.records)
-    return features[stratum.rows], stratum.weights, stratum.rows
 
 
 def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:

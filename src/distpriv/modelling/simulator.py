@@ -276,6 +276,12 @@ class RowSimulator:
         sides = [side for side, _ in self.scenarios[name].strata]
         return self.strata(name)[sides.index(satisfied)]
 
+    def rows_of(self, name: str, satisfied: bool) -> StratumRows:
+        """Return what each row of a stratum adds to the statistics of a scenario, and how likely it is to be drawn."""
+        stratum = self.stratum(name, satisfied)
+        features = row_features(self.query, self.pool(name), self.scenarios[name].records)
+        return StratumRows(values=features[stratum.rows], weights=stratum.weights)
+
     def row_laws(self) -> RowLaws:
         """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory.
 
@@ -295,9 +301,7 @@ class RowSimulator:
         drawn: dict[str, dict[int, int]] = {name: {} for name in self.scenarios}
         for place, ((_, predicate, side, _), sizes) in enumerate(self.drawn().items()):
             name = next(iter(sizes))
-            features = row_features(self.query, self.pool(name), self.scenarios[name].records)
-            stratum = self.stratum(name, side)
-            strata.append(StratumRows(values=features[stratum.rows], weights=stratum.weights))
+            strata.append(self.rows_of(name, side))
             populations.append(self.tables[name].stratum_rows(predicate, side))
             for scenario, size in sizes.items():
                 drawn[scenario][place] = size
