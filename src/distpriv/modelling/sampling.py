@@ -134,7 +134,7 @@ class RowPool:
         """
         alike = np.zeros(self.size, dtype=np.int64)
         for satisfied in self.strata.values():
-            alike = np.unique(2 * alike + satisfied, return_inverse=True)[1]
+            alike = np.unique(2 * alike + ~satisfied, return_inverse=True)[1]
         order = np.argsort(alike, kind="stable")
         rng, split = np.random.default_rng(seed), []
         for rows in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
