@@ -216,17 +216,16 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     """Return the law of statistics that are means of rows in a scenario, by their exact moments."""
     scenario = simulator.scenarios[name]
     if simulator.has_weights(name):
-        drawn = [(simulator.rows_of(name, side), size) for side, size in scenario.strata]
-        return QueryDistribution(
-            mean=sum(size * rows.mean for rows, size in drawn),
-            covariance=sum(size * weighted_covariance(rows.about_mean, rows.shares) for rows, size in drawn),
-        )
+        strata = [(size, simulator.rows_of(name, side)) for side, size in scenario.strata]
+        covariances = [size * weighted_covariance(rows.about_mean, rows.shares) for size, rows in strata]
+        mean = np.sum([size * rows.mean for size, rows in strata], axis=0)
+        return QueryDistribution(mean=mean, covariance=np.sum(covariances, axis=0))
     moments = simulator.tables[name].moments(scenario.predicate)
-    strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
+    drawn = [(moments[satisfied], size) for satisfied, size in scenario.strata]
     if not simulator.replacement:
-        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
+        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in drawn])
     factors = simulator.query.factors(scenario.records)
-    mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
+    mean, covariance = dataset_moments(drawn, factors, replacement=simulator.replacement)
     return QueryDistribution(mean=mean, covariance=covariance)
 
 

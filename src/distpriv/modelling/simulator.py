@@ -163,12 +163,12 @@ class RowSimulator:
 
     def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
         """Return the group as one, or pair by pair where the strata have too few rows for the widest swap of all."""
-        swaps = [self.coupling(pair, "independent") for pair in group]
-        wide = widest([swap for swap in swaps if isinstance(swap, Swap)]) if not self.is_weighted(group[0]) else None
-        if wide is None:
+        swaps = [swap for pair in group if isinstance(swap := self.coupling(pair, "independent"), Swap)]
+        if self.replacement or not swaps:
             return [tuple(group)]
+        wide = widest(swaps)
         room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
-        return [tuple(group)] if self.replacement or wide.swapped <= room else [(pair,) for pair in group]
+        return [tuple(group)] if wide.swapped <= room else [(pair,) for pair in group]
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
