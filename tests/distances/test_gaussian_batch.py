@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distpriv.distances import gaussian_divergence
-from distpriv.distances.gaussian_divergence import HockeySticks, gaussian_hockey_stick, gaussian_hockey_sticks
+from distpriv.distances.gaussian import HockeySticks, divergence, gaussian_hockey_stick, gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 
@@ -90,7 +89,7 @@ def test_how_many_are_computed_together_does_not_matter(
 ) -> None:
     whole = gaussian_hockey_sticks(batch[0], *batch[1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gaussian_divergence, "TOGETHER", together)
+        patch.setattr(divergence, "TOGETHER", together)
         assert same(gaussian_hockey_sticks(batch[0], *batch[1]), whole)
 
 

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import ncx2
 
-from distpriv.distances import gaussian_contour
-from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
-from distpriv.distances.gaussian_divergence import HockeyStick, gaussian_hockey_stick
+from distpriv.distances.gaussian import (
+    HockeyStick,
+    analytic_radius,
+    classic_radius,
+    contour,
+    gaussian_delta,
+    gaussian_hockey_stick,
+)
 from distpriv.errors import InvalidInput
 
 Array = NDArray[np.float64]
@@ -104,8 +109,7 @@ class TestHockeyStickAgainstOracles:
         shift, first, second = random_pair(seed, 1)
         truth = exact_hockey_stick(epsilon, shift[0], first[0, 0], second[0, 0])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gaussian_contour, "DECAY", decay)
-            patch.setattr(gaussian_contour, "LONGEST", longest)
+            patch.setattr(contour, "RULE", contour.Rule(decay=decay, longest=longest))
             assert contains(gaussian_hockey_stick(epsilon, shift, first, second), truth)
 
     @settings(max_examples=60, deadline=None)
@@ -361,7 +365,7 @@ class TestRefusals:
             ([], [[1.0]], [[1.0]], "mean_difference must have 1 ax"),
             ([math.nan], [[1.0]], [[1.0]], "mean_difference must be finite"),
             ([1.0], [1.0], [[1.0]], "covariance_1 must have 2 axes"),
-            ([1.0], [[1.0]], np.eye(2), "covariance_2 must be 1 by 1"),
+            ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have shape \(1, 1\)"),
             ([1.0], [[math.inf]], [[1.0]], "covariance_1 must be finite"),
             ([1.0], [[1.0]], [[-1.0]], "covariance_2 must have no negative variance"),
             ([1.0, 1.0], [[1.0, 0.5], [0.4, 1.0]], np.eye(2), "covariance_1 must be symmetric"),

@@ -4,8 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.gaussian_estimates import hockey_stick_estimates, hockey_stick_slopes, hockey_stick_values
+from distpriv.distances.gaussian import gaussian_hockey_stick
+from distpriv.distances.gaussian.estimates import hockey_stick_estimates, hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -86,5 +86,5 @@ def test_values_without_slopes_are_the_same_to_the_last_bit(
 ) -> None:
     pairs = [pair(seed + k, size, distance, spread) for k in range(5)]
     shifts, firsts, seconds = (np.array(part) for part in zip(*pairs, strict=True))
-    found = hockey_stick_values(np.full(5, epsilon), shifts, firsts, seconds)
+    found = hockey_stick_estimates(np.full(5, epsilon), shifts, firsts, seconds)
     assert np.array_equal(found, hockey_stick_slopes(np.full(5, epsilon), shifts, firsts, seconds).values)

@@ -9,10 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.distances.transport_oracle import Case, radius_by_linear_programming
 
-from distpriv.distances import transport_graph, wasserstein_inf, wasserstein_inf_coupling
-from distpriv.distances.line import LineTransport
-from distpriv.distances.point_sets import PointSets, distance
-from distpriv.distances.transport_graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances import wasserstein_inf, wasserstein_inf_coupling
+from distpriv.distances.transport.graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances.transport.point_sets import PointSets, distance
 from distpriv.errors import InvalidInput
 
 seeds = st.integers(0, 2**32 - 1)
@@ -126,32 +125,6 @@ def test_weights_mean_the_decimals_they_are_written_as() -> None:
 def test_a_sum_that_misses_one_by_rounding_is_divided_out() -> None:
     thirds = np.full(3, 0.333333333333)
     assert wasserstein_inf([[0, 0], [1, 0], [2, 0]], [[0, 0], [1, 0], [2, 0]], thirds) == 0
-
-
-def test_cancellation_in_the_guess_is_repaired() -> None:
-    # x + W is rounded to a multiple of 2, while the y differ by thousandths.
-    x, y = np.array([-1e16]), np.arange(0, 8, 1e-3)
-    for radius in (1e16, 1e16 + 2, 1e16 + 4):
-        sets = PointSets.checked(x, y, None, None, 1)
-        assert LineTransport(sets).reach(radius)[1].tolist() == [int((y - x[0] <= radius).sum())]
-
-
-@pytest.mark.parametrize("norm", [1, 2, math.inf])
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e200])
-def test_a_tree_finds_the_pairs_that_trying_all_of_them_does(
-    monkeypatch: pytest.MonkeyPatch, scale: float, norm: float
-) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 9, size=(2, 60, 3)) / 7 * scale
-    sets = PointSets.checked(x, y, None, None, norm)
-    for radius in [0.0, *np.unique(distance(x, y, norm))]:
-        tried = pairs_within(sets, radius)
-        with monkeypatch.context() as patched:
-            patched.setattr(transport_graph, "MOST_TRIED", 0)
-            patched.setattr(transport_graph, "ROWS_AT_A_TIME", 7)
-            found = pairs_within(sets, radius)
-        assert [found.x.tolist(), found.y.tolist()] == [tried.x.tolist(), tried.y.tolist()]
-        assert found.length.tolist() == tried.length.tolist()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1e150, 1e200, 1e300])

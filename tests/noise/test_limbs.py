@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distpriv.noise.dyadic import Dyadic
-from distpriv.noise.limbs import Wholes, product
+from distpriv.noise.dyadic import Dyadic, Wholes, product
 
 wholes = st.one_of(st.integers(-(2**17), 2**17), st.integers(-(2**400), 2**400), st.sampled_from([0, 2**16, -(2**15)]))
 shapes = st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(1, 4))

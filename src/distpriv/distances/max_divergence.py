@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.point_sets import whole_masses
+from distpriv.distances.gaussian import gaussian_hockey_stick
+from distpriv.distances.transport.point_sets import whole_masses
 from distpriv.errors import InvalidInput
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import as_written, real

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
+from distpriv.distances.gaussian import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing

@@ -29,7 +29,7 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, items, real
 from distpriv.modelling.linear_estimate import Estimate, LinearEstimator, deviations, linear_estimator, weighted_rms
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.parts import Noise
+from distpriv.noise.laws import Noise
 
 __all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]
 

@@ -13,20 +13,18 @@ What this costs against F + Z is proved in docs/proofs/lattice_noise.md, and `La
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.noise.dyadic import Dyadic, nearest
+from distpriv.noise.dyadic import Dyadic, Wholes, nearest
 from distpriv.noise.frame import Frame
 from distpriv.noise.integers import Discrepancy, IntegerGaussian, IntegerLaplace, IntegerNoise, IntegerPiecewise
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
-from distpriv.noise.limbs import Wholes
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
-__all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "on_lattice"]
+__all__ = ["LatticeNoise", "LatticePart", "on_lattice"]
 
 BITS = 40
 """A step is the power of two between 2⁻⁴⁰ and 2⁻³⁹ of the noise's scale: as fine as OpenDP's samplers allow."""
@@ -42,18 +40,6 @@ BARE_BITS = 120
 
 ROUNDING = 1e-9
 """By which share a cost is reported above what was computed: more than all rounding in it."""
-
-
-@runtime_checkable
-class PiecewiseNoise(Protocol):
-    """Z = Y v, v the one column of `axes`, with |Y| of constant density and given mass between any two edges."""
-
-    @property
-    def axes(self) -> Floats: ...  # noqa: D102 - the class says what they are
-    @property
-    def edges(self) -> Floats: ...  # noqa: D102
-    @property
-    def masses(self) -> Floats: ...  # noqa: D102
 
 
 @frozen(kw_only=True)
@@ -86,7 +72,7 @@ class LatticeNoise:
     Of the parts of a sum, `base` has noise in every direction and is what the others are rounded with.
     """
 
-    law: NoiseLaw | PiecewiseNoise
+    law: NoiseLaw
     base: LatticePart
     others: tuple[LatticePart, ...]
     frame: Frame
@@ -158,7 +144,7 @@ class LatticeNoise:
         return sum([noise.skew_cost(skew) for noise in self.base.coordinates], Discrepancy())
 
 
-def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> LatticeNoise:
+def on_lattice(noise: NoiseLaw, *, bits: int = BITS) -> LatticeNoise:
     """Return how noise of this law is drawn on a lattice whose steps are below 2^(1−bits) of its scales.
 
     >>> on_lattice(LaplaceNoise.isotropic(2, 3.0)).steps.tolist() == [2.0**-38, 2.0**-38]
@@ -173,7 +159,7 @@ def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> Lattice
     return LatticeNoise(law=noise, base=base, others=others, frame=frame, steps=steps, grain=_grain(parts))
 
 
-def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
+def _part(law: NoiseLaw, bits: int) -> LatticePart:
     match law:
         case GaussianNoise():
             # A square root is rounded to nearest; one place up the noise is never narrower than the law has it.
@@ -183,7 +169,7 @@ def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
             return _scaled(law.axes, law.scales, IntegerLaplace, bits)
         case NoNoise():
             return LatticePart(axes=np.zeros((law.dimension, 0)), steps=np.zeros(0), coordinates=())
-        case PiecewiseNoise():
+        case UnimodalNoise():
             step = _step(IntegerPiecewise.symmetric(law.edges, law.masses).scale, bits)
             coordinate = IntegerPiecewise.symmetric(law.edges / step, law.masses)
             return LatticePart(axes=law.axes, steps=np.array([step]), coordinates=(coordinate,))
