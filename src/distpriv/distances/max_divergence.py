@@ -20,9 +20,6 @@ from distpriv.framework.domains import as_written, real
 
 __all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
 
-# A finite λ beyond this is of no use to anyone.
-LARGEST = 2.0**40
-
 
 def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
     """The largest ln(p/q) over the atoms of two discrete laws, and inf where q is 0 and p is not.
@@ -127,7 +124,7 @@ def gaussian_max_divergence(
         return 0.0
     if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
         return math.inf
-    return least_passing(within, 0.0, 1.0, largest=LARGEST, within=1e-14)
+    return least_passing(within, 0.0, 1.0, largest=2.0**40, within=1e-14)
 
 
 def _checked(delta: object) -> float:

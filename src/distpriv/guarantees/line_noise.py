@@ -1,4 +1,4 @@
-r"""δ of Gaussian scenarios under noise along one line and Gaussian noise beside it (`docs/proofs/line_noise.md`).
+r"""δ of Gaussian scenarios under noise along one line and Gaussian noise beside it (`docs/proofs/certified_laplace.md`).
 
 The release is :math:`μ_θ + W + a w`: the noise T along w and what is Gaussian along it are in a, and W is Gaussian and
 independent of a. Written by the first scenario's own W, the second has the density of the first with f_j(a + b) in the

@@ -26,21 +26,6 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, 
 
 __all__ = ["LatticeNoise", "LatticePart", "on_lattice"]
 
-BITS = 40
-"""A step is the power of two between 2⁻⁴⁰ and 2⁻³⁹ of the noise's scale: as fine as OpenDP's samplers allow."""
-
-GRAIN_BITS = 30
-"""Released numbers are rounded to a power of two of about 2⁻³⁰ of their noise: what is finer is of no use."""
-
-FINEST = 2.0**-1074
-"""The grain of a statistic without noise: every double is a multiple of it."""
-
-BARE_BITS = 120
-"""Along an axis without noise the step is finer by so many bits: rounding there is for the sake of one arithmetic."""
-
-ROUNDING = 1e-9
-"""By which share a cost is reported above what was computed: more than all rounding in it."""
-
 
 @frozen(kw_only=True)
 class LatticePart:
@@ -120,10 +105,9 @@ class LatticeNoise:
         (True, True)
         """
         others = [part.cost([0.0] * len(part.steps)) for part in self.others]
-        found = sum([*others, self.base.cost(self._offsets()), self._skew_cost()], Discrepancy())
-        return Discrepancy(
-            divergence=found.divergence * (1 + ROUNDING), failure=min(1.0, found.failure * (1 + ROUNDING))
-        )
+        total = sum([*others, self.base.cost(self._offsets()), self._skew_cost()], Discrepancy())
+        above = 1 + 1e-9  # more than all rounding in what was computed
+        return Discrepancy(divergence=total.divergence * above, failure=min(1.0, total.failure * above))
 
     def _offsets(self) -> list[float]:
         """Half a step for the rounding of the statistics, and half a step of every other part, seen along the axis."""
@@ -144,8 +128,11 @@ class LatticeNoise:
         return sum([noise.skew_cost(skew) for noise in self.base.coordinates], Discrepancy())
 
 
-def on_lattice(noise: NoiseLaw, *, bits: int = BITS) -> LatticeNoise:
+def on_lattice(noise: NoiseLaw, *, bits: int = 40) -> LatticeNoise:
     """Return how noise of this law is drawn on a lattice whose steps are below 2^(1−bits) of its scales.
+
+    Steps are powers of two, with 40 bits as fine as OpenDP's samplers allow. Along an axis without noise they are
+    finer by 120 bits: rounding there is for the sake of one arithmetic.
 
     >>> on_lattice(LaplaceNoise.isotropic(2, 3.0)).steps.tolist() == [2.0**-38, 2.0**-38]
     True
@@ -153,7 +140,7 @@ def on_lattice(noise: NoiseLaw, *, bits: int = BITS) -> LatticeNoise:
     parts = [_part(law, bits) for law in (noise.parts if isinstance(noise, SumNoise) else (noise,))]
     base = parts[0] if len(parts) == 1 else _widest(parts)
     frame = Frame.along(base.axes)
-    bare = min(base.steps, default=0.0) * 2.0**-BARE_BITS
+    bare = min(base.steps, default=0.0) * 2.0**-120
     steps = np.concatenate([base.steps, np.full(len(frame.outward) - len(base.steps), bare)])
     others = tuple(part for part in parts if part is not base)
     return LatticeNoise(law=noise, base=base, others=others, frame=frame, steps=steps, grain=_grain(parts))
@@ -192,8 +179,10 @@ def _step(size: float, bits: int) -> float:
 
 
 def _grain(parts: Sequence[LatticePart]) -> Floats:
+    """Return what released numbers are rounded to: about 2⁻³⁰ of their noise, nothing where there is none."""
+    finest = 2.0**-1074
     spread = np.max([np.abs(part.axes * part.sizes).max(axis=1, initial=0.0) for part in parts], axis=0)
-    return np.where(spread > 0, np.maximum(np.ldexp(1.0, np.frexp(spread)[1] - GRAIN_BITS), FINEST), FINEST)
+    return np.where(spread > 0, np.maximum(np.ldexp(1.0, np.frexp(spread)[1] - 30), finest), finest)
 
 
 def _widest(parts: Sequence[LatticePart]) -> LatticePart:

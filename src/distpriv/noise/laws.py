@@ -147,6 +147,7 @@ class SumNoise(Noise):
 
     Unimodal noise has no law of a part that others could be added to:
 
+    >>> from distpriv.noise.laws import UnimodalNoise
     >>> steps = UnimodalNoise(axes=[[1], [0]], edges=[0, 6], masses=[1])
     >>> both = SumNoise(parts=(steps, GaussianNoise.isotropic(2, 1.0)))
     >>> both.is_gaussian, both.is_sum_of_parts, both.line[1].edges, both.half_widths.round(2)

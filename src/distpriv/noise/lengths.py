@@ -13,8 +13,7 @@ from distpriv.noise.line_laws import LaplaceLine, LineLaw
 __all__ = ["expected_length", "half_width", "laplace_length"]
 
 # Where `_expected_root` takes its integrand, which decays like e^{−|u|/2} and is analytic for |Im u| < π.
-_STEP = 0.25
-_TIMES = np.exp(np.arange(-80.0, 80.0, _STEP))
+_TIMES = np.exp(np.arange(-80.0, 80.0, 0.25))
 
 
 def laplace_length(scales: Floats) -> float:
@@ -81,7 +80,7 @@ def half_width(deviation: float, others: Sequence[tuple[float, LineLaw]] = ()) -
         return size * law.quantile(0.975)
     total = sum(spreads) + deviation
     step = 2 * math.pi / (80 * total)
-    times = (np.arange(20_000) + 0.5) * step
+    times: Floats = (np.arange(20_000) + 0.5) * step
     weights = (2 / math.pi) * step / times * np.exp(-((deviation * times) ** 2) / 2)
     for size, law in parts:
         weights *= law.transform(size * times)
@@ -91,4 +90,4 @@ def half_width(deviation: float, others: Sequence[tuple[float, LineLaw]] = ()) -
 def _expected_root(log_transform: Floats) -> float:
     r"""E√Q from log E e^{−tQ} at t = e^u: :math:`\frac{1}{2\sqrt π} \int (1 - E e^{-tQ}) t^{-1/2} du`."""
     integrand = -np.expm1(log_transform) / np.sqrt(_TIMES)
-    return float(integrand.sum() * _STEP / (2 * math.sqrt(math.pi)))
+    return float(integrand.sum() * 0.25 / (2 * math.sqrt(math.pi)))

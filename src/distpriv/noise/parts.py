@@ -6,7 +6,7 @@ which is good for experiments and not for releases: its low-order bits depend on
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from attrs import evolve, fields, frozen
@@ -16,6 +16,9 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.noise.lengths import expected_length, half_width, laplace_length
 from distpriv.noise.line_laws import LaplaceLine, LineLaw
+
+if TYPE_CHECKING:
+    from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "Noise"]
 
@@ -32,8 +35,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
-    >>> both.line, both.is_safer_wider
-    ((array([1., 0.]), LaplaceLine(scale=4.0)), True)
+    >>> both.line_axes.tolist(), both.line_laws, both.line[0], both.is_safer_wider
+    ([[1.0], [0.0]], (LaplaceLine(scale=4.0),), array([1., 0.]), True)
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -58,7 +61,7 @@ class Noise(ABC):
         """Return the law of `factor` times the noise."""
 
     @property
-    def parts(self) -> "tuple[Any, ...]":
+    def parts(self) -> "tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]":
         """The independent laws that the noise is the sum of; none unless a law says so."""
         return ()
 
@@ -214,10 +217,6 @@ class Noise(ABC):
 class _AlongAxes(Noise):
     """Noise that is independent along orthonormal axes."""
 
-    @property
-    def parts(self) -> tuple[Self]:
-        return (self,)
-
     @staticmethod
     @abstractmethod
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
@@ -232,6 +231,7 @@ class _AlongAxes(Noise):
 class GaussianNoise(_AlongAxes):
     """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics.
 
+    >>> import numpy as np
     >>> from distpriv.noise.laws import GaussianNoise
     >>> noise = GaussianNoise(axes=[[0.6], [0.8]], variances=[25])
     >>> noise.dimension, noise.covariance.tolist(), noise.expected_rms
@@ -282,6 +282,10 @@ class GaussianNoise(_AlongAxes):
         factor = units[:, np.newaxis] * axes[:, some] * np.sqrt(variances[some])
         directions, deviations, _ = np.linalg.svd(factor, full_matrices=False)
         return cls(axes=directions[:, ::-1], variances=deviations[::-1] ** 2)
+
+    @property
+    def parts(self) -> "tuple[GaussianNoise]":
+        return (self,)
 
     @property
     def gaussian(self) -> "GaussianNoise":
@@ -339,6 +343,10 @@ class LaplaceNoise(_AlongAxes):
     def isotropic(cls, dimension: int, scale: float) -> Self:
         """Return independent Lap(scale) on every statistic."""
         return cls(axes=np.eye(dimension), scales=np.full(dimension, scale))
+
+    @property
+    def parts(self) -> "tuple[LaplaceNoise]":
+        return (self,)
 
     @property
     def gaussian(self) -> GaussianNoise:
