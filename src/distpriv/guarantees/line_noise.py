@@ -1,9 +1,10 @@
-r"""δ of Gaussian scenarios under noise along one line and Gaussian noise beside it (`docs/proofs/certified_laplace.md`).
+r"""δ of Gaussian scenarios under noise along one line, and Gaussian noise beside it.
 
-The release is :math:`μ_θ + W + a w`: the noise T along w and what is Gaussian along it are in a, and W is Gaussian and
-independent of a. Written by the first scenario's own W, the second has the density of the first with f_j(a + b) in the
-place of f_i(a), times :math:`e^{-κ}`, where b is linear and κ quadratic in W. A point of a lattice drawn from a bell
-curve around (b, κ) tells an attacker at least as much as the release, at a price that is counted, so that
+`docs/proofs/certified_laplace.md` has the proof. The release is :math:`μ_θ + W + a w`: the noise T along w and what is
+Gaussian along it are in a, and W is Gaussian and independent of a. Written by the first scenario's own W, the second
+has the density of the first with f_j(a + b) in the place of f_i(a), times :math:`e^{-κ}`, where b is linear and κ
+quadratic in W. A point of a lattice drawn from a bell curve around (b, κ) tells an attacker at least as much as the
+release, at a price that is counted, so that
 
 .. math:: H_ε ≤ \sum_{k, n} p(k, n) \sum_l τ (g_i(l) - e^{ε - κ_n} g_j(l + k))_+,
 
@@ -435,16 +436,15 @@ class LineSum:
 
     def delta(self, law: LineLaw) -> float:
         """Return δ of noise of this law, or a bound."""
-        logs = [
+        own, moved = (
             law.log_density(points, deviation) + math.log(self.step)
             for points, deviation in zip(self._points, self.deviations, strict=True)
-        ]
+        )
         stands_for = np.ones(2 * self.count + 1)
         stands_for[[0, -1]] = law.beyond(self.step)
         rows, together = len(self.ratios.masses), max(1, 2**22 // len(stands_for))  # numbers computed at once
-        gained = sum(
-            self._gained(stands_for, *logs, slice(k, min(k + together, rows))) for k in range(0, rows, together)
-        )
+        blocks = (slice(start, min(start + together, rows)) for start in range(0, rows, together))
+        gained = sum(self._gained(stands_for, own, moved, block) for block in blocks)
         return min(1.0, float(self.factor * (max(gained, 0.0) + self.outside)))
 
     def _gained(self, stands_for: Floats, own: Floats, moved: Floats, rows: slice) -> float:

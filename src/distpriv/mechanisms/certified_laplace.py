@@ -52,7 +52,7 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
     if _floor_suffices(model, target, floor):
         return certified_against_rows(model, target, floor, name=NAME, theorem=THEOREM)
     pairs = [[model.distributions[name].covariance for name in pair] for pair in model.protected_pairs]
-    if target.delta == 0 and any(not np.array_equal(*covariances) for covariances in pairs):
+    if target.delta == 0 and any(not np.array_equal(first, second) for first, second in pairs):
         raise InvalidTarget(
             "delta = 0 is out of reach of the bound where covariances of a protected pair differ: give a delta above 0."
         )

@@ -68,8 +68,8 @@ class UnimodalNoise(Noise):
 
     >>> from distpriv.noise.laws import UnimodalNoise
     >>> noise = UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5])
-    >>> noise.dimension, round(noise.expected_rms, 4)
-    (2, 3.0551)
+    >>> noise.dimension, noise.densities, round(noise.expected_rms, 4)
+    (2, array([0.125 , 0.0625]), 3.0551)
     >>> drawn = abs(noise.simulate(10_000, seed=0)[:, 0]) / 0.6
     >>> noise.expected_l2, round(float((drawn < 2).mean()), 2), bool(drawn.max() <= 6)
     (2.5, 0.5, True)
@@ -125,6 +125,11 @@ class UnimodalNoise(Noise):
     @property
     def widths(self) -> Floats:
         return self.edges[-1:]
+
+    @property
+    def densities(self) -> Floats:
+        """The density of Y in every cell, on either side of 0."""
+        return np.asarray(self.masses / np.diff(self.edges) / 2)
 
     def simulate(self, draws: int, seed: int) -> Floats:
         rng = np.random.default_rng(seed)

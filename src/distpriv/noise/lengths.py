@@ -80,7 +80,7 @@ def half_width(deviation: float, others: Sequence[tuple[float, LineLaw]] = ()) -
         return size * law.quantile(0.975)
     total = sum(spreads) + deviation
     step = 2 * math.pi / (80 * total)
-    times: Floats = (np.arange(20_000) + 0.5) * step
+    times: Floats = np.asarray((np.arange(20_000.0) + 0.5) * step, dtype=np.float64)
     weights = (2 / math.pi) * step / times * np.exp(-((deviation * times) ** 2) / 2)
     for size, law in parts:
         weights *= law.transform(size * times)
