@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.fft import fft2, next_fast_len
 
 from distpriv.framework.arrays import Floats, array_field, completed
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, Noise
 from distpriv.noise.line_laws import NORMAL_REACH, LaplaceLine, LineLaw

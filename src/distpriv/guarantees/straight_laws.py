@@ -44,9 +44,9 @@ def bend_of(model: QueryModel, noise: GaussianNoise, lines: Sequence[Line]) -> B
     >>> import distpriv as dp
     >>> from distpriv.guarantees.farthest_pairs import lines_of
     >>> secret = dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
-    >>> for replacement in (True, False):
+    >>> for reference in ("sample", "population"):
     ...     query = dp.Query(age=dp.mean("age"))
-    ...     model = dp.model(dp.datasets.adult(), query, secret, records=100, replacement=replacement)
+    ...     model = dp.model(dp.datasets.adult(), query, secret, records=100, reference=reference)
     ...     bend = bend_of(model, GaussianNoise.isotropic(1, 1.0), lines_of(model.protected_pairs, model.scenarios))
     ...     print(f"{bend.narrowed:.0e}", bend.moved < 1e-11)
     0e+00 True
