@@ -4,13 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from distpriv.distances.gaussian_axes import CommonAxes, axes_by_rank
-from distpriv.distances.gaussian_pairs import gaussian_pair
+from distpriv.distances.gaussian.axes import CommonAxes, GaussianPairs, axes_by_rank
 
 
 def common_axes(shift: ArrayLike, first: ArrayLike, second: ArrayLike) -> CommonAxes | None:
     """Return the axes of one pair, in a single row; None if it has no common range."""
-    groups = axes_by_rank(gaussian_pair(shift, first, second))
+    groups = axes_by_rank(GaussianPairs.checked(shift, first, second, is_single=True))
     return groups[0][1] if groups else None
 
 

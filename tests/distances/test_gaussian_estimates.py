@@ -4,8 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.gaussian_estimates import hockey_stick_estimates, hockey_stick_slopes, hockey_stick_values
+from distpriv.distances.gaussian import gaussian_hockey_stick
+from distpriv.distances.gaussian.estimates import hockey_stick_estimates, hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -29,6 +29,8 @@ def require_right(epsilon: float, shift: Floats, first: Floats, second: Floats, 
     found = hockey_stick_slopes(np.array([epsilon]), shift[np.newaxis], first[np.newaxis], second[np.newaxis])
     exact = gaussian_hockey_stick(epsilon, shift, first, second)
     assert found.values[0] == pytest.approx(exact.value, rel=1e-6, abs=exact.error + 1e-12)
+    if exact.value > 1 - 1e-9:
+        return  # of the gradient only rounding is left
     step = 1e-4 * random_covariance(np.random.default_rng(seed + 1), len(shift), 0.5) * np.linalg.eigvalsh(second)[0]
     after, before = (
         gaussian_hockey_stick(epsilon, shift, first + sign * step, second + sign * step) for sign in (1, -1)
@@ -70,21 +72,17 @@ def test_many_pairs_at_once_are_the_same_as_one_by_one() -> None:
         np.testing.assert_allclose(together.gradients[k], alone.gradients[0], rtol=1e-9, atol=1e-12)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0, 3))
-def test_the_estimate_is_near_the_divergence(seed: int, size: int, epsilon: float) -> None:
-    rng = np.random.default_rng(seed)
-    shift = rng.uniform(0, 1) * rng.normal(size=size)
-    first, second = random_covariance(rng, size, 0.4), random_covariance(rng, size, 0.4)
-    exact = gaussian_hockey_stick(epsilon, shift, first, second).value
-    found = hockey_stick_estimates(np.array([epsilon]), shift[None], first[None], second[None])[0]
-    assert found == pytest.approx(exact, rel=0.03, abs=1e-6)
-
-
 @given(seeds, sizes, epsilons, distances, spreads)
 def test_values_without_slopes_are_the_same_to_the_last_bit(
     seed: int, size: int, epsilon: float, distance: float, spread: float
 ) -> None:
     pairs = [pair(seed + k, size, distance, spread) for k in range(5)]
-    shifts, firsts, seconds = (np.array(part) for part in zip(*pairs, strict=True))
-    found = hockey_stick_values(np.full(5, epsilon), shifts, firsts, seconds)
-    assert np.array_equal(found, hockey_stick_slopes(np.full(5, epsilon), shifts, firsts, seconds).values)
+    laws = [np.array(part) for part in zip(*pairs, strict=True)]
+    found = hockey_stick_estimates(np.full(5, epsilon), *laws)
+    assert np.array_equal(found, hockey_stick_slopes(np.full(5, epsilon), *laws).values)
+
+
+def test_singular_covariances_are_made_regular_by_as_little_as_it_takes() -> None:
+    flat, shift = np.diag([4.0, 0.0]), np.array([[1.0, 0.0]])
+    found = hockey_stick_estimates(np.ones(1), shift, flat[np.newaxis], flat[np.newaxis])[0]
+    assert found == pytest.approx(gaussian_hockey_stick(1.0, [1.0], [[4.0]], [[4.0]]).value, rel=1e-3)

@@ -11,7 +11,6 @@ import distpriv as dp
 from distpriv.distances import gaussian_delta
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees import exact_delta
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
@@ -89,14 +88,6 @@ def test_pairs_together_have_the_deltas_they_have_alone(seed: int, size: int, pa
     assert deltas.max() == pytest.approx(pair_deltas(model, [worst], noise, 0.5)[0], rel=1e-12)
 
 
-def test_a_long_profile_of_many_pairs_is_computed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, epsilons = random_model(5, 2, unequal=0.5, pairs=3), np.linspace(0, 4, 11)
-    whole = dp.privacy_profile(model, np.eye(2), epsilons)
-    monkeypatch.setattr(exact_delta, "TOGETHER", 7)
-    np.testing.assert_allclose(dp.privacy_profile(model, np.eye(2), epsilons), whole, rtol=1e-12)
-    assert dp.privacy_profile(model, np.eye(2), []).shape == (0,)
-
-
 def test_a_scenario_that_is_certain_has_no_finite_epsilon() -> None:
     model = dp.gaussian_model(means={"a": [0, 0], "b": [0, 1]}, covariances=[[1, 0], [0, 0]], pairs=[("a", "b")])
     assert dp.exact_delta(model, NoNoise(dimension=2), epsilon=5) == 1.0
@@ -110,6 +101,7 @@ def test_the_profile_is_the_curve_of_exact_deltas_and_falls() -> None:
     profile = dp.privacy_profile(model, np.eye(4), epsilons)
     assert profile.tolist() == [dp.exact_delta(model, np.eye(4), epsilon=e) for e in epsilons]
     assert (np.diff(profile) < 0).all()
+    assert dp.privacy_profile(model, np.eye(4), []).shape == (0,)
 
 
 def monte_carlo(model: dp.QueryModel, noise: Floats, epsilon: float, draws: int, seed: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
 
 import distpriv as dp
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
+from distpriv.distances.gaussian import gaussian_hockey_stick
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Secret, protect
 from distpriv.guarantees import exact_delta as checked

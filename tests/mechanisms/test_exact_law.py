@@ -23,7 +23,7 @@ from distpriv.mechanisms.search import step_program
 from distpriv.modelling.plausible_rows import plausible_strata
 from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.step_laws import step_laws
-from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.noise.laws import UnimodalNoise
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle

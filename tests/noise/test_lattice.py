@@ -6,36 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from tests.noise.lattice_oracle import LEAST_EXPECTED, SIGNIFICANCE, cells_on_a_line, goodness_of_fit, log_masses
 
 from distpriv.errors import InvalidInput
-from distpriv.framework.arrays import Floats, array_field
 from distpriv.noise.integers import IntegerGaussian, IntegerNoise
-from distpriv.noise.lattice import LatticeNoise, PiecewiseNoise, on_lattice
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
+from distpriv.noise.lattice import LatticeNoise, on_lattice
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 OBLIQUE = np.array([[0.6, -0.8], [0.8, 0.6]])
 
 
-@frozen(kw_only=True)
-class Bump:
-    """Noise along one axis whose size has constant density between edges."""
-
-    axes: Floats = array_field()
-    edges: Floats = array_field()
-    masses: Floats = array_field()
-
-    def simulate(self, draws: int, seed: int) -> Floats:
-        rng = np.random.default_rng(seed)
-        sizes = np.interp(rng.uniform(size=draws), np.cumsum([0.0, *self.masses]), self.edges)
-        return np.outer(sizes * rng.choice([-1, 1], size=draws), self.axes[:, 0])
-
-
-LAWS: dict[str, NoiseLaw | Bump] = {
+LAWS: dict[str, NoiseLaw] = {
     "Gaussian": GaussianNoise(axes=OBLIQUE, variances=np.array([9.0, 1e-4])),
     "Gaussian along one axis": GaussianNoise(axes=OBLIQUE[:, :1], variances=np.array([9.0])),
     "Gaussian with an empty axis": GaussianNoise(axes=OBLIQUE, variances=np.array([0.0, 4.0])),
@@ -54,7 +38,7 @@ LAWS: dict[str, NoiseLaw | Bump] = {
             LaplaceNoise.isotropic(2, 4.0),
         )
     ),
-    "unimodal": Bump(axes=OBLIQUE[:, :1], edges=np.array([0.0, 1.0, 4.0]), masses=np.array([0.75, 0.25])),
+    "unimodal": UnimodalNoise(axes=OBLIQUE[:, :1], edges=np.array([0.0, 1.0, 4.0]), masses=np.array([0.75, 0.25])),
     "none": NoNoise(dimension=2),
 }
 
@@ -102,11 +86,11 @@ def test_a_release_is_the_statistics_with_noise_of_the_law(name: str) -> None:
         GaussianNoise.isotropic(1, 1.5),
         LaplaceNoise.isotropic(1, 1.0),
         SumNoise(parts=(GaussianNoise.isotropic(1, 1.0), LaplaceNoise.isotropic(1, 0.7))),
-        Bump(axes=np.eye(1), edges=np.array([0.0, 0.7, 2.0]), masses=np.array([0.75, 0.25])),
+        UnimodalNoise(axes=np.eye(1), edges=np.array([0.0, 0.7, 2.0]), masses=np.array([0.75, 0.25])),
     ],
     ids=lambda law: type(law).__name__,
 )
-def test_a_coarse_release_has_exactly_the_law_that_summation_gives(law: NoiseLaw | PiecewiseNoise) -> None:
+def test_a_coarse_release_has_exactly_the_law_that_summation_gives(law: NoiseLaw) -> None:
     lattice, value = on_lattice(law, bits=3), 0.3
     counts = Counter(round(lattice.draw(np.array([value]))[0] / lattice.steps[0]) for _ in range(4000))
     cells = np.arange(-300.0, 301.0)

@@ -1,4 +1,6 @@
+import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy import integrate, stats
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise, noise_from_dict
 
 
 def axes(size: int, count: int, seed: int = 0) -> Floats:
@@ -47,7 +49,9 @@ def test_what_a_law_says_of_itself_is_what_it_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_the_characteristic_function_is_the_mean_of_the_waves_of_draws(name: str) -> None:
+def test_the_characteristic_function_is_the_mean_of_waves_and_curved_by_the_covariance(
+    name: str,
+) -> None:
     law, draws = LAWS[name], 100_000
     widths = np.sqrt(np.diag(law.covariance)) + 1e-9
     frequencies = np.random.default_rng(2).normal(size=(20, law.dimension)) / widths
@@ -59,14 +63,9 @@ def test_the_characteristic_function_is_the_mean_of_the_waves_of_draws(name: str
     np.testing.assert_array_equal(
         found[:12].reshape(3, 4), law.characteristic_function(frequencies[:12].reshape(3, 4, -1))
     )
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_the_characteristic_function_is_one_at_zero_and_has_the_covariance_as_its_curvature(name: str) -> None:
-    law = LAWS[name]
+    assert law.characteristic_function(np.zeros(law.dimension)) == 1
     scale = max(law.expected_rms, 1e-3)
     along = axes(law.dimension, law.dimension, seed=5).T
-    assert law.characteristic_function(np.zeros(law.dimension)) == 1
     curvatures = 2 * (1 - law.characteristic_function(along * 1e-3 / scale).real) * (scale / 1e-3) ** 2
     np.testing.assert_allclose(curvatures, np.diag(along @ law.covariance @ along.T), atol=1e-4 * scale**2)
 
@@ -134,15 +133,17 @@ def test_with_one_axis_of_laplace_noise_the_length_is_a_mean_over_its_size() -> 
 
 
 def test_noise_of_no_size_has_no_length() -> None:
-    assert LaplaceNoise.isotropic(3, 0.0).expected_l2 == 0.0
-    assert GaussianNoise.isotropic(3, 0.0).expected_l2 == 0.0
+    assert LaplaceNoise.isotropic(3, 0.0).expected_l2 == GaussianNoise.isotropic(3, 0.0).expected_l2 == 0.0
 
 
 def test_simulated_coordinates_have_the_named_laws() -> None:
-    gaussian = LAWS["isotropic Gaussian"].simulate(50_000, seed=2)[:, 0]
-    laplace = LAWS["isotropic Laplace"].simulate(50_000, seed=2)[:, 0]
-    assert stats.kstest(gaussian, stats.norm(scale=3).cdf).pvalue > 1e-4
-    assert stats.kstest(laplace, stats.laplace(scale=2).cdf).pvalue > 1e-4
+    for name, law in (("isotropic Gaussian", stats.norm(scale=3)), ("isotropic Laplace", stats.laplace(scale=2))):
+        assert stats.kstest(LAWS[name].simulate(50_000, seed=2)[:, 0], law.cdf).pvalue > 1e-4
+    stairs = LAWS["unimodal"]
+    assert isinstance(stairs, UnimodalNoise)
+    y = stairs.simulate(50_000, seed=3) @ stairs.axes[:, 0]
+    half = np.interp(np.abs(y), stairs.edges, np.concatenate([[0], np.cumsum(stairs.masses)])) / 2
+    assert stats.kstest(0.5 + np.sign(y) * half, stats.uniform.cdf).pvalue > 1e-4
 
 
 def test_a_covariance_can_be_turned_into_noise_and_back() -> None:
@@ -168,3 +169,60 @@ def test_noise_without_proper_axes_is_refused(given_axes: Floats, sizes: Floats)
         GaussianNoise(axes=given_axes, variances=sizes)
     with pytest.raises(InvalidInput, match="axes"):
         LaplaceNoise(axes=given_axes, scales=sizes)
+
+
+AXIS = np.array([[0.6], [-0.8]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"axes": np.eye(2)}, "one axis"),
+        ({"axes": np.array([[0.6], [0.6]])}, "one axis"),
+        ({"edges": [0.0, 1.0]}, "one more edge"),
+        ({"edges": [0.5, 1.0, 2.0]}, "start at 0"),
+        ({"edges": [0.0, 2.0, 1.0]}, "increase"),
+        ({"masses": [0.5, 0.25]}, "sum to 1"),
+        ({"masses": [1.5, -0.5]}, "at least 0"),
+        ({"masses": [0.25, 0.75]}, "not increase"),
+    ],
+)
+def test_what_is_no_staircase_is_refused(changed: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"axes": AXIS, "edges": [0.0, 1.0, 2.0], "masses": [0.5, 0.5]}
+    UnimodalNoise(**given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=message):
+        UnimodalNoise(**{**given, **changed})  # type: ignore[arg-type]
+
+
+def test_masses_must_sum_to_one_exactly_and_not_only_in_floating_point() -> None:
+    tenths = [0.1] * 10
+    assert sum(map(Fraction, tenths)) != 1
+    with pytest.raises(InvalidInput, match="exactly"):
+        UnimodalNoise(axes=AXIS, edges=np.arange(11.0), masses=np.array(tenths))
+
+
+def laws(seed: int, size: int) -> list[NoiseLaw]:
+    """Return a random law of every kind."""
+    rng = np.random.default_rng(seed)
+    basis = axes(size, size, seed)
+    gaussian = GaussianNoise(axes=basis[:, :1], variances=rng.exponential(size=1))
+    laplace = LaplaceNoise(axes=basis, scales=rng.exponential(size=size))
+    edges, masses = np.array([0.0, rng.uniform(0.1, 1.0), 2.5]), np.array([0.75, 0.25])
+    stairs = UnimodalNoise(axes=basis[:, :1], edges=edges, masses=masses)
+    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
+    for law in laws(seed, size):
+        assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
+    bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
+    assert noise_from_dict(bare.to_dict()).dimension == 3
+
+
+@pytest.mark.parametrize(
+    "values", [None, {}, {"law": "cauchy"}, {"law": "gaussian"}, {"law": "laplace", "axes": [[1.0]], "scales": ["x"]}]
+)
+def test_what_describes_no_law_is_refused(values: object) -> None:
+    with pytest.raises(InvalidInput):
+        noise_from_dict(values)

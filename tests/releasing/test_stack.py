@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.noise.test_laws_written_down import laws
+from tests.noise.test_laws import laws
 
 from distpriv.errors import InvalidInput
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise

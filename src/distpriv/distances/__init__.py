@@ -7,16 +7,22 @@
 0.5
 """
 
-from distpriv.distances.closeness import closeness_profile, closeness_radius
-from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta
-from distpriv.distances.gaussian_divergence import (
+from distpriv.distances.gaussian import (
     HockeyStick,
     HockeySticks,
+    analytic_radius,
+    classic_radius,
+    gaussian_delta,
     gaussian_hockey_stick,
     gaussian_hockey_sticks,
 )
 from distpriv.distances.max_divergence import approximate_max_divergence, gaussian_max_divergence, max_divergence
-from distpriv.distances.wasserstein_inf import wasserstein_inf, wasserstein_inf_coupling
+from distpriv.distances.transport import (
+    closeness_profile,
+    closeness_radius,
+    wasserstein_inf,
+    wasserstein_inf_coupling,
+)
 
 __all__ = [
     "HockeyStick",

@@ -12,16 +12,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_stick
-from distpriv.distances.point_sets import whole_masses
+from distpriv.distances.gaussian import gaussian_hockey_stick
+from distpriv.distances.transport.point_sets import whole_masses
 from distpriv.errors import InvalidInput
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import as_written, real
 
 __all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
-
-# A finite λ beyond this is of no use to anyone.
-LARGEST = 2.0**40
 
 
 def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
@@ -127,7 +124,7 @@ def gaussian_max_divergence(
         return 0.0
     if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
         return math.inf
-    return least_passing(within, 0.0, 1.0, largest=LARGEST, within=1e-14)
+    return least_passing(within, 0.0, 1.0, largest=2.0**40, within=1e-14)
 
 
 def _checked(delta: object) -> float:

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import evolve, frozen
 
-from distpriv.distances import line_laws
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
@@ -30,6 +29,7 @@ from distpriv.modelling.cell_rows import repeats_on_lattice_only
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
+from distpriv.noise import line_laws
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = ["RowSettings", "delta_from_rows", "has_rows", "rows_behind", "standing_peaks", "tilted_laws"]

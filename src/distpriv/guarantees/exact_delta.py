@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
+from distpriv.distances.gaussian import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.arrays import Floats, completed
+from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.straight_laws import bend_of
+from distpriv.guarantees.straight_laws import along_noise, bend_of
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw
 
@@ -29,9 +29,6 @@ __all__ = [
 
 LARGEST_EPSILON = 700.0
 """Beyond this e^ε is no floating-point number."""
-
-TOGETHER = 1000
-"""How many pairs, each as often as there are ε, are written out at a time."""
 
 
 def exact_delta(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any, *, epsilon: float) -> float:
@@ -102,16 +99,15 @@ def privacy_profile(
     """
     curve = np.array([_epsilon(epsilon) for epsilon in epsilons])
     noise, pairs = gaussian_noise(model, mechanism), len(model.protected_pairs)
-    if pairs > TOGETHER:
+    together = 1000 // pairs  # so many ε that no more pairs are written out at a time
+    if together < 2:
         return np.array([worst_gaussian_pair(model, noise, epsilon)[1] for epsilon in curve])
-    laws = _noisy_laws(model, model.protected_pairs, noise)
-    pieces = np.array_split(curve, math.ceil(len(curve) * pairs / TOGETHER)) if len(curve) else []
-    found = [
-        gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
-        for piece in pieces
-        if len(piece)
-    ]
-    return np.concatenate([np.zeros(0), *(sticks.upper_bound.reshape(-1, pairs).max(axis=1) for sticks in found)])
+    laws, deltas = _noisy_laws(model, model.protected_pairs, noise), [np.zeros(0)]
+    for start in range(0, len(curve), together):
+        piece = curve[start : start + together]
+        sticks = gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
+        deltas.append(sticks.upper_bound.reshape(-1, pairs).max(axis=1))
+    return np.concatenate(deltas)
 
 
 def worst_gaussian_pair(
@@ -177,24 +173,14 @@ def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, 
 
 
 def _noisy_laws(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise) -> tuple[Floats, Floats, Floats]:
-    """Return the mean shifts and both covariances of every pair, in the noise's own axes, with the noise.
-
-    The covariances are written in these axes before the noise is added: strong noise along some axes would otherwise
-    swallow, by rounding, what the covariances are in the others.
-    """
+    """Return the mean shifts and both covariances of every pair, in the noise's own axes, with the noise."""
     laws = [[model.distributions[name] for name in pair] for pair in pairs]
-    shifts = np.array([first.mean - second.mean for first, second in laws])
-    covariances = np.array([[law.covariance for law in both] for both in laws])
-    if len(noise.variances):
-        axes = completed(noise.axes)
-        added = np.zeros(noise.dimension)
-        added[: len(noise.variances)] = noise.variances
-        # One pair at a time, by broadcasting, so that a pair's rounding does not depend on the others.
-        rounding = 4 * np.finfo(float).eps * (np.abs(axes).T @ np.abs(shifts)[:, :, np.newaxis])
-        turned = axes.T @ shifts[:, :, np.newaxis]
-        shifts = np.where(np.abs(turned) <= rounding, 0.0, turned)[:, :, 0]
-        covariances = axes.T @ covariances @ axes + np.diag(added)
-        covariances = (covariances + covariances.swapaxes(2, 3)) / 2
+    shifts = np.array([first.mean - second.mean for first, second in laws])[:, :, np.newaxis]
+    axes, covariances = along_noise(noise, np.array([[law.covariance for law in both] for both in laws]))
+    # One pair at a time, by broadcasting, so that a pair's rounding does not depend on the others.
+    rounding = 4 * np.finfo(float).eps * (np.abs(axes).T @ np.abs(shifts))
+    turned = axes.T @ shifts
+    shifts = np.where(np.abs(turned) <= rounding, 0.0, turned)[:, :, 0]
     return shifts, covariances[:, 0], covariances[:, 1]
 
 

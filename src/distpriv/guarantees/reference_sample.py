@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from distpriv.distances.gaussian_estimates import hockey_stick_estimates
+from distpriv.distances.gaussian.estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.farthest_pairs import farthest
-from distpriv.guarantees.line_bound import LineNoise
+from distpriv.guarantees.line_noise import LineNoise
 from distpriv.guarantees.upper_bound import laplace_bound
 from distpriv.modelling.model import QueryModel, SampledStratum
 from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, Population, plausible_models, plausible_population
@@ -203,7 +203,7 @@ def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noi
 def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
     line = LineNoise.of(noise)
     if line is not None:
-        return np.array([list(line.estimates(model, pairs, epsilon).values()) for model in models])
+        return np.array([line.delta_estimates(model, pairs, epsilon) for model in models])
     return np.array([[laplace_bound(model, pair, noise, epsilon) for pair in pairs] for model in models])
 
 

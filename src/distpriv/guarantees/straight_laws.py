@@ -17,13 +17,7 @@ from distpriv.guarantees.farthest_pairs import Line
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["Bend", "bend_of"]
-
-ROUNDED = 1e-13
-"""What rounding may do to a number along the way, as a share of the largest it was made of."""
-
-LARGEST_REST = 0.5
-"""The share of the covariance from which a rest is no rest any more: the proof ends there."""
+__all__ = ["Bend", "along_noise", "bend_of"]
 
 
 @frozen(kw_only=True)
@@ -50,9 +44,9 @@ def bend_of(model: QueryModel, noise: GaussianNoise, lines: Sequence[Line]) -> B
     >>> import distpriv as dp
     >>> from distpriv.guarantees.farthest_pairs import lines_of
     >>> secret = dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
-    >>> for replacement in (True, False):
+    >>> for reference in ("sample", "population"):
     ...     query = dp.Query(age=dp.mean("age"))
-    ...     model = dp.model(dp.datasets.adult(), query, secret, records=100, replacement=replacement)
+    ...     model = dp.model(dp.datasets.adult(), query, secret, records=100, reference=reference)
     ...     bend = bend_of(model, GaussianNoise.isotropic(1, 1.0), lines_of(model.protected_pairs, model.scenarios))
     ...     print(f"{bend.narrowed:.0e}", bend.moved < 1e-11)
     0e+00 True
@@ -79,7 +73,7 @@ def _bend(model: QueryModel, noise: GaussianNoise, line: Line) -> Bend:
     uneven = 2 * float(np.linalg.norm(rest, axis=1).max()) + reach**2 / 4 * convex + laws.lost
     if curved * reach**2 <= laws.lost:  # as straight as can be told
         uneven, curved = uneven + reach**2 / 4 * curved, 0.0
-    if not uneven <= LARGEST_REST * laws.least:
+    if not uneven <= laws.least / 2:  # the proof ends there
         return Bend(narrowed=math.inf, moved=math.inf)
     return Bend(
         narrowed=(curved + laws.lost) * reach**2 / 8 / laws.least if curved else 0.0,
@@ -103,43 +97,48 @@ class _Whitened:
     least: float
     """The least variance of any of them along any direction."""
     lost: float
-    """What rounding may have done to a covariance."""
+    """What rounding may have done to a covariance, 10⁻¹³ of the largest number that it was made of."""
     lost_of_means: float
 
     @classmethod
     def of(cls, model: QueryModel, noise: GaussianNoise, line: Line) -> Self | None:
-        """Return the laws, or nothing where one of them does not vary along some direction, or hardly.
-
-        In the noise's own axes first, where strong noise along some swallows nothing of the others.
-        """
-        laws = [model.distributions[name] for name in line.names]
-        axes = completed(noise.axes) if len(noise.variances) else np.eye(model.dimension)
-        added = np.zeros(model.dimension)
-        added[: len(noise.variances)] = noise.variances
+        """Return the laws, or nothing where one of them does not vary along some direction, or hardly."""
+        laws, rounded = [model.distributions[name] for name in line.names], 1e-13
         shifts = np.array([law.mean - laws[0].mean for law in laws])
         own = np.array([law.covariance for law in laws])
-        covariances = axes.T @ own @ axes + np.diag(added)
+        axes, covariances = along_noise(noise, own)
         units = np.sqrt(np.maximum(np.diag(covariances.mean(axis=0)), 0.0))
         if not (units > 0).all():
             return None
         values, vectors = np.linalg.eigh(covariances.mean(axis=0) / np.outer(units, units))
-        if not values[0] > ROUNDED:
+        if not values[0] > rounded:
             return None
         whitening = (vectors / np.sqrt(values)).T / units
         turned = whitening @ covariances @ whitening.T
         turned = (turned + turned.swapaxes(1, 2)) / 2
         went_in = np.abs(axes).T @ np.abs(own) @ np.abs(axes) / np.outer(units, units)
-        lost = ROUNDED * len(units) * (1 + float(went_in.max())) / float(values[0])
-        moved = np.abs(shifts) @ np.abs(axes) / units
-        least = float(np.linalg.eigvalsh(turned).min()) - lost
-        return (
-            None
-            if not least > 0
-            else cls(
-                means=shifts @ axes @ whitening.T,
-                covariances=turned,
-                least=least,
-                lost=lost,
-                lost_of_means=ROUNDED * len(units) * float(moved.max()) / math.sqrt(values[0]),
-            )
+        lost = rounded * len(units) * (1 + float(went_in.max())) / float(values[0])
+        lost_of_means = (
+            rounded * len(units) * float((np.abs(shifts) @ np.abs(axes) / units).max()) / math.sqrt(values[0])
         )
+        least = float(np.linalg.eigvalsh(turned).min()) - lost
+        if not least > 0:
+            return None
+        means = shifts @ axes @ whitening.T
+        return cls(means=means, covariances=turned, least=least, lost=lost, lost_of_means=lost_of_means)
+
+
+def along_noise(noise: GaussianNoise, covariances: Floats) -> tuple[Floats, Floats]:
+    """Return a basis of the noise's own axes, and covariances in it with the noise added.
+
+    They are turned before the noise is added: strong noise along some axes would otherwise swallow, by rounding, what
+    the covariances are in the others.
+
+    >>> along_noise(GaussianNoise.isotropic(2, 3.0), np.eye(2))[1].tolist()
+    [[10.0, 0.0], [0.0, 10.0]]
+    """
+    axes = completed(noise.axes) if len(noise.variances) else np.eye(noise.dimension)
+    added = np.zeros(noise.dimension)
+    added[: len(noise.variances)] = noise.variances
+    turned = axes.T @ covariances @ axes + np.diag(added)
+    return axes, (turned + turned.swapaxes(-1, -2)) / 2

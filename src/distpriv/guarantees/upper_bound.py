@@ -1,6 +1,6 @@
 r"""Bounds on δ for noise that is not Gaussian, with f_θ Gaussian and the covariances as they are.
 
-Noise along one line has its own δ (`line_bound`). Laplace noise along axes v_k with scales b_k hides the share t of a
+Noise along one line has its own δ (`line_noise`). Laplace noise along axes v_k with scales b_k hides the share t of a
 shift d = Σ_k c_k v_k at t ε₁, ε₁ = Σ_k |c_k| / b_k, and the rest of the way from θ_i to θ_j is a change of covariance
 and of what is left of the mean:
 
@@ -15,27 +15,18 @@ import math
 
 import numpy as np
 
-from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
+from distpriv.distances.gaussian import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.line_bound import AtPair, LineNoise, worst_by
+from distpriv.guarantees.line_noise import AtPair, LineNoise, worst_by
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import Noise
 
 __all__ = ["delta_lower_bound", "delta_upper_bound", "laplace_bound", "worst_pair_upper_bound"]
-
-SHARES = np.array([1.0, 0.98, 0.95, 0.9, 0.8, 0.65, 0.4, 0.0])
-"""Which shares of the shift the Laplace noise is tried to carry, and of what it carries free; any gives a bound."""
-
-COARSE, FINE = 8, 64
-"""How many terms the upper sum has."""
-
-ROUNDING = 1e-14
-"""A part of a shift that is smaller than this share of what it was computed from is rounding."""
 
 
 def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | Noise, *, epsilon: float) -> float:
@@ -75,28 +66,31 @@ def worst_pair_upper_bound(model: QueryModel, noise: Noise, at: AtPair) -> tuple
     return worst_by(
         model.protected_pairs,
         at,
-        coarse=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, COARSE),
-        fine=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, FINE),
+        coarse=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon),
+        fine=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, terms=64),
     )
 
 
-def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, terms: int = COARSE) -> float:
-    """Return a bound on H_ε of a pair under Laplace noise along any axes, and Gaussian noise."""
+def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, terms: int = 8) -> float:
+    """Return a bound on H_ε of a pair under Laplace noise along any axes, and Gaussian noise.
+
+    It is the least over some shares t, any of which gives a bound: of the whole shift, and of what the noise carries
+    at ε. The upper sum over the Gaussian variances has so many terms.
+    """
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
     orthonormal = len(axes) >= len(scales) and np.abs(axes.T @ axes - np.eye(len(scales))).max(initial=0) < 1e-9
     frame = completed(axes) if orthonormal else np.eye(len(axes))
     within = np.eye(*axes.shape) if orthonormal else axes
     given = model.mean_shift(pair)
-    shift = frame.T @ given
-    shift = np.where(np.abs(shift) <= ROUNDING * (np.abs(frame).T @ np.abs(given)), 0.0, shift)
+    shift = _without_rounding(frame.T @ given, np.abs(frame).T @ np.abs(given))
     parts = shift[: len(scales)] if orthonormal else np.linalg.pinv(axes) @ given
     carried, cost = within @ parts, float(np.abs(parts / scales).sum())
     free = 1.0 if cost <= epsilon * (1 + 1e-12) else epsilon / cost
-    shares = np.unique(np.concatenate([SHARES, free * SHARES]) if cost else SHARES[:1])
+    tried = np.array([1.0, 0.98, 0.95, 0.9, 0.8, 0.65, 0.4, 0.0])
+    shares = np.unique(np.concatenate([tried, free * tried])) if cost else np.ones(1)
     moved = np.where(shares <= free, 0.0, -np.expm1(np.minimum(epsilon - shares * cost, 0.0) / 2))
-    rests = shift - shares[:, np.newaxis] * carried
-    rests = np.where(np.abs(rests) <= ROUNDING * (np.abs(shift) + np.abs(carried)), 0.0, rests)
+    rests = _without_rounding(shift - shares[:, np.newaxis] * carried, np.abs(shift) + np.abs(carried))
     gaussian = noise.gaussian.covariance
     first, second = (frame.T @ (model.distributions[name].covariance + gaussian) @ frame for name in pair)
     loadings = math.sqrt(2) * within * scales
@@ -113,22 +107,24 @@ def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, t
     return min(1.0, float((np.where(same, 0.0, means) + moved).min()))
 
 
+def _without_rounding(values: Floats, computed_from: Floats | float) -> Floats:
+    """Return values with 0 for those that are smaller than 10⁻¹⁴ of what they were computed from."""
+    return np.where(np.abs(values) <= 1e-14 * computed_from, 0.0, values)
+
+
 def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> float:
     """Return a lower bound on δ with f_θ Gaussian: the exact δ of what the noise leaves bare.
 
     An attacker may look at the directions without noise alone, where both laws are Gaussian.
     """
-    bare = _complement(noise.axes[:, noise.widths > 0])
+    axes = noise.axes[:, noise.widths > 0]
+    bare = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]  # what is orthogonal to the axes
     if bare.shape[1] == 0:
         return 0.0
     laws = [[model.distributions[name] for name in pair] for pair in model.protected_pairs]
-    moved = [p.mean - q.mean for p, q in laws]
-    shifts = [np.where(np.abs(bare.T @ d) <= ROUNDING * np.linalg.norm(d), 0.0, bare.T @ d) for d in moved]
+    shifts = np.array(
+        [_without_rounding(bare.T @ (p.mean - q.mean), float(np.linalg.norm(p.mean - q.mean))) for p, q in laws]
+    )
     covariances = ([bare.T @ both[k].covariance @ bare for both in laws] for k in (0, 1))
-    found = gaussian_hockey_sticks(epsilon, shifts, *covariances)
-    return max(0.0, float((found.value - found.error).max()))
-
-
-def _complement(axes: Floats) -> Floats:
-    """Return orthonormal columns that span what is orthogonal to the axes."""
-    return np.asarray(np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :])
+    exact = gaussian_hockey_sticks(epsilon, shifts, *covariances)
+    return max(0.0, float((exact.value - exact.error).max()))

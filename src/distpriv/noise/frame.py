@@ -15,9 +15,6 @@ from distpriv.noise.dyadic import Dyadic
 
 __all__ = ["Frame"]
 
-PLACES = 160
-"""Binary places of the inverse."""
-
 
 @frozen(kw_only=True)
 class Frame:
@@ -45,12 +42,15 @@ class Frame:
 
 
 def _inverse(matrix: Floats) -> Dyadic:
-    """Return the inverse by Newton's iteration, which squares the error: 10⁻¹⁵ becomes 10⁻³⁰, then 10⁻⁴⁸."""
+    """Return the inverse to 160 binary places, by Newton's iteration.
+
+    It squares the error: 10⁻¹⁵ becomes 10⁻³⁰, then 10⁻⁴⁸.
+    """
     if np.isin(matrix, (-1.0, 0.0, 1.0)).all() and all((np.abs(matrix).sum(axis=k) == 1).all() for k in (0, 1)):
         return Dyadic.of(matrix.T)  # the axes are those of the statistics
     exact, found = Dyadic.of(matrix), Dyadic.of(np.linalg.inv(matrix))
     for _ in range(2):
-        found = (found + _missed(exact, found) @ found).shortened(PLACES)
+        found = (found + _missed(exact, found) @ found).shortened(160)
     return found
 
 

@@ -13,47 +13,18 @@ What this costs against F + Z is proved in docs/proofs/lattice_noise.md, and `La
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.noise.dyadic import Dyadic, nearest
+from distpriv.noise.dyadic import Dyadic, Wholes, nearest
 from distpriv.noise.frame import Frame
 from distpriv.noise.integers import Discrepancy, IntegerGaussian, IntegerLaplace, IntegerNoise, IntegerPiecewise
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise
-from distpriv.noise.limbs import Wholes
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
-__all__ = ["LatticeNoise", "LatticePart", "PiecewiseNoise", "on_lattice"]
-
-BITS = 40
-"""A step is the power of two between 2⁻⁴⁰ and 2⁻³⁹ of the noise's scale: as fine as OpenDP's samplers allow."""
-
-GRAIN_BITS = 30
-"""Released numbers are rounded to a power of two of about 2⁻³⁰ of their noise: what is finer is of no use."""
-
-FINEST = 2.0**-1074
-"""The grain of a statistic without noise: every double is a multiple of it."""
-
-BARE_BITS = 120
-"""Along an axis without noise the step is finer by so many bits: rounding there is for the sake of one arithmetic."""
-
-ROUNDING = 1e-9
-"""By which share a cost is reported above what was computed: more than all rounding in it."""
-
-
-@runtime_checkable
-class PiecewiseNoise(Protocol):
-    """Z = Y v, v the one column of `axes`, with |Y| of constant density and given mass between any two edges."""
-
-    @property
-    def axes(self) -> Floats: ...  # noqa: D102 - the class says what they are
-    @property
-    def edges(self) -> Floats: ...  # noqa: D102
-    @property
-    def masses(self) -> Floats: ...  # noqa: D102
+__all__ = ["LatticeNoise", "LatticePart", "on_lattice"]
 
 
 @frozen(kw_only=True)
@@ -86,7 +57,7 @@ class LatticeNoise:
     Of the parts of a sum, `base` has noise in every direction and is what the others are rounded with.
     """
 
-    law: NoiseLaw | PiecewiseNoise
+    law: NoiseLaw
     base: LatticePart
     others: tuple[LatticePart, ...]
     frame: Frame
@@ -134,10 +105,9 @@ class LatticeNoise:
         (True, True)
         """
         others = [part.cost([0.0] * len(part.steps)) for part in self.others]
-        found = sum([*others, self.base.cost(self._offsets()), self._skew_cost()], Discrepancy())
-        return Discrepancy(
-            divergence=found.divergence * (1 + ROUNDING), failure=min(1.0, found.failure * (1 + ROUNDING))
-        )
+        total = sum([*others, self.base.cost(self._offsets()), self._skew_cost()], Discrepancy())
+        above = 1 + 1e-9  # more than all rounding in what was computed
+        return Discrepancy(divergence=total.divergence * above, failure=min(1.0, total.failure * above))
 
     def _offsets(self) -> list[float]:
         """Half a step for the rounding of the statistics, and half a step of every other part, seen along the axis."""
@@ -158,8 +128,11 @@ class LatticeNoise:
         return sum([noise.skew_cost(skew) for noise in self.base.coordinates], Discrepancy())
 
 
-def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> LatticeNoise:
+def on_lattice(noise: NoiseLaw, *, bits: int = 40) -> LatticeNoise:
     """Return how noise of this law is drawn on a lattice whose steps are below 2^(1−bits) of its scales.
+
+    Steps are powers of two, with 40 bits as fine as OpenDP's samplers allow. Along an axis without noise they are
+    finer by 120 bits: rounding there is for the sake of one arithmetic.
 
     >>> on_lattice(LaplaceNoise.isotropic(2, 3.0)).steps.tolist() == [2.0**-38, 2.0**-38]
     True
@@ -167,13 +140,13 @@ def on_lattice(noise: NoiseLaw | PiecewiseNoise, *, bits: int = BITS) -> Lattice
     parts = [_part(law, bits) for law in (noise.parts if isinstance(noise, SumNoise) else (noise,))]
     base = parts[0] if len(parts) == 1 else _widest(parts)
     frame = Frame.along(base.axes)
-    bare = min(base.steps, default=0.0) * 2.0**-BARE_BITS
+    bare = min(base.steps, default=0.0) * 2.0**-120
     steps = np.concatenate([base.steps, np.full(len(frame.outward) - len(base.steps), bare)])
     others = tuple(part for part in parts if part is not base)
     return LatticeNoise(law=noise, base=base, others=others, frame=frame, steps=steps, grain=_grain(parts))
 
 
-def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
+def _part(law: NoiseLaw, bits: int) -> LatticePart:
     match law:
         case GaussianNoise():
             # A square root is rounded to nearest; one place up the noise is never narrower than the law has it.
@@ -183,7 +156,7 @@ def _part(law: NoiseLaw | PiecewiseNoise, bits: int) -> LatticePart:
             return _scaled(law.axes, law.scales, IntegerLaplace, bits)
         case NoNoise():
             return LatticePart(axes=np.zeros((law.dimension, 0)), steps=np.zeros(0), coordinates=())
-        case PiecewiseNoise():
+        case UnimodalNoise():
             step = _step(IntegerPiecewise.symmetric(law.edges, law.masses).scale, bits)
             coordinate = IntegerPiecewise.symmetric(law.edges / step, law.masses)
             return LatticePart(axes=law.axes, steps=np.array([step]), coordinates=(coordinate,))
@@ -206,8 +179,10 @@ def _step(size: float, bits: int) -> float:
 
 
 def _grain(parts: Sequence[LatticePart]) -> Floats:
+    """Return what released numbers are rounded to: about 2⁻³⁰ of their noise, nothing where there is none."""
+    finest = 2.0**-1074
     spread = np.max([np.abs(part.axes * part.sizes).max(axis=1, initial=0.0) for part in parts], axis=0)
-    return np.where(spread > 0, np.maximum(np.ldexp(1.0, np.frexp(spread)[1] - GRAIN_BITS), FINEST), FINEST)
+    return np.where(spread > 0, np.maximum(np.ldexp(1.0, np.frexp(spread)[1] - 30), finest), finest)
 
 
 def _widest(parts: Sequence[LatticePart]) -> LatticePart:

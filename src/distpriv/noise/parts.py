@@ -1,4 +1,4 @@
-r"""The two laws of noise that others are sums of, along orthonormal axes, and what every law answers.
+r"""What every law of noise answers, and the two laws that others are sums of, along orthonormal axes.
 
 A law is a description: it says what Z is, not how a release draws it. `simulate` draws seeded floating-point noise,
 which is good for experiments and not for releases: its low-order bits depend on the value it is added to.
@@ -12,20 +12,20 @@ import numpy as np
 from attrs import evolve, fields, frozen
 from numpy.typing import NDArray
 
-from distpriv.distances.line_laws import LaplaceLine, LineLaw
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.noise.lengths import gaussian_length, half_width, laplace_length, mixed_length
+from distpriv.noise.lengths import expected_length, half_width, laplace_length
+from distpriv.noise.line_laws import LaplaceLine, LineLaw
 
 if TYPE_CHECKING:
-    from distpriv.noise.unimodal import UnimodalNoise
+    from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "Noise"]
 
 
 @frozen(kw_only=True)
 class Noise(ABC):
-    """What every law of noise answers: it is a Gaussian part and a Laplace part, and either may be empty.
+    """What every law of noise answers: it is a Gaussian part and laws along lines, and either may be empty.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
@@ -35,8 +35,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
-    >>> both.line, both.is_safer_wider
-    ((array([1., 0.]), LaplaceLine(scale=4.0)), True)
+    >>> both.line_axes.tolist(), both.line_laws, both.line[0], both.is_safer_wider
+    ([[1.0], [0.0]], (LaplaceLine(scale=4.0),), array([1., 0.]), True)
     >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ([False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
@@ -56,19 +56,60 @@ class Noise(ABC):
     def widths(self) -> Floats:
         """How wide the noise is along each axis: a deviation, a Laplace scale, or how far unimodal noise reaches."""
 
+    @abstractmethod
+    def widened(self, factor: float) -> Self:
+        """Return the law of `factor` times the noise."""
+
     @property
     def parts(self) -> "tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]":
         """The independent laws that the noise is the sum of; none unless a law says so."""
         return ()
 
     @property
-    def whitening(self) -> Floats:
-        """Columns that turn a move of the statistics into widths of the noise along each axis."""
-        return np.asarray(self.axes / self.widths)
+    def gaussian(self) -> "GaussianNoise":
+        """All the Gaussian noise in it, as one law; it may have no axes."""
+        parts = [part.gaussian for part in self.parts if part.is_gaussian]
+        if len(parts) == 1:
+            return parts[0]
+        nothing = np.zeros((self.dimension, self.dimension))
+        return GaussianNoise.of(np.sum([nothing, *(part.covariance for part in parts)], axis=0))
 
-    @abstractmethod
-    def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the noise."""
+    @property
+    def line_axes(self) -> Floats:
+        """The axes of all the noise in it that is not Gaussian, as columns; they need not be orthogonal."""
+        return np.concatenate([np.zeros((self.dimension, 0)), *(part.line_axes for part in self.parts)], axis=1)
+
+    @property
+    def line_laws(self) -> tuple[LineLaw, ...]:
+        """The laws along these axes, all independent."""
+        return tuple(law for part in self.parts for law in part.line_laws)
+
+    @property
+    def laplace_axes(self) -> Floats:
+        """The axes of all the Laplace noise in it, as columns; those of different parts need not be orthogonal."""
+        return self.line_axes[:, [isinstance(law, LaplaceLine) for law in self.line_laws]]
+
+    @property
+    def laplace_scales(self) -> Floats:
+        """The scales of all the Laplace noise in it, one for each axis."""
+        return np.array([law.scale for law in self.line_laws if isinstance(law, LaplaceLine)])
+
+    @property
+    def line(self) -> tuple[Floats, LineLaw] | None:
+        """The axis of the noise that is not Gaussian, and its law along it; None unless there is just one such axis."""
+        laws = self.line_laws
+        wide = [place for place, law in enumerate(laws) if law.variance > 0]
+        return (self.line_axes[:, wide[0]], laws[wide[0]]) if len(wide) == 1 else None
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the noise is Gaussian, or none at all: then δ is exact for Gaussian statistics."""
+        return not self.line_laws
+
+    @property
+    def is_sum_of_parts(self) -> bool:
+        """Whether Gaussian and Laplace parts are all there is of it, so that it can be stacked, and noise added."""
+        return all(isinstance(law, LaplaceLine) for law in self.line_laws)
 
     @property
     def is_safer_wider(self) -> bool:
@@ -78,7 +119,12 @@ class Noise(ABC):
         the cases. A staircase that is next to nothing most of the time, under a wide and thin cover, is not so: the
         cover becomes thinner.
         """
-        return True
+        return self.is_sum_of_parts
+
+    @property
+    def whitening(self) -> Floats:
+        """Columns that turn a move of the statistics into widths of the noise along each axis."""
+        return np.asarray(self.axes / self.widths)
 
     @property
     def dimension(self) -> int:
@@ -86,49 +132,15 @@ class Noise(ABC):
         return int(self.axes.shape[0])
 
     @property
-    def gaussian(self) -> "GaussianNoise":
-        """All the Gaussian noise in it, as one law; it may have no axes."""
-        parts = [part.gaussian for part in self.parts if part.is_gaussian]
-        if len(parts) == 1:
-            return parts[0]
-        covariances = [part.covariance for part in parts]
-        return GaussianNoise.of(np.sum([np.zeros((self.dimension, self.dimension)), *covariances], axis=0))
-
-    @property
-    def laplace_axes(self) -> Floats:
-        """The axes of all the Laplace noise in it, as columns; those of different parts need not be orthogonal."""
-        parts = [part.laplace_axes for part in self.parts if part is not self]
-        return np.concatenate([np.zeros((self.dimension, 0)), *parts], axis=1)
-
-    @property
-    def laplace_scales(self) -> Floats:
-        """The scales of all the Laplace noise in it, one for each axis."""
-        parts = [part.laplace_scales for part in self.parts if part is not self]
-        return np.concatenate([np.zeros(0), *parts])
-
-    @property
-    def line(self) -> tuple[Floats, LineLaw] | None:
-        """The axis of the noise that is not Gaussian, and its law along it; None unless there is just one such axis."""
-        wide = self.laplace_scales > 0
-        if wide.sum() != 1 or not self.is_sum_of_parts:
-            return None
-        return self.laplace_axes[:, wide][:, 0], LaplaceLine(scale=float(self.laplace_scales[wide][0]))
-
-    @property
-    def is_sum_of_parts(self) -> bool:
-        """Whether the parts are all there is of it, so that it can be stacked, and other noise added."""
-        return True
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether the noise is Gaussian, or none at all: then δ is exact for Gaussian statistics."""
-        return not len(self.laplace_scales)
-
-    @property
     def covariance(self) -> Floats:
         """The covariance of Z."""
-        nothing = np.zeros((self.dimension, self.dimension))
-        return np.asarray(np.sum([nothing, *(part.covariance for part in self.parts)], axis=0))
+        axes, variances = self.line_axes, np.array([law.variance for law in self.line_laws])
+        return np.asarray(self.gaussian.covariance + (axes * variances) @ axes.T)
+
+    @property
+    def expected_rms(self) -> float:
+        """√(E‖Z‖²)."""
+        return math.sqrt(self.gaussian.variances.sum() + sum(law.variance for law in self.line_laws))
 
     @property
     def expected_l2(self) -> float:
@@ -143,31 +155,26 @@ class Noise(ABC):
         >>> round(one.expected_l2, 2)
         7.65
         """
-        gaussian, axes, scales = self.gaussian, self.laplace_axes, self.laplace_scales
-        if len(scales) == 0:
-            return gaussian.expected_l2
-        if len(scales) == 1:
-            return mixed_length(gaussian.variances, gaussian.axes.T @ axes[:, 0], LaplaceLine(scale=float(scales[0])))
+        gaussian, axes, laws = self.gaussian, self.line_axes, self.line_laws
+        if len(laws) <= 1:
+            if laws and not len(gaussian.variances):
+                return laws[0].mean_size
+            return expected_length(gaussian.variances, *((gaussian.axes.T @ axes[:, 0], laws[0]) if laws else ()))
         from scipy.stats import qmc
 
-        fill = qmc.Sobol(len(scales), scramble=False).random_base2(12) + 2.0**-13
+        fill = qmc.Sobol(len(laws), scramble=False).random_base2(12) + 2.0**-13
         lengths = []
         for quantiles in fill:
-            variances = -2 * scales**2 * np.log1p(-quantiles)
+            variances = -2 * self.laplace_scales**2 * np.log1p(-quantiles)
             lengths.append(GaussianNoise.of(gaussian.covariance + (axes * variances) @ axes.T).expected_l2)
         return float(np.mean(lengths))
 
     @property
-    def expected_rms(self) -> float:
-        """√(E‖Z‖²)."""
-        return math.sqrt(sum(part.expected_rms**2 for part in self.parts))
-
-    @property
     def half_widths(self) -> Floats:
         """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
-        deviations = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0))
-        scales = np.abs(self.laplace_axes) * self.laplace_scales
-        return np.array([half_width(row, float(spread)) for row, spread in zip(scales, deviations, strict=True)])
+        deviations, laws = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0)), self.line_laws
+        rows = zip(deviations.tolist(), np.abs(self.line_axes).tolist(), strict=True)
+        return np.array([half_width(spread, list(zip(sizes, laws, strict=True))) for spread, sizes in rows])
 
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension)."""
@@ -176,7 +183,7 @@ class Noise(ABC):
         return np.asarray(np.sum([np.zeros((draws, self.dimension)), *drawn], axis=0))
 
     def characteristic_function(self, frequencies: Floats) -> NDArray[np.complex128]:
-        r"""Return :math:`E e^{i t^\top Z}` for every row t of frequencies.
+        r"""Return :math:`E e^{i t^\top Z}` for every row t of frequencies; it is real, as the noise is symmetric.
 
         Args:
             frequencies: of shape (…, dimension); the values have the shape without its last axis.
@@ -195,40 +202,25 @@ class Noise(ABC):
                 f"frequencies of shape {rows.shape} do not fit noise for {self.dimension} statistics: give rows of "
                 f"{self.dimension} numbers."
             )
-        return self._transform(rows).astype(np.complex128)
-
-    def _transform(self, frequencies: Floats) -> Floats:
-        """Return the characteristic function, which is real as the noise is symmetric."""
-        return np.asarray(
-            math.prod((part._transform(frequencies) for part in self.parts), start=np.ones(frequencies.shape[:-1]))
-        )
+        flat, gaussian = rows.reshape(-1, self.dimension), self.gaussian
+        values = np.exp(-((flat @ gaussian.axes) ** 2 @ gaussian.variances) / 2)
+        for axis, law in zip(self.line_axes.T, self.line_laws, strict=True):
+            values = values * law.transform(flat @ axis)
+        return np.asarray(values.reshape(rows.shape[:-1]), dtype=np.complex128)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the law as numbers, lists and text."""
-        return {"law": self.kind, **{each.name: _plain(getattr(self, each.name)) for each in fields(type(self))}}
+        return {"law": self.kind, **{of.name: _plain(getattr(self, of.name)) for of in fields(type(self))}}
 
 
 @frozen(kw_only=True)
 class _AlongAxes(Noise):
     """Noise that is independent along orthonormal axes."""
 
-    @property
-    @abstractmethod
-    def _axis_variances(self) -> Floats:
-        """The variance along each axis."""
-
     @staticmethod
     @abstractmethod
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
         """Draw noise of width 1."""
-
-    @property
-    def covariance(self) -> Floats:
-        return np.asarray((self.axes * self._axis_variances) @ self.axes.T)
-
-    @property
-    def expected_rms(self) -> float:
-        return math.sqrt(self._axis_variances.sum())
 
     def simulate(self, draws: int, seed: int) -> Floats:
         standard = self._standard(np.random.default_rng(seed), (draws, len(self.widths)))
@@ -239,6 +231,7 @@ class _AlongAxes(Noise):
 class GaussianNoise(_AlongAxes):
     """Z ~ N(0, Σ_k variance_k v_k v_kᵀ), the v_k orthonormal columns of `axes`; there may be fewer than statistics.
 
+    >>> import numpy as np
     >>> from distpriv.noise.laws import GaussianNoise
     >>> noise = GaussianNoise(axes=[[0.6], [0.8]], variances=[25])
     >>> noise.dimension, noise.covariance.tolist(), noise.expected_rms
@@ -271,8 +264,8 @@ class GaussianNoise(_AlongAxes):
     @classmethod
     def along(cls, axes: Floats, variances: Floats) -> Self:
         """Return noise along the axes that have a variance; the others are left out."""
-        kept = np.asarray(variances) > 0
-        return cls(axes=np.asarray(axes)[:, kept], variances=np.asarray(variances)[kept])
+        some = np.asarray(variances) > 0
+        return cls(axes=np.asarray(axes)[:, some], variances=np.asarray(variances)[some])
 
     @classmethod
     def of(cls, covariance: Floats) -> Self:
@@ -285,8 +278,8 @@ class GaussianNoise(_AlongAxes):
         units = np.sqrt(np.maximum(np.diag(given), 0.0))
         units = np.where(units > 0, units, 1.0)
         variances, axes = np.linalg.eigh(given / np.outer(units, units))
-        kept = variances > 1e-15 * variances.max(initial=0.0)
-        factor = units[:, np.newaxis] * axes[:, kept] * np.sqrt(variances[kept])
+        some = variances > 1e-15 * variances.max(initial=0.0)
+        factor = units[:, np.newaxis] * axes[:, some] * np.sqrt(variances[some])
         directions, deviations, _ = np.linalg.svd(factor, full_matrices=False)
         return cls(axes=directions[:, ::-1], variances=deviations[::-1] ** 2)
 
@@ -299,23 +292,24 @@ class GaussianNoise(_AlongAxes):
         return self
 
     @property
+    def line_axes(self) -> Floats:
+        return np.zeros((self.dimension, 0))
+
+    @property
+    def line_laws(self) -> tuple[LineLaw, ...]:
+        return ()
+
+    @property
     def widths(self) -> Floats:
         return np.sqrt(self.variances)
 
     @property
-    def _axis_variances(self) -> Floats:
-        return self.variances
-
-    @property
-    def expected_l2(self) -> float:
-        return gaussian_length(self.variances)
+    def covariance(self) -> Floats:
+        return np.asarray((self.axes * self.variances) @ self.axes.T)
 
     @staticmethod
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
         return rng.normal(size=shape)
-
-    def _transform(self, frequencies: Floats) -> Floats:
-        return np.asarray(np.exp(-((frequencies @ self.axes) ** 2 @ self.variances) / 2))
 
     def widened(self, factor: float) -> Self:
         return evolve(self, variances=self.variances * factor**2)
@@ -355,20 +349,20 @@ class LaplaceNoise(_AlongAxes):
         return (self,)
 
     @property
-    def laplace_axes(self) -> Floats:
+    def gaussian(self) -> GaussianNoise:
+        return GaussianNoise(axes=np.zeros((self.dimension, 0)), variances=np.zeros(0))
+
+    @property
+    def line_axes(self) -> Floats:
         return self.axes
 
     @property
-    def laplace_scales(self) -> Floats:
-        return self.scales
+    def line_laws(self) -> tuple[LineLaw, ...]:
+        return tuple(LaplaceLine(scale=scale) for scale in self.scales)
 
     @property
     def widths(self) -> Floats:
         return self.scales
-
-    @property
-    def _axis_variances(self) -> Floats:
-        return np.asarray(2 * self.scales**2)
 
     @property
     def expected_l2(self) -> float:
@@ -377,9 +371,6 @@ class LaplaceNoise(_AlongAxes):
     @staticmethod
     def _standard(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
         return rng.laplace(size=shape)
-
-    def _transform(self, frequencies: Floats) -> Floats:
-        return np.asarray(np.prod(1 / (1 + (frequencies @ self.axes * self.scales) ** 2), axis=-1))
 
     def widened(self, factor: float) -> Self:
         return evolve(self, scales=self.scales * factor)

@@ -14,8 +14,7 @@ None of this reaches a certificate: it decides what is tried.
 
 import numpy as np
 
-from distpriv.distances.gaussian import analytic_radius
-from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
+from distpriv.distances.gaussian import analytic_radius, gaussian_hockey_sticks
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
 from distpriv.deadline import require_time, running_late
-from distpriv.distances.gaussian_estimates import hockey_stick_slopes, hockey_stick_values
+from distpriv.distances.gaussian.estimates import hockey_stick_estimates, hockey_stick_slopes
 from distpriv.framework.arrays import Floats
 
 __all__ = ["Indices", "Search", "quadratic"]
@@ -85,7 +85,7 @@ class Search:
         require_time()
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
-            found = hockey_stick_values(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+            found = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
         except np.linalg.LinAlgError:
             return np.asarray(-np.log(self.deltas[pairs]))
         return np.asarray(np.log(np.maximum(found, TINY)) - np.log(self.deltas[pairs]))

@@ -20,7 +20,7 @@ from distpriv.modelling.plausible_models import MAKING_SEED
 from distpriv.modelling.plausible_rows import of_populations, plausible_strata
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.modelling.step_laws import step_laws
-from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["noise_on_steps"]
 

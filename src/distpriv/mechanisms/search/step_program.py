@@ -22,7 +22,7 @@ from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import MARGIN
 from distpriv.modelling.step_laws import StepLaws
-from distpriv.noise.unimodal import UnimodalNoise
+from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["StepNoise", "least_on_steps"]
 

@@ -1,34 +1,23 @@
-r"""Transport in several dimensions: which mass can move along the pairs within a radius, by maximum flow.
+"""Transport in several dimensions: which mass can move along the pairs within a radius, by maximum flow."""
 
-Where pairs come from a k-d tree, it is asked for a slightly larger radius, and they are then judged by the one distance
-function, so that the rounding inside the tree decides nothing. The tree sees coordinates scaled by a power of two to
-about 1, where squares neither overflow nor vanish.
-"""
-
-import math
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
-from scipy.spatial import cKDTree
 
-from distpriv.distances.point_sets import Masses, PointSets, distance
+from distpriv.distances.transport.point_sets import Masses, PointSets, distance
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Flow", "GraphTransport", "Pairs", "flow_along", "pairs_within", "tree_scale"]
+__all__ = ["Flow", "GraphTransport", "Pairs", "flow_along", "pairs_within"]
 
 Places = NDArray[np.int32]
 
 # SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse.
-LARGEST_CAPACITY: Final = 2**30 - 1
-# Up to so many pairs it is as quick to try them all as to ask a tree.
-MOST_TRIED: Final = 2**25
-PAIRS_AT_A_TIME: Final = 2**18
-ROWS_AT_A_TIME: Final = 1024
+LARGEST_CAPACITY = 2**30 - 1
 
 
 @frozen(eq=False)
@@ -47,35 +36,12 @@ class Pairs:
 
 def pairs_within(sets: PointSets, radius: float) -> Pairs:
     """All pairs at most `radius` apart, by the one distance function, in the order of x, then y."""
-    if len(sets.x) * len(sets.y) <= MOST_TRIED:
-        find, rows_at_a_time = _by_trying, max(1, PAIRS_AT_A_TIME // len(sets.y))
-    else:
-        find, rows_at_a_time = _by_tree, ROWS_AT_A_TIME
-    parts = [find(sets, start, start + rows_at_a_time, radius) for start in range(0, len(sets.x), rows_at_a_time)]
+    rows, parts = max(1, 2**18 // len(sets.y)), []  # so many pairs are tried at a time
+    for start in range(0, len(sets.x), rows):
+        length = distance(sets.x[start : start + rows, np.newaxis], sets.y, sets.norm)
+        x, y = np.nonzero(length <= radius)
+        parts.append(((x + start).astype(np.int32), y.astype(np.int32), length[x, y]))
     return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def _by_trying(sets: PointSets, start: int, stop: int, radius: float) -> tuple[Places, Places, Floats]:
-    length = distance(sets.x[start:stop, np.newaxis], sets.y, sets.norm)
-    x, y = np.nonzero(length <= radius)
-    return (x + start).astype(np.int32), y.astype(np.int32), length[x, y]
-
-
-def _by_tree(sets: PointSets, start: int, stop: int, radius: float) -> tuple[Places, Places, Floats]:
-    """Let a tree find the pairs within a radius enlarged by far more than its rounding, and judge them again."""
-    scale = tree_scale(sets)
-    rows, enlarged = sets.x[start:stop], radius * scale * (1 + 1e-9) + 1e-12
-    tree = cKDTree(sets.y * scale)
-    found = cKDTree(rows * scale).sparse_distance_matrix(tree, enlarged, p=sets.norm, output_type="ndarray")
-    length = distance(rows[found["i"]], sets.y[found["j"]], sets.norm)
-    near = np.flatnonzero(length <= radius)
-    near = near[np.argsort(found["i"][near] * len(sets.y) + found["j"][near])]
-    return (found["i"][near] + start).astype(np.int32), found["j"][near].astype(np.int32), length[near]
-
-
-def tree_scale(sets: PointSets) -> float:
-    """A power of two that brings all distances down or up to about 1."""
-    return 2.0 ** -min(max(math.frexp(sets.span)[1], -1000), 1000)
 
 
 @define(eq=False)

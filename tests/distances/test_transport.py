@@ -1,4 +1,4 @@
-"""W∞ of weighted point sets: oracles, laws, couplings and refusals."""
+"""W∞ and the closeness radius of weighted point sets: oracles, laws, couplings and refusals."""
 
 import math
 from fractions import Fraction
@@ -9,72 +9,105 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.distances.transport_oracle import Case, radius_by_linear_programming
 
-from distpriv.distances import transport_graph, wasserstein_inf, wasserstein_inf_coupling
-from distpriv.distances.line import LineTransport
-from distpriv.distances.point_sets import PointSets, distance
-from distpriv.distances.transport_graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances import closeness_profile, closeness_radius, wasserstein_inf, wasserstein_inf_coupling
+from distpriv.distances.transport.graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances.transport.point_sets import PointSets, distance
 from distpriv.errors import InvalidInput
 
-seeds = st.integers(0, 2**32 - 1)
+seeds, norms = st.integers(0, 2**32 - 1), st.sampled_from([1, 2, math.inf])
+DELTAS = [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9]
 
 
 def distance_of(case: Case) -> float:
     return wasserstein_inf(case.x, case.y, case.x_weights, case.y_weights, case.norm)
 
 
+def profile(case: Case, deltas: list[float]) -> list[float]:
+    radii = closeness_profile(case.x, case.y, deltas, case.x_weights, case.y_weights, case.norm)
+    return [float(radius) for radius in radii]
+
+
 @pytest.mark.parametrize("seed", range(300))
 def test_linear_programming_over_all_pairs_finds_the_same_to_the_last_bit(seed: int) -> None:
     case = Case.random(seed)
+    delta = float(np.random.default_rng(seed).choice(DELTAS[1:]))
+    found = closeness_radius(case.x, case.y, delta, case.x_weights, case.y_weights, case.norm)
+    assert found == radius_by_linear_programming(case, delta)
     assert distance_of(case) == radius_by_linear_programming(case, 0.0)
 
 
 def test_figure_1_of_the_paper() -> None:
-    points = [1, 2, 3, 100]
-    assert wasserstein_inf(points, points, [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]) == 97
+    points, p, q = [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]
+    assert wasserstein_inf(points, points, p, q) == 97
+    assert closeness_radius(points, points, 0.1, p, q) == 1
+    assert closeness_radius(points, points, 0.0999999999, p, q) == 97
 
 
 @given(seeds)
-def test_it_is_symmetric_to_the_last_bit(seed: int) -> None:
+@settings(max_examples=40)
+def test_a_profile_is_what_single_calls_give_symmetric_and_never_increases(seed: int) -> None:
     case = Case.random(seed)
-    assert distance_of(case) == wasserstein_inf(case.y, case.x, case.y_weights, case.x_weights, case.norm)
+    radii = profile(case, DELTAS)
+    assert radii == [profile(case, [delta])[0] for delta in DELTAS] == sorted(radii, reverse=True)
+    assert profile(case, DELTAS[::-1]) == radii[::-1]
+    assert profile(Case(case.y, case.x, case.y_weights, case.x_weights, case.norm), DELTAS) == radii
+    assert radii[0] == distance_of(case)
 
 
-@given(seeds, st.sampled_from([1, 2, math.inf]))
-def test_the_triangle_inequality_holds_up_to_rounding(seed: int, norm: float) -> None:
-    rng = np.random.default_rng(seed)
-    x, y, z = (rng.normal(size=(int(size), 3)) for size in rng.integers(1, 9, size=3))
-    around = wasserstein_inf(x, y, norm=norm) + wasserstein_inf(y, z, norm=norm)
-    assert wasserstein_inf(x, z, norm=norm) <= around * (1 + 1e-14)
-
-
-@given(seeds, st.sampled_from([1, 2, math.inf]), st.integers(1, 4))
-def test_a_translation_is_as_long_as_its_shift(seed: int, norm: float, columns: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, shift = rng.normal(size=(20, columns)), rng.normal(size=columns)
-    assert wasserstein_inf(x, x + shift, norm=norm) == pytest.approx(np.linalg.norm(shift, norm), rel=1e-13)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_nothing_forgiven_is_the_wasserstein_distance_on_thousands_of_points_on_the_line(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=3000), rng.normal(size=2999)
+    weights = rng.dirichlet(np.ones(3000)) if weighted else None
+    assert closeness_radius(x, y, 0, weights) == wasserstein_inf(x, y, weights)
 
 
 @given(seeds, st.booleans())
+@settings(max_examples=25)
 def test_the_line_and_the_graph_agree_to_the_last_bit(seed: int, lattice: bool) -> None:
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=int(rng.integers(1, 60))), rng.normal(size=int(rng.integers(1, 60)))
     if lattice:
         x, y = x.round(1), y.round(1)
+    flat_x, flat_y = (np.column_stack([points, np.zeros(len(points))]) for points in (x, y))
+    np.testing.assert_array_equal(closeness_profile(x, y, DELTAS), closeness_profile(flat_x, flat_y, DELTAS))
     for norm in (1, 2, math.inf):
-        flat_x, flat_y = (np.column_stack([points, np.zeros(len(points))]) for points in (x, y))
         assert wasserstein_inf(x, y, norm=norm) == wasserstein_inf(flat_x, flat_y, norm=norm)
+
+
+@given(seeds, norms, st.integers(1, 4))
+def test_the_triangle_inequality_holds_and_a_translation_is_as_long_as_its_shift(
+    seed: int, norm: float, columns: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x, y, z = (rng.normal(size=(int(size), columns)) for size in rng.integers(1, 9, size=3))
+    around = wasserstein_inf(x, y, norm=norm) + wasserstein_inf(y, z, norm=norm)
+    assert wasserstein_inf(x, z, norm=norm) <= around * (1 + 1e-14)
+    shift = rng.normal(size=columns)
+    assert wasserstein_inf(x, x + shift, norm=norm) == pytest.approx(np.linalg.norm(shift, norm), rel=1e-13)
 
 
 @given(seeds)
 def test_it_is_zero_exactly_for_equal_laws(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 3, size=(10, 2)).astype(float)
-    order = rng.permutation(10)
-    assert wasserstein_inf(points, points[order]) == 0
+    assert wasserstein_inf(points, points[rng.permutation(10)]) == 0
     assert wasserstein_inf(np.repeat(points, 2, axis=0), points) == 0
     other = points.copy()
     other[0, 0] += 1e-300
     assert wasserstein_inf(points, other) == (0 if points[0, 0] else 1e-300)
+
+
+@given(st.lists(st.integers(0, 20), min_size=4, max_size=4), st.lists(st.integers(0, 20), min_size=4, max_size=4))
+@settings(max_examples=25)
+def test_closeness_is_zero_exactly_within_delta_in_total_variation(one: list[int], other: list[int]) -> None:
+    p, q = ([*counts, 100 - sum(counts)] for counts in (one, other))
+    apart = sum(max(0, a - b) for a, b in zip(p, q, strict=True))
+    for points in (np.arange(5.0), np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 2.0]])):
+        for hundredths in {apart - 1, apart, apart + 1} & set(range(100)):
+            x_weights, y_weights = ([float(f"{count / 100:.2f}") for count in counts] for counts in (p, q))
+            radius = closeness_radius(points, points, float(f"{hundredths / 100:.2f}"), x_weights, y_weights)
+            assert (radius == 0) == (apart <= hundredths)
 
 
 @given(seeds)
@@ -109,49 +142,14 @@ def test_masses_of_a_hundred_bits_flow_exactly(seed: int) -> None:
     assert GraphTransport(sets).moved(np.nextafter(radius, 0), sets.total)[1] < sets.total
 
 
-def test_one_unit_in_many_digits_makes_a_difference() -> None:
-    points = [[0, 0], [1, 0]]
-    even, odd = [0.5, 0.5], [0.5000000000000001, 0.4999999999999999]
-    assert wasserstein_inf(points, points, even, even) == 0
-    assert wasserstein_inf(points, points, even, odd) == 1
-
-
 def test_weights_mean_the_decimals_they_are_written_as() -> None:
-    tenths = [0.1, 0.1, 0.1, 0.7]
-    assert wasserstein_inf([0, 0, 0, 5], [0, 5], tenths, [0.3, 0.7]) == 0
+    points, even, odd = [[0, 0], [1, 0]], [0.5, 0.5], [0.5000000000000001, 0.4999999999999999]
+    assert (wasserstein_inf(points, points, even, even), wasserstein_inf(points, points, even, odd)) == (0, 1)
+    assert wasserstein_inf([0, 0, 0, 5], [0, 5], [0.1, 0.1, 0.1, 0.7], [0.3, 0.7]) == 0
     sets = PointSets.checked([0, 1], [0, 1], [0.9, 0.1], [1 / 3, 2 / 3], 1)
     assert Fraction(int(sets.x_masses[0]), sets.total) == Fraction(9, 10)
-
-
-def test_a_sum_that_misses_one_by_rounding_is_divided_out() -> None:
-    thirds = np.full(3, 0.333333333333)
+    thirds = np.full(3, 0.333333333333)  # misses 1 by rounding, which is divided out
     assert wasserstein_inf([[0, 0], [1, 0], [2, 0]], [[0, 0], [1, 0], [2, 0]], thirds) == 0
-
-
-def test_cancellation_in_the_guess_is_repaired() -> None:
-    # x + W is rounded to a multiple of 2, while the y differ by thousandths.
-    x, y = np.array([-1e16]), np.arange(0, 8, 1e-3)
-    for radius in (1e16, 1e16 + 2, 1e16 + 4):
-        sets = PointSets.checked(x, y, None, None, 1)
-        assert LineTransport(sets).reach(radius)[1].tolist() == [int((y - x[0] <= radius).sum())]
-
-
-@pytest.mark.parametrize("norm", [1, 2, math.inf])
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e200])
-def test_a_tree_finds_the_pairs_that_trying_all_of_them_does(
-    monkeypatch: pytest.MonkeyPatch, scale: float, norm: float
-) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 9, size=(2, 60, 3)) / 7 * scale
-    sets = PointSets.checked(x, y, None, None, norm)
-    for radius in [0.0, *np.unique(distance(x, y, norm))]:
-        tried = pairs_within(sets, radius)
-        with monkeypatch.context() as patched:
-            patched.setattr(transport_graph, "MOST_TRIED", 0)
-            patched.setattr(transport_graph, "ROWS_AT_A_TIME", 7)
-            found = pairs_within(sets, radius)
-        assert [found.x.tolist(), found.y.tolist()] == [tried.x.tolist(), tried.y.tolist()]
-        assert found.length.tolist() == tried.length.tolist()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1e150, 1e200, 1e300])
@@ -169,6 +167,16 @@ def test_the_distance_of_a_pair_does_not_depend_on_the_array_it_is_in() -> None:
     for norm in (1, 2, math.inf):
         alone = [distance(x[[k]], y[[k]], norm)[0] for k in range(1000)]
         assert distance(x, y, norm).tolist() == alone
+
+
+def test_mass_at_infinity_counts_into_delta() -> None:
+    x, y = np.append(np.arange(99.0), math.inf), np.arange(100.0)
+    assert closeness_radius(x, y, 0.01) == 0
+    assert closeness_radius(np.column_stack([x, x]), np.column_stack([y, y]), 0.01) == 0
+    assert closeness_radius([0, math.inf], [3, math.inf], 0.5) == 3
+    assert wasserstein_inf([1, math.inf], [2], [1, 0]) == 1
+    with pytest.raises(InvalidInput, match=r"mass at infinity, 0.01, but is 0.009"):
+        closeness_radius(x, y, 0.009)
 
 
 @pytest.mark.parametrize(
@@ -190,11 +198,15 @@ def test_the_distance_of_a_pair_does_not_depend_on_the_array_it_is_in() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_sentence(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        wasserstein_inf(**arguments)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=message):
-        wasserstein_inf_coupling(**arguments)  # type: ignore[arg-type]
+    for function in (wasserstein_inf, wasserstein_inf_coupling):
+        with pytest.raises(InvalidInput, match=message):
+            function(**arguments)  # type: ignore[arg-type]
 
 
-def test_a_point_at_infinity_without_mass_does_no_harm() -> None:
-    assert wasserstein_inf([1, math.inf], [2], [1, 0]) == 1
+def test_a_delta_outside_its_range_is_refused() -> None:
+    for delta in (-0.1, 1, 1.5, math.nan, "0.1"):
+        with pytest.raises(InvalidInput, match="delta must be at least 0 and below 1"):
+            closeness_radius([1], [2], delta)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="deltas must be a list"):
+        closeness_profile([1], [2], 0.1)
+    assert closeness_profile([1], [2], []).tolist() == []

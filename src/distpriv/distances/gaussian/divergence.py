@@ -16,18 +16,15 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike
 
-from distpriv.distances.gaussian import require_epsilon
-from distpriv.distances.gaussian_axes import axes_by_rank
-from distpriv.distances.gaussian_contour import least_error
-from distpriv.distances.gaussian_integrand import Integrand
-from distpriv.distances.gaussian_pairs import GaussianPairs, gaussian_pair, gaussian_pairs
+from distpriv.distances.gaussian.axes import GaussianPairs, axes_by_rank
+from distpriv.distances.gaussian.contour import least_error
+from distpriv.distances.gaussian.integrand import Integrand
+from distpriv.distances.gaussian.radius import require_epsilon
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 
 __all__ = ["HockeyStick", "HockeySticks", "gaussian_hockey_stick", "gaussian_hockey_sticks"]
 
-# Beyond this the first-order bound on rounding is no bound.
-LARGEST_NOISE: Final = 0.01
 # How many pairs, times their coordinates and a few arrays without, are computed together: in less than 50 MB.
 TOGETHER: Final = 1000
 
@@ -37,8 +34,8 @@ class HockeyStick:
     """A computed divergence: the truth lies within `error` of `value`.
 
     >>> import distpriv as dp
-    >>> found = dp.distances.gaussian_hockey_stick(1.0, [1.0], [[4.0]], [[4.0]])
-    >>> round(found.value, 9), found.error < 1e-12, 0 <= found.upper_bound - found.value < 1e-12
+    >>> computed = dp.distances.gaussian_hockey_stick(1.0, [1.0], [[4.0]], [[4.0]])
+    >>> round(computed.value, 9), computed.error < 1e-12, 0 <= computed.upper_bound - computed.value < 1e-12
     (0.006829595, True, True)
     """
 
@@ -58,10 +55,10 @@ class HockeySticks:
     """Computed divergences of many pairs: the truth lies within `error` of `value`, pair by pair.
 
     >>> import distpriv as dp
-    >>> found = dp.distances.gaussian_hockey_sticks(1.0, [[1.0], [2.0]], [[[4.0]], [[4.0]]], [[[4.0]], [[4.0]]])
-    >>> found.value.round(6), found.error < 1e-12
+    >>> computed = dp.distances.gaussian_hockey_sticks(1.0, [[1.0], [2.0]], [[[4.0]], [[4.0]]], [[[4.0]], [[4.0]]])
+    >>> computed.value.round(6), computed.error < 1e-12
     (array([0.00683 , 0.126937]), array([ True,  True]))
-    >>> bool((found.upper_bound >= found.value).all())
+    >>> bool((computed.upper_bound >= computed.value).all())
     True
     """
 
@@ -85,7 +82,7 @@ def gaussian_hockey_stick(
 
     If the covariances have different ranges, or μ₁ - μ₂ lies outside the common range, one law gives no mass to the
     support of the other. That support and its complement are then certain under one law and impossible under the
-    other, so H_ε = 1 in both directions. :mod:`distpriv.distances.gaussian_axes` says what counts as singular.
+    other, so H_ε = 1 in both directions. :mod:`distpriv.distances.gaussian.axes` says what counts as singular.
 
     Args:
         epsilon: The privacy parameter ε ≥ 0.
@@ -104,7 +101,7 @@ def gaussian_hockey_stick(
     0.322674568835
     """
     require_epsilon(epsilon)
-    pair = gaussian_pair(mean_difference, covariance_1, covariance_2)
+    pair = GaussianPairs.checked(mean_difference, covariance_1, covariance_2, is_single=True)
     value, error = _computed(np.array([epsilon], dtype=float), pair)
     return HockeyStick(value=value[0], error=error[0])
 
@@ -131,12 +128,11 @@ def gaussian_hockey_sticks(
     >>> dp.distances.gaussian_hockey_sticks(0.0, [[0.0], [1.0]], *laws).value.round(6)
     array([0.322675, 0.382925])
     """
-    pairs = gaussian_pairs(mean_differences, covariances_1, covariances_2)
+    pairs = GaussianPairs.checked(mean_differences, covariances_1, covariances_2)
     epsilon = _epsilons(epsilons, len(pairs.shift))
     size = max(1, TOGETHER // (pairs.shift.shape[1] + 4))
     chunks = (slice(start, start + size) for start in range(0, len(epsilon), size))
-    found = [_computed(epsilon[chunk], pairs.rows(chunk)) for chunk in chunks]
-    value, error = np.concatenate(found, axis=1)
+    value, error = np.concatenate([_computed(epsilon[chunk], pairs.rows(chunk)) for chunk in chunks], axis=1)
     return HockeySticks(value=value, error=error)
 
 
@@ -151,13 +147,13 @@ def _epsilons(epsilons: ArrayLike, pairs: int) -> Floats:
 
 def _computed(epsilon: Floats, pairs: GaussianPairs) -> Floats:
     """The values and the errors of all pairs, in two rows."""
-    found = np.repeat([[1.0], [0.0]], len(epsilon), axis=1)  # certain, unless there is a common range
+    both = np.repeat([[1.0], [0.0]], len(epsilon), axis=1)  # certain, unless there is a common range
     with np.errstate(all="ignore"):  # what overflows, far from the saddle or in a variance lost, is never chosen
         for rows, axes in axes_by_rank(pairs):
             differs = axes.excess.any(axis=1) | axes.shift.any(axis=1)
-            known = axes.noise < LARGEST_NOISE
-            found[0, rows] = found[1, rows] = differs  # 0 where nothing differs; 1 and 1 where nothing is known
+            known = axes.noise < 0.01  # beyond, the first-order bound on rounding is none
+            both[0, rows] = both[1, rows] = differs  # 0 where nothing differs; 1 and 1 where nothing is known
             ordinary = differs & known
             if ordinary.any():
-                found[:, rows[ordinary]] = least_error(Integrand(epsilon[rows], axes).rows(ordinary))
-    return found
+                both[:, rows[ordinary]] = least_error(Integrand(epsilon[rows], axes).rows(ordinary))
+    return both

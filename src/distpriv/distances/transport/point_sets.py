@@ -22,10 +22,6 @@ Masses = NDArray[Any]
 """Whole numbers: int64 where sums fit with room to spare, Python integers otherwise."""
 
 LARGEST_NATIVE: Final = 2**60
-# Weights that were computed rather than written may miss a sum of 1 by this much.
-SUM_TOLERANCE: Final = Fraction(1, 10**9)
-# A float has at most one decimal of up to 15 digits that reads back as it, and that is how it is written.
-EXACT_DIGITS: Final = 15
 
 
 def distance(x: Floats, y: Floats, norm: float) -> Floats:
@@ -151,7 +147,7 @@ def _whole(name: str, weights: ArrayLike | None, count: int) -> tuple[Masses, in
         raise InvalidInput(f"{name} must be finite and at least 0, but one is {worst}; pass probabilities.")
     units, unit = _decimals(given)
     total = int(units.sum())
-    if abs(total - unit) > SUM_TOLERANCE * unit:
+    if abs(total - unit) * 10**9 > unit:  # weights that were computed rather than written may miss by rounding
         raise InvalidInput(
             f"{name} must sum to 1, but sum to {float(Fraction(total, unit)):.12g}; divide them by their sum."
         )
@@ -162,7 +158,8 @@ def _whole(name: str, weights: ArrayLike | None, count: int) -> tuple[Masses, in
 def _decimals(weights: Floats) -> tuple[Masses, int]:
     """Return the decimals that floats are written as, in whole units of one over the second number."""
     if weights.max(initial=0.0) <= 1:
-        for digits in range(EXACT_DIGITS + 1):
+        # A float has at most one decimal of up to 15 digits that reads back as it, and that is how it is written.
+        for digits in range(16):
             scaled = np.rint(weights * 10.0**digits)
             if (scaled / 10.0**digits == weights).all():
                 return scaled.astype(np.int64), 10**digits

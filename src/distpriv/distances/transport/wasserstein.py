@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from distpriv.distances.line import monotone_coupling
-from distpriv.distances.point_sets import PointSets, distance
-from distpriv.distances.radius_search import RadiusSearch
-from distpriv.distances.transport_graph import flow_along, pairs_within
+from distpriv.distances.transport.graph import flow_along, pairs_within
+from distpriv.distances.transport.line import monotone_coupling
+from distpriv.distances.transport.point_sets import PointSets, distance
+from distpriv.distances.transport.search import RadiusSearch
 from distpriv.errors import InvalidInput
 
 __all__ = ["wasserstein_inf", "wasserstein_inf_coupling"]

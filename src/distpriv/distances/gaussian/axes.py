@@ -1,23 +1,115 @@
-r"""Coordinates in which two Gaussians are products of one-dimensional ones (`docs/proofs/exact_check.md`).
+"""Pairs of Gaussians, checked, and coordinates in which both are products of one-dimensional ones.
 
 Every quantity here is free of units: rescaling a statistic, or mixing statistics by an invertible matrix, changes
-nothing but the rounding, and how much rounding there was is measured and handed on.
+nothing but the rounding, and how much rounding there was is measured and handed on (`docs/proofs/exact_check.md`).
 """
-
-from typing import Final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from distpriv.distances.gaussian_pairs import GaussianPairs
+from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, Rows, rows_of
 
-__all__ = ["CommonAxes", "axes_by_rank"]
+__all__ = ["CommonAxes", "GaussianPairs", "axes_by_rank"]
 
-# A shift counts as inside the common range if its part outside is at most this fraction of it.
-SHIFT_TOLERANCE: Final = 1e-10
-UNIT: Final = float(np.finfo(float).eps)
+
+@frozen(kw_only=True, eq=False)
+class GaussianPairs:
+    """N(μ₁, C₁) and N(μ₂, C₂) for every pair, along the first axis of each array.
+
+    Attributes:
+        shift: μ₁ - μ₂.
+        first: C₁, symmetric to the last bit.
+        second: C₂, likewise.
+        spectrum_1: The eigenvalues of C₁ in units of its own standard deviations, in ascending order.
+        spectrum_2: The same of C₂.
+    """
+
+    shift: Floats
+    first: Floats
+    second: Floats
+    spectrum_1: Floats
+    spectrum_2: Floats
+
+    @classmethod
+    def checked(
+        cls, shifts: ArrayLike, firsts: ArrayLike, seconds: ArrayLike, *, is_single: bool = False
+    ) -> "GaussianPairs":
+        """Return many pairs of one dimension, or a single one as a batch of one.
+
+        Raises:
+            InvalidInput: If shapes do not fit, or an entry is not finite, or a matrix is no covariance.
+
+        >>> GaussianPairs.checked([2.0], [[8.0]], [[4.0]], is_single=True).shift
+        array([[2.]])
+        """
+        names = ("mean_difference", "covariance_1", "covariance_2")
+        if not is_single:
+            names = ("mean_differences", "covariances_1", "covariances_2")
+        batch = 0 if is_single else 1
+        shift, first, second = (
+            _finite(name, values, batch + size)
+            for name, values, size in zip(names, (shifts, firsts, seconds), (1, 2, 2), strict=True)
+        )
+        shape = (*shift.shape, shift.shape[-1])
+        for name, stack in zip(names[1:], (first, second), strict=True):
+            if stack.shape != shape:
+                raise InvalidInput(
+                    f"{name} must have shape {shape} to fit {names[0]}, but has shape {stack.shape}; pass a matrix per "
+                    "pair, with one row and one column per statistic."
+                )
+        if is_single:
+            shift, first, second = shift[np.newaxis], first[np.newaxis], second[np.newaxis]
+        place = "" if is_single else "[{}]"
+        (first, spectrum_1), (second, spectrum_2) = (
+            _covariances(name + place, stack) for name, stack in zip(names[1:], (first, second), strict=True)
+        )
+        return cls(shift=shift, first=first, second=second, spectrum_1=spectrum_1, spectrum_2=spectrum_2)
+
+    def rows(self, chosen: slice) -> "GaussianPairs":
+        """Some of the pairs."""
+        return rows_of(self, chosen)
+
+
+def _finite(name: str, values: ArrayLike, axes: int) -> Floats:
+    array = np.array(values, dtype=float)
+    if array.ndim != axes or array.size == 0:
+        raise InvalidInput(f"{name} must have {axes} axes and an entry, but has shape {array.shape}; reshape it.")
+    if not np.isfinite(array).all():
+        culprit = array[~np.isfinite(array)][0]
+        raise InvalidInput(f"{name} must be finite, but has an entry {culprit}; remove missing and infinite values.")
+    return array
+
+
+def _covariances(name: str, stack: Floats) -> tuple[Floats, Floats]:
+    """Return the matrices, averaged with their transposes, and their spectra; the name has a place for a number."""
+    variances = np.diagonal(stack, axis1=1, axis2=2)
+    if (k := _first(variances.min(axis=1) < 0)) is not None:
+        least = variances[k].min()
+        raise InvalidInput(f"{name.format(k)} must have no negative variance, but one is {least}; pass a covariance.")
+    deviation = np.where(variances > 0, np.sqrt(variances), 1.0)
+    scaled = stack / deviation[:, np.newaxis, :] / deviation[:, :, np.newaxis]
+    transposed = scaled.transpose(0, 2, 1)
+    asymmetry = np.abs(scaled - transposed).max(axis=(1, 2))
+    if (k := _first(asymmetry > 1e-12)) is not None:
+        raise InvalidInput(
+            f"{name.format(k)} must be symmetric, but is {asymmetry[k]:.2g} off its transpose; average the two."
+        )
+    spectrum: Floats = np.asarray(np.linalg.eigvalsh((scaled + transposed) / 2), dtype=float)
+    tied = ((variances == 0)[:, np.newaxis, :] & (scaled != 0)).any(axis=(1, 2))
+    # A negative eigenvalue of 1e-13 per dimension, in units of the standard deviations, is rounding.
+    if (k := _first((spectrum[:, 0] < -1e-13 * stack.shape[1]) | tied)) is not None:
+        raise InvalidInput(
+            f"{name.format(k)} must be positive semidefinite, but its least correlation eigenvalue is "
+            f"{spectrum[k, 0]:.2g}; set its negative eigenvalues to zero."
+        )
+    return stack / 2 + stack.transpose(0, 2, 1) / 2, spectrum
+
+
+def _first(flagged: NDArray[np.bool_]) -> int | None:
+    """Return the position of the first pair that is flagged, if any is."""
+    return int(flagged.argmax()) if flagged.any() else None
 
 
 @frozen(kw_only=True, eq=False)
@@ -67,7 +159,7 @@ def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:
     rank = in_range.sum(axis=1)
     ranks = [_in_range(spectrum, size).sum(axis=1) for spectrum in (pairs.spectrum_1, pairs.spectrum_2)]
     parts = np.abs(directions.transpose(0, 2, 1) @ shift[:, :, np.newaxis])[:, :, 0]
-    outside = np.where(in_range, 0.0, parts).max(axis=1) > SHIFT_TOLERANCE * np.abs(shift).max(axis=1)
+    outside = np.where(in_range, 0.0, parts).max(axis=1) > 1e-10 * np.abs(shift).max(axis=1)
     apart = ((shift != 0) & ~varies).any(axis=1) | outside | (ranks[0] != rank) | (ranks[1] != rank)
     groups = []
     for one in np.unique(rank[~apart]):
@@ -122,7 +214,7 @@ def _diagonal(matrix: Floats) -> Floats:
 
 def _rounding(values: Floats) -> float:
     """Relative error of two nested sums over the last axis, and of the rescaling before them."""
-    return float(values.shape[-1] + 4) * UNIT
+    return float(values.shape[-1] + 4) * float(np.finfo(float).eps)
 
 
 def _in_range(variances: Floats, size: Rows) -> NDArray[np.bool_]:
@@ -131,4 +223,4 @@ def _in_range(variances: Floats, size: Rows) -> NDArray[np.bool_]:
     A larger tolerance would hide directions that leak beside strong noise elsewhere. Directions just above it are kept,
     and what rounding does to them shows in `CommonAxes.noise`, which errs on the side of a divergence of 1.
     """
-    return np.asarray(variances > 8 * size * UNIT * np.maximum(variances[:, -1:], 0.0))
+    return np.asarray(variances > 8 * size * np.finfo(float).eps * np.maximum(variances[:, -1:], 0.0))

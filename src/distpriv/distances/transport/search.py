@@ -10,15 +10,12 @@ import numpy as np
 from attrs import Factory, define, evolve
 from scipy.spatial import cKDTree
 
-from distpriv.distances.line import LineTransport, monotone_coupling
-from distpriv.distances.point_sets import Masses, PointSets, distance
-from distpriv.distances.transport_graph import GraphTransport, tree_scale
+from distpriv.distances.transport.graph import GraphTransport
+from distpriv.distances.transport.line import LineTransport, monotone_coupling
+from distpriv.distances.transport.point_sets import Masses, PointSets, distance
 from distpriv.framework.arrays import Floats
 
 __all__ = ["RadiusSearch"]
-
-# Wider than the rounding between the tree's distances and ours, so that a right guess is bracketed at once.
-ROUNDING = 1e-12
 
 
 @define(eq=False)
@@ -26,7 +23,8 @@ class RadiusSearch:
     """Least radii on two laws; every answer narrows the search for the next."""
 
     transport: LineTransport | GraphTransport
-    known: dict[float, tuple[int, int]] = Factory(dict)
+    known: dict[float, tuple[int, float]] = Factory(dict)
+    """Bounds on the mass that can move, by radius."""
 
     @classmethod
     def between(cls, sets: PointSets) -> "RadiusSearch":
@@ -46,20 +44,24 @@ class RadiusSearch:
         return self._in_the_graph(self.transport, required)
 
     def _on_the_line(self, line: LineTransport, required: int) -> float:
-        """Bisect to neighbouring floats: the upper one is feasible, the lower is not, so a pair has that length."""
+        """Bisect to neighbouring floats: the upper one is feasible, the lower is not, so a pair has that length.
+
+        The bits of a float that is not negative are its place among all of them.
+        """
         if self._suffices(0.0, required):
             return 0.0
         self._suffices(line.farthest(), required)
-        low, high = map(_bits, self._bracket(required))
+        low, high = (int(np.float64(radius).view(np.int64)) for radius in self._bracket(required))
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._suffices(_float(middle), required) else (middle, high)
-        return _float(high)
+            enough = self._suffices(float(np.int64(middle).view(np.float64)), required)
+            low, high = (low, middle) if enough else (middle, high)
+        return float(np.int64(high).view(np.float64))
 
     def _in_the_graph(self, graph: GraphTransport, required: int) -> float:
         """Bracket the radius, starting at a guess, then bisect the distances of the pairs in between."""
         guess = _likely_radius(graph.sets, required)
-        for radius in (guess * (1 + ROUNDING), guess * (1 - ROUNDING)):
+        for radius in (guess * (1 + 1e-12), guess * (1 - 1e-12)):  # wider than the rounding of the guess
             low, high = self._bracket(required)
             if low < radius < high:
                 self._suffices(radius, required)
@@ -80,11 +82,7 @@ class RadiusSearch:
     def _suffices(self, radius: float, required: int) -> bool:
         at_least, at_most = self.known.get(radius, (0, math.inf))
         if at_least < required <= at_most:
-            if isinstance(self.transport, LineTransport):
-                at_least = at_most = self.transport.moved(radius)
-            else:
-                at_least, at_most = self.transport.moved(radius, required)
-            self.known[radius] = at_least, at_most
+            at_least, at_most = self.known[radius] = self.transport.moved(radius, required)
         return at_least >= required
 
     def _bracket(self, required: int) -> tuple[float, float]:
@@ -97,9 +95,10 @@ class RadiusSearch:
 def _likely_radius(sets: PointSets, required: int) -> float:
     """A radius that much mass needs to reach its nearest neighbour, and all of it to agree in every column.
 
-    It is where the search starts and proves nothing by itself.
+    It is where the search starts and proves nothing by itself. The tree sees coordinates scaled by a power of two to
+    about 1, where squares neither overflow nor vanish.
     """
-    scale = tree_scale(sets)
+    scale = 2.0 ** -min(max(math.frexp(sets.span)[1], -1000), 1000)
     guesses = []
     for one, masses, other in ((sets.x, sets.x_masses, sets.y), (sets.y, sets.y_masses, sets.x)):
         nearest = np.asarray(cKDTree(other * scale).query(one * scale, p=sets.norm)[1])
@@ -116,12 +115,3 @@ def _quantile(values: Floats, masses: Masses, required: int) -> float:
     """The least of the values such that those up to it have the required mass."""
     order = np.argsort(values)
     return float(values[order][np.searchsorted(np.cumsum(masses[order]), required)])
-
-
-def _bits(value: float) -> int:
-    """The place of a float among all floats that are not negative."""
-    return int(np.float64(value).view(np.int64))
-
-
-def _float(bits: int) -> float:
-    return float(np.int64(bits).view(np.float64))

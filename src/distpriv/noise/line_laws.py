@@ -1,4 +1,4 @@
-r"""Laws of one number: Laplace or staircase noise, with a Gaussian number added."""
+r"""Laws of one number, which noise has along an axis: Laplace or a staircase; with a Gaussian number added."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,10 +10,7 @@ from scipy.special import erf, erfcx, log_ndtr, ndtr
 
 from distpriv.framework.arrays import Floats, array_field
 
-__all__ = ["NORMAL_REACH", "LaplaceLine", "LineLaw", "StaircaseLine", "even_densities"]
-
-NARROW = 1e-5
-"""Deviations below which even numbers count as one: densities are off by less than 1e-10 of themselves then."""
+__all__ = ["NORMAL_REACH", "LaplaceLine", "LineLaw", "StaircaseLine"]
 
 NORMAL_REACH = 7.04
 """A standard normal number is beyond that, on one side, with a probability of no more than 1e-12."""
@@ -43,8 +40,8 @@ class LineLaw(ABC):
         return 1.0
 
     @abstractmethod
-    def quantiles(self, shares: Floats) -> Floats:
-        """Return the numbers that T is below with these probabilities."""
+    def quantile(self, share: float) -> float:
+        """Return the number that T is below with this probability."""
 
     @abstractmethod
     def transform(self, angular: Floats) -> Floats:
@@ -60,6 +57,11 @@ class LineLaw(ABC):
 
     @property
     @abstractmethod
+    def mean_size(self) -> float:
+        """E |T|."""
+
+    @property
+    @abstractmethod
     def variance(self) -> float:
         """E T²."""
 
@@ -71,8 +73,8 @@ class LaplaceLine(LineLaw):
     >>> law = LaplaceLine(scale=2.0)
     >>> law.log_density(np.array([0.0, 4.0]), 1e-6).round(3), round(law.reach(math.exp(-3)), 9), law.variance
     (array([-1.386, -3.386]), 6.0, 8.0)
-    >>> law.transform(np.array([0.5])), law.widened(2.0), law.quantiles(np.array([0.25, 0.5])).round(2)
-    (array([0.5]), LaplaceLine(scale=4.0), array([-1.39,  0.  ]))
+    >>> law.transform(np.array([0.5])), law.widened(2.0), round(law.quantile(0.25), 2), law.mean_size
+    (array([0.5]), LaplaceLine(scale=4.0), -1.39, 2.0)
     """
 
     scale: float = field(converter=float)
@@ -98,8 +100,8 @@ class LaplaceLine(LineLaw):
     def beyond(self, step: float) -> float:
         return -1 / math.expm1(-step / self.scale)
 
-    def quantiles(self, shares: Floats) -> Floats:
-        return np.asarray(np.sign(0.5 - shares) * self.scale * np.log(2 * np.minimum(shares, 1 - shares)))
+    def quantile(self, share: float) -> float:
+        return math.copysign(self.scale * math.log(2 * min(share, 1 - share)), share - 0.5)
 
     def transform(self, angular: Floats) -> Floats:
         return np.asarray(1 / (1 + (self.scale * angular) ** 2))
@@ -116,6 +118,10 @@ class LaplaceLine(LineLaw):
         return evolve(self, scale=self.scale * factor)
 
     @property
+    def mean_size(self) -> float:
+        return self.scale
+
+    @property
     def variance(self) -> float:
         return 2 * self.scale**2
 
@@ -127,10 +133,10 @@ class StaircaseLine(LineLaw):
     >>> law = StaircaseLine(edges=[0, 2, 6], masses=[0.5, 0.5])
     >>> np.exp(law.log_density(np.array([0.0, 4.0, 9.0]), 1e-6)), law.reach(0.1), round(law.variance, 3)
     (array([0.125 , 0.0625, 0.    ]), 6.0, 9.333)
-    >>> law.transform(np.array([0.0, 1e-3])).round(6), law.widened(2.0).edges
-    (array([1.      , 0.999995]), array([ 0.,  4., 12.]))
-    >>> law.quantiles(np.array([0.0, 0.25, 0.5, 0.75]))
-    array([-6., -2.,  0.,  2.])
+    >>> law.transform(np.array([0.0, 1e-3])).round(6), law.widened(2.0).edges, law.mean_size
+    (array([1.      , 0.999995]), array([ 0.,  4., 12.]), 2.5)
+    >>> [law.quantile(share) for share in (0.0, 0.25, 0.5, 0.75)]
+    [-6.0, -2.0, 0.0, 2.0]
     """
 
     edges: Floats = array_field()
@@ -143,17 +149,21 @@ class StaircaseLine(LineLaw):
         return np.asarray(-np.diff(np.append(heights, 0.0)) * self.edges[1:])
 
     def log_density(self, points: Floats, deviation: float) -> Floats:
-        kept = self.shares != 0
-        densities = even_densities(self.edges[1:][kept], points, deviation)
+        some = self.shares != 0
+        width = self.edges[1:][some][:, np.newaxis]
+        z, w = np.abs(points) / deviation, width / deviation
+        # Where a difference would cancel it is the bell curve, to 1e-10 of itself.
+        bell = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
+        densities = np.where(w < 1e-5, bell, (ndtr(w - z) - ndtr(-w - z)) / (2 * width))
         with np.errstate(divide="ignore"):  # the logarithm of 0 is −∞
-            return np.asarray(np.log(np.maximum(self.shares[kept] @ densities, 0.0)))
+            return np.asarray(np.log(np.maximum(self.shares[some] @ densities, 0.0)))
 
     def reach(self, outside: float) -> float:  # noqa: ARG002 - nothing is outside
         return float(self.edges[-1])
 
-    def quantiles(self, shares: Floats) -> Floats:
-        held = np.append(0.0, np.cumsum(self.masses))
-        return np.asarray(np.sign(shares - 0.5) * np.interp(np.abs(2 * shares - 1), held / held[-1], self.edges))
+    def quantile(self, share: float) -> float:
+        below = np.append(0.0, np.cumsum(self.masses))
+        return float(np.sign(share - 0.5) * np.interp(abs(2 * share - 1), below / below[-1], self.edges))
 
     def transform(self, angular: Floats) -> Floats:
         return np.asarray(self.shares @ np.sinc(np.outer(self.edges[1:], angular) / math.pi))
@@ -169,16 +179,10 @@ class StaircaseLine(LineLaw):
         return evolve(self, edges=self.edges * factor)
 
     @property
+    def mean_size(self) -> float:
+        return float(self.masses @ (self.edges[:-1] + self.edges[1:])) / 2
+
+    @property
     def variance(self) -> float:
-        return float(self.shares @ self.edges[1:] ** 2) / 3
-
-
-def even_densities(widths: Floats, points: Floats, deviation: float) -> Floats:
-    """Return the densities of numbers that are even between −w and w, with N(0, deviation²) added: one row for each w.
-
-    >>> even_densities(np.array([2.0]), np.array([0.0, 3.0]), 1e-6)
-    array([[0.25, 0.  ]])
-    """
-    z, w = np.abs(points) / deviation, widths[:, np.newaxis] / deviation
-    bell = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * deviation)  # where a difference would cancel
-    return np.where(w < NARROW, bell, (ndtr(w - z) - ndtr(-w - z)) / (2 * widths[:, np.newaxis]))
+        low, high = self.edges[:-1], self.edges[1:]
+        return float(self.masses @ (low**2 + low * high + high**2)) / 3

@@ -1,36 +1,41 @@
 """Contours through the saddle point, and what the midpoint rule on them is worth.
 
-:mod:`distpriv.distances.gaussian_divergence` and `docs/proofs/exact_check.md`, "The error", say why it is sound.
+:mod:`distpriv.distances.gaussian.divergence` and `docs/proofs/exact_check.md`, "The error", say why it is sound.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from distpriv.distances.gaussian_integrand import Complex, Integrand
+from distpriv.distances.gaussian.integrand import Complex, Integrand
 from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["Contours", "Saddles", "least_error"]
 
-# (φ, y): straight, to the left, to the right. Angles stay below π/4, where exp(s²) still decays.
-TILTS: Final = ((0.0, 0.6), (-0.39, 0.385), (0.39, 0.385))
-# The step is chosen so that e^{-2πy/h} = e^{-50}.
-DECAY: Final = 50.0
-LONGEST: Final = 20.0
-# Nodes are tried so many at first; if these do not suffice, twice as many.
-SHORTEST: Final = 48
-# A contour whose error is below this share of its value ends the search for a better one.
-GOOD_ENOUGH: Final = 1e-10
-# How often the interval that a saddle is in is divided by 32.
-ROUNDS: Final = 5
-# Where the Chernoff bound is tried.
-LOGITS: Final = np.linspace(-7.0, 45.0, 208)
-TINY: Final = float(np.finfo(float).tiny)
+
+@frozen(kw_only=True)
+class Rule:
+    """How the midpoint rule is laid out; any choice is sound, as what it misses is bounded."""
+
+    tilts: tuple[tuple[float, float], ...] = ((0.0, 0.6), (-0.39, 0.385), (0.39, 0.385))
+    """(φ, y) of the contours: straight, to the left, to the right; below π/4, where exp(s²) still decays."""
+    decay: float = 50.0
+    """The step h is such that e^{-2πy/h} = e^{-decay}."""
+    longest: float = 20.0
+    """How far a contour goes at most."""
+    shortest: int = 48
+    """How many nodes are tried at first; if these do not suffice, twice as many."""
+    good_enough: float = 1e-10
+    """A contour whose error is below this share of its value ends the search for a better one."""
+
+
+RULE = Rule()
+_TINY = float(np.finfo(float).tiny)
 
 
 def least_error(integrand: Integrand) -> Floats:
@@ -41,10 +46,10 @@ def least_error(integrand: Integrand) -> Floats:
     """
     saddles = Saddles.of(integrand)
     best = np.repeat([[0.0], [1.0]], len(saddles.vertex), axis=1)
-    straight, left, right = (partial(_along, *tilt) for tilt in TILTS)
+    straight, left, right = (partial(_along, *tilt) for tilt in RULE.tilts)
     attempts: tuple[Callable[[Saddles], Floats], ...] = (_zero_at_vertex, straight, _zero, left, right)
     for attempt in attempts:
-        poor = np.flatnonzero((best[1] > TINY) & ~(best[1] < GOOD_ENOUGH * best[0]))
+        poor = np.flatnonzero((best[1] > _TINY) & ~(best[1] < RULE.good_enough * best[0]))
         if not len(poor):
             break
         found = attempt(saddles.rows(poor))
@@ -63,8 +68,11 @@ class Saddles:
     peak: Floats
 
     @classmethod
-    def of(cls, integrand: Integrand, rounds: int = ROUNDS) -> Self:
-        """Find where log g, which is convex on the strip, stops falling; any point near it will do."""
+    def of(cls, integrand: Integrand, rounds: int = 5) -> Self:
+        """Find where log g, which is convex on the strip, stops falling: in rounds that divide an interval by 32.
+
+        Any point near it will do.
+        """
         low, high = np.full((2, len(integrand.epsilon), 1), [[[-340.0]], [[340.0]]])
         rows, parts = np.arange(len(low))[:, np.newaxis], np.linspace(0.0, 1.0, 33)
         for _ in range(rounds):
@@ -89,7 +97,7 @@ def _zero_at_vertex(saddles: Saddles) -> Floats:
 
 
 def _zero(saddles: Saddles) -> Floats:
-    return _chernoff(saddles.integrand, saddles.integrand.real_points(LOGITS))
+    return _chernoff(saddles.integrand, saddles.integrand.real_points(np.linspace(-7.0, 45.0, 208)))
 
 
 def _chernoff(integrand: Integrand, points: Floats) -> Floats:
@@ -100,7 +108,7 @@ def _chernoff(integrand: Integrand, points: Floats) -> Floats:
     here = integrand.at(points)
     bounds = here.log_modulus + np.log(points) + here.sensitivity
     least = np.where(here.inside & ~np.isnan(bounds), bounds, 0.0).min(axis=1, initial=0.0)
-    return np.stack([np.zeros_like(least), np.exp(least) + TINY])
+    return np.stack([np.zeros_like(least), np.exp(least) + _TINY])
 
 
 @frozen(eq=False)
@@ -114,10 +122,6 @@ class Contours:
     tilt: float
     half_width: float
     step: float
-
-    def rows(self, chosen: Rows) -> "Contours":
-        """The curves of some of the pairs."""
-        return Contours(self.saddles.rows(chosen), self.tilt, self.half_width, self.step)
 
     def points(self, x: Floats, y: Floats | float = 0.0) -> Complex:
         """The points s(x + iy)."""
@@ -140,18 +144,20 @@ class Contours:
 
 def _along(tilt: float, half_width: float, saddles: Saddles) -> Floats:
     """The midpoint rule, cut where the tail is negligible or the phase turns too fast for the step."""
-    step = 2 * math.pi * half_width / DECAY
+    step = 2 * math.pi * half_width / RULE.decay
     contours = Contours(saddles, tilt, half_width, step)
     found, left = np.empty((2, len(saddles.vertex))), np.arange(len(saddles.vertex))
-    most = math.ceil(LONGEST / step - 0.5)
+    most = math.ceil(RULE.longest / step - 0.5)
     for start, stop in _blocks(most):
-        some = contours.rows(left)
+        some = evolve(contours, saddles=saddles.rows(left))
         stops, tails = _ends(some, step * np.arange(start + 1.0, stop + 1.0))
         stops[:, most - 1 - start :] = True
         ends = np.flatnonzero(stops.any(axis=1))
         if len(ends):
             last = stops[ends].argmax(axis=1)
-            found[:, left[ends]] = _midpoint_rule(some.rows(ends), start + last + 1, stop, tails[ends, last])
+            found[:, left[ends]] = _midpoint_rule(
+                evolve(some, saddles=some.saddles.rows(ends)), start + last + 1, stop, tails[ends, last]
+            )
             left = np.delete(left, ends)
         if not len(left):
             break
@@ -163,7 +169,7 @@ def _blocks(most: int) -> Iterator[tuple[int, int]]:
 
     A processor takes up to 8 numbers at a time and may round what is left over differently.
     """
-    start, stop = 0, SHORTEST
+    start, stop = 0, RULE.shortest
     while start < most:
         yield start, min(stop, 8 * math.ceil(most / 8))
         start, stop = stop, 2 * stop
@@ -191,7 +197,7 @@ def _midpoint_rule(contours: Contours, nodes: Rows, length: int, tail: Floats) -
     sides = _sides(contours, middles, used, nodes.astype(float) * step)
     factor = np.exp(saddles.peak[:, 0]) / math.pi
     value = factor * step * terms.imag.sum(axis=1)
-    return np.stack([np.clip(value, 0.0, 1.0), factor * (tail + sides + rounding) + TINY])
+    return np.stack([np.clip(value, 0.0, 1.0), factor * (tail + sides + rounding) + _TINY])
 
 
 def _sides(contours: Contours, middles: Floats, used: NDArray[np.bool_], ends: Floats) -> Floats:
@@ -209,6 +215,6 @@ def _sides(contours: Contours, middles: Floats, used: NDArray[np.bool_], ends: F
     distance, speed = contours.reach(x, y, radius)
     here = saddles.integrand.at(contours.points(x, y))
     variation = np.abs(here.slope) * distance + here.curvature_bound(distance) * distance**2 / 2
-    kernel = np.exp(-2 * math.pi / step * depth) / (1 - math.exp(-DECAY)) * 2 * radius
+    kernel = np.exp(-2 * math.pi / step * depth) / (1 - math.exp(-RULE.decay)) * 2 * radius
     terms = np.exp(here.log_modulus - saddles.peak + variation) * speed * kernel
     return np.asarray(np.where(on_side, terms, 0.0).sum(axis=1))

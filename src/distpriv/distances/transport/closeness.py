@@ -8,8 +8,8 @@ points given; as a statement about the laws that points were sampled from it is 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distpriv.distances.point_sets import PointSets
-from distpriv.distances.radius_search import RadiusSearch
+from distpriv.distances.transport.point_sets import PointSets
+from distpriv.distances.transport.search import RadiusSearch
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import as_written, items, real

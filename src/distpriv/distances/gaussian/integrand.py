@@ -1,6 +1,6 @@
-r"""The integrand of :mod:`distpriv.distances.gaussian_divergence`, and bounds on it (`docs/proofs/exact_check.md`).
+r"""The integrand of :mod:`distpriv.distances.gaussian.divergence`, and bounds on it (`docs/proofs/exact_check.md`).
 
-In the coordinates of :mod:`distpriv.distances.gaussian_axes`,
+In the coordinates of :mod:`distpriv.distances.gaussian.axes`,
 
 .. math:: \log g(s) = \sum_k \left(-\frac{s}{2} \log a_k + \frac12 \log w_k + \frac{s(1+s)}{2} b_k^2 w_k\right)
     - sε - \log s - \log(1+s), \qquad w_k = \frac{1}{1 - s(a_k-1)}.
@@ -11,13 +11,13 @@ because NumPy multiplies large ones without a name in place, and rounds differen
 """
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.distances.gaussian_axes import CommonAxes
+from distpriv.distances.gaussian.axes import CommonAxes
 from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["Complex", "Integrand", "Local"]
@@ -25,8 +25,6 @@ __all__ = ["Complex", "Integrand", "Local"]
 Complex = NDArray[np.complex128]
 # Real on the real axis, where that is faster, and complex elsewhere.
 Points = NDArray[Any]
-
-UNIT: Final = float(np.finfo(float).eps)
 
 
 @frozen(eq=False)
@@ -151,7 +149,7 @@ class Local:
     @cached_property
     def sensitivity(self) -> Floats:
         """Twice a first-order bound on the change of log g(s) when a, b and all sums are perturbed by rounding."""
-        integrand, axes, w = self.integrand, self.integrand.axes, self.size
+        integrand, axes, w, unit = self.integrand, self.integrand.axes, self.size, float(np.finfo(float).eps)
         size, size_1 = np.abs(self.s), np.abs(1 + self.s)
         count, square = w.shape[1], w * w
         determinants = size * (count + _weighted(integrand.ratio, w)) + size_1 * (count + w.sum(axis=1))
@@ -159,8 +157,8 @@ class Local:
         pull = pull + _weighted(integrand.squared_shift, square) * size_1
         moved = _weighted(np.abs(axes.shift * axes.shift_noise), w)
         linear = (integrand.epsilon + np.abs(axes.log_ratio).sum(axis=1))[:, np.newaxis]
-        sums = 8 * UNIT * ((1 + size) * linear + np.hypot(np.log(size), np.angle(self.s)))
-        relative = (axes.noise + 8 * UNIT)[:, np.newaxis] * (determinants + size * size_1 * pull)
+        sums = 8 * unit * ((1 + size) * linear + np.hypot(np.log(size), np.angle(self.s)))
+        relative = (axes.noise + 8 * unit)[:, np.newaxis] * (determinants + size * size_1 * pull)
         return np.asarray(relative + 2 * size * size_1 * moved + 2 * sums)
 
 

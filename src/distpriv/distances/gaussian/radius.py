@@ -20,22 +20,13 @@ __all__ = [
     "gaussian_delta",
     "gaussian_deltas_upper_bound",
     "mahalanobis",
+    "require_epsilon",
     "variance_ratio",
     "whitening",
 ]
 
 # gaussian_delta is within 1e-12 (1 + √ε) of the truth, relatively: the √ε is the rounding of ε/r - r/2.
 _DELTA_ACCURACY: Final = 1e-12
-
-RANK: Final = 1e-10
-"""Directions with less than this share of the largest variance, in units of the standard deviations, have none."""
-
-# The substitution u = exp(v - exp(-v)) makes the integrand of `_mills_drop` decay doubly exponentially at both
-# ends, so that these trapezoid nodes reach full double precision wherever the function calls it.
-_STEP: Final = 0.05
-_GRID: Final = np.arange(-4.0, 6.5, _STEP)
-_NODES: Final = np.exp(_GRID - np.exp(-_GRID))
-_WEIGHTS: Final = _STEP * _NODES * (1.0 + np.exp(-_GRID))
 
 
 def gaussian_delta(epsilon: float, distance: float) -> float:
@@ -154,9 +145,7 @@ def mahalanobis(shift: Floats, covariance: Floats) -> float:
     >>> mahalanobis(np.array([2.0, 0.0]), np.diag([4.0, 0.0])), mahalanobis(np.array([0.0, 1.0]), np.diag([4.0, 0.0]))
     (1.0, inf)
     """
-    deviations = np.sqrt(np.diag(covariance))
-    units = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh(covariance / np.outer(units, units))
+    units, variances, axes = _spectrum(covariance)
     inside = variances > 1e-12 * max(float(variances.max(initial=0.0)), 1e-300)
     parts = axes.T @ (shift / units)
     if (np.abs(parts[~inside]) > 1e-13 * len(parts) * np.abs(parts).max(initial=0.0)).any():
@@ -172,26 +161,40 @@ def variance_ratio(one: Floats, other: Floats) -> float:
     """
     whiten = whitening((one + other) / 2)
     # In units of the average covariance the two variances along an eigenvector add up to 2.
-    first = np.linalg.eigvalsh(whiten @ one @ whiten.T)
-    first = np.clip(first, 0.0, 2.0)
+    first = np.clip(np.linalg.eigvalsh(whiten @ one @ whiten.T), 0.0, 2.0)
     least = np.minimum(first, 2.0 - first).min(initial=1.0)
-    return float("inf") if least < RANK else float((2.0 - least) / least)
+    return float("inf") if least < 1e-10 else float((2.0 - least) / least)
 
 
 def whitening(covariance: Floats) -> Floats:
-    """Return W with W Σ Wᵀ the identity on the range of Σ, which has as many rows as Σ has rank."""
-    spread = np.sqrt(np.diag(covariance))
-    units = np.where(spread > 0, spread, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
-    kept = values > RANK * max(values.max(initial=0.0), 1e-300)
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / units)
+    """Return W with W Σ Wᵀ the identity on the range of Σ, which has as many rows as Σ has rank.
+
+    A direction with less than 10⁻¹⁰ of the largest variance, in units of the standard deviations, has none.
+    """
+    units, variances, axes = _spectrum(covariance)
+    inside = variances > 1e-10 * max(float(variances.max(initial=0.0)), 1e-300)
+    return np.asarray((axes[:, inside] / np.sqrt(variances[inside])).T / units)
+
+
+def _spectrum(covariance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return standard deviations, 1 where there is none, and the spectrum of the covariance in their units."""
+    deviations = np.sqrt(np.diag(covariance))
+    units = np.where(deviations > 0, deviations, 1.0)
+    return units, *np.linalg.eigh(covariance / np.outer(units, units))
 
 
 def _mills_drop(x: float, distance: float) -> float:
-    """m(x) - m(x + r) = ∫₀^∞ exp(-xu - u²/2) (1 - exp(-ru)) du, without cancellation, for x > -1."""
-    u = _NODES / max(1.0, x)
+    """m(x) - m(x + r) = ∫₀^∞ exp(-xu - u²/2) (1 - exp(-ru)) du, without cancellation, for x > -1.
+
+    With u = exp(v - exp(-v)) the integrand decays doubly exponentially at both ends, so that a trapezoid of step 0.05
+    reaches full double precision (Takahasi & Mori 1974).
+    """
+    step, scale = 0.05, max(1.0, x)
+    v = np.arange(-4.0, 6.5, step)
+    nodes = np.exp(v - np.exp(-v))
+    u = nodes / scale
     terms = np.exp(-x * u - u * u / 2) * -np.expm1(-distance * u)
-    return float(_WEIGHTS @ terms) / max(1.0, x)
+    return float((step * nodes * (1.0 + np.exp(-v))) @ terms) / scale
 
 
 def require_epsilon(epsilon: float) -> None:
