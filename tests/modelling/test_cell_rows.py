@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from distpriv.modelling.cell_rows import LEAST_IN_COMMON, repeats_on_lattice_only
 
 from distpriv.framework.arrays import Floats
 from distpriv.law.resonance import LEAST
-from distpriv.modelling.cell_rows import LEAST_IN_COMMON, repeats_on_lattice_only
 from distpriv.modelling.row_laws import RowLaws
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
+from distpriv.law.cells import row_grid
+from distpriv.law.step_laws import step_laws
 from distpriv.modelling import reference
 from distpriv.modelling.row_counts import checked_weights, fewest_rows
-from distpriv.modelling.row_grid import row_grid
-from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.synthetic import synthetic_rows
 
 QUERY = dp.Query(y=dp.mean("y"), high=dp.count("y > 1"))

@@ -11,8 +11,8 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
-from distpriv.modelling.row_grid import row_grid
-from distpriv.modelling.step_laws import step_laws
+from distpriv.law.cells import row_grid
+from distpriv.law.step_laws import step_laws
 from distpriv.modelling.synthetic import synthetic_rows
 
 LAST = pa.table({"y": [0, 1, 1, 3, 4], "z": [1.0, 2.0, 3.0, 4.0, 5.0], "people": [1, 2, 1, 1, 3]})

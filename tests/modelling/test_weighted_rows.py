@@ -13,17 +13,17 @@ import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.guarantees.directions import telling_directions
+from distpriv.law.cells import RowGrid, row_grid
+from distpriv.law.fourier import Circle, projected
 from distpriv.law.resonance import SomeRows, peak_at, spectrum
 from distpriv.law.rows import representatives
 from distpriv.law.saddlepoint import tilted_laws
+from distpriv.law.step_laws import step_laws
 from distpriv.law.tilted_stratum import merged
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling import reference
-from distpriv.modelling.projected_law import Circle
-from distpriv.modelling.row_grid import RowGrid, row_grid
 from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.stratum_rows import StratumRows
 from distpriv.modelling.synthetic import synthetic_rows
 from distpriv.modelling.weighing import row_weights
@@ -99,7 +99,7 @@ def test_the_transform_of_a_combination_is_that_of_all_datasets() -> None:
     points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ direction)
     circle = Circle(circumference=20.0, frequencies=8)
     expected = np.exp(1j * np.outer(circle.angular, points)) @ chances
-    assert laws.projected(direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
+    assert projected(laws, direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
     t = 1.7 * direction
     points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ t)
     assert laws.phases(t)["a"] == pytest.approx(np.exp(1j * points) @ chances, abs=1e-12)
@@ -139,7 +139,7 @@ def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed
         assert one.variances == pytest.approx(other.variances)
         assert one.shares.sum() == pytest.approx(1)
     circle = Circle(circumference=900.0, frequencies=200)
-    here, there = (laws.projected(np.array([1.0, -2.0]), circle) for laws in (weighted, repeated))
+    here, there = (projected(laws, np.array([1.0, -2.0]), circle) for laws in (weighted, repeated))
     for name in here:
         assert here[name] == pytest.approx(there[name], abs=1e-10)
     t = np.array([2 * np.pi / 0.01, 1.0])

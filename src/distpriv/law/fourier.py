@@ -58,8 +58,8 @@ def sum_transform(size: int, rows: int, frequencies: int, powers: Powers, everyt
     radius = _radius(size, rows)
     chance = radius / (1 + radius)
     spread = math.sqrt(rows * chance * (1 - chance))
-    # The N + 1 coefficients are exact with so many angles; ten deviations around the k-th are enough.
-    angles = min(int(10 * spread + 2 * abs(size - rows * chance)) + 40, rows + 1)
+    # With N + 1 angles the coefficient is exact; beyond 8.5 deviations and a tail it is off by e^{-36} of itself.
+    angles = min(int(8.5 * spread + 2 * abs(size - rows * chance)) + 25, rows + 1)
     turns = 2 * np.pi * np.arange(angles) / angles
     power = np.arange(1, series_terms(size, rows) + 1)
     weights = rows * np.where(power % 2 == 1, 1.0, -1.0) * radius**power / power

@@ -2,9 +2,10 @@
 
 Of several statistics the floor is Gaussian noise of some share of every statistic's standard deviation. For each share
 the noise along the shifts is made as narrow as the exact δ allows; neighbouring shares are tried as long as that lowers
-the error. Of a sample noise is made for the reference's own rows together with populations in which noise for these
-alone would hide least. They are others than a certificate is about, as noise of many numbers could be made for just
-those. The searches only choose: δ is that of the noise that comes out of them.
+the error; for a sample all of it is then widened until the certificate holds. Of one statistic noise for a sample is
+made for the reference's own rows together with populations in which noise for these alone would hide least. They are
+others than a certificate is about, as noise of many numbers could be made for just those. The searches only choose: δ
+is that of the noise that comes out of them.
 """
 
 import math
@@ -13,11 +14,12 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 from distpriv.deadline import require_time
 from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_rows import (
@@ -26,7 +28,6 @@ from distpriv.guarantees.exact_rows import (
     population_laws,
     step_deltas,
     worst_pairs,
-    worst_populations,
 )
 from distpriv.law.cells import RowGrid
 from distpriv.law.plausible_cells import of_populations, plausible_strata
@@ -60,8 +61,8 @@ class Settings:
     """How often δ is computed for one floor at most."""
     least: float = math.sqrt(9 / 12)
     """The deviation, in steps, of the least noise there is: none at all would trust the reference to its last row."""
-    wider: float = 1.02
-    """By how much noise for a sample is widened until its certificate holds."""
+    within: float = 0.02
+    """By how much more than needed noise for a sample may be widened until its certificate holds."""
 
 
 @frozen(kw_only=True)
@@ -130,22 +131,18 @@ def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
         InvalidModel: the law has too many points at any floor.
         InvalidTarget: no noise of a reasonable width has so small a δ.
     """
-    pairs = model.protected_pairs
-    noise = _GridSearch.of(model, evolve(rows, sample=False), pairs, target, weights).least()
+    noise = _GridSearch.of(model, rows, target, weights).least()
     if not rows.sample:
         return noise
-    worst = worst_pairs(grid_deltas(rows, [noise], target, pairs), pairs)
-    populations = worst_populations(rows, [noise], target, worst, MAKING_SEED, most=1)
-    whole, several = of_populations(rows, worst, populations, own=pairs)
-    noise = _GridSearch.of(model, whole, several, target, weights).least()
-    factor = 1.0
-    while factor < SETTINGS.widest:
+
+    def holds(factor: float) -> bool:
         require_time()
-        wider = noise.widened(factor)
-        if exact_rows_delta(rows, [wider], target, pairs) <= target.delta:
-            return wider
-        factor *= SETTINGS.wider
-    raise _none(target)
+        return exact_rows_delta(rows, [noise.widened(factor)], target, model.protected_pairs) <= target.delta
+
+    factor = least_passing(holds, 1.0, 1.1, largest=SETTINGS.widest, within=SETTINGS.within)
+    if factor == math.inf:
+        raise _none(target)
+    return noise.widened(factor)
 
 
 def _none(target: PrivacyTarget) -> InvalidTarget:
@@ -168,15 +165,21 @@ class _GridSearch:
     """The standard deviations of the statistics."""
 
     @classmethod
-    def of(
-        cls, model: QueryModel, rows: RowGrid, pairs: Sequence[Pair], target: PrivacyTarget, weights: Floats
-    ) -> "_GridSearch":
+    def of(cls, model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> "_GridSearch":
         axes = shift_basis(model)
         scales = np.zeros(0)
         if axes.size:
             scales = _unit_scales(mean_shifts(model), axes, weights) / max(target.epsilon, 0.01)
         spread = np.sqrt(np.max([np.diag(law.covariance) for law in model.distributions.values()], axis=0))
-        return cls(rows=rows, pairs=pairs, target=target, weights=weights, axes=axes, scales=scales, spread=spread)
+        return cls(
+            rows=rows,
+            pairs=model.protected_pairs,
+            target=target,
+            weights=weights,
+            axes=axes,
+            scales=scales,
+            spread=spread,
+        )
 
     def noise(self, kind: str, share: float, factor: float) -> NoiseLaw:
         """Return noise with a floor, and so many times what would do with δ = 0 along the shifts."""
