@@ -113,7 +113,7 @@ class Circle:
         >>> [Circle.points_a_frequency(rows) for rows in (1, 100, 10_000, 1_000_000)]
         [16, 20, 63, 198]
         """
-        return max(16, math.ceil(6.25 * rows**0.25))
+        return max(16, math.ceil(6.25 * math.sqrt(math.sqrt(rows))))
 
     @property
     def angular(self) -> Floats:

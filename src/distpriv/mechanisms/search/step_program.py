@@ -133,7 +133,7 @@ class _Problem:
 
     def mixed(self, shares: Floats) -> Floats:
         """Return the laws with a mixture of noise of these widths."""
-        return self.laws.mixed(self.widths, shares)
+        return self.laws.mixed(self.widths.astype(np.float64), shares)
 
     def deltas(self, noisy: Floats) -> Floats:
         """Return δ of every pair."""
