@@ -79,8 +79,8 @@ def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     else:  # those in which noise hides least, by estimates
         least = worst_populations(rows, noises, target, worst, CHECKING_SEED)
         populations = (of_populations(rows, worst, {number: cells}) for number, cells in least.items())
-    found = (float(_deltas(some, noises, target, several).max()) for some, several in populations)
-    return min(1.0, max(most, *found))
+    elsewhere = (float(_deltas(some, noises, target, several).max()) for some, several in populations)
+    return min(1.0, max(most, *elsewhere))
 
 
 def _deltas(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> Floats:
@@ -104,8 +104,8 @@ def step_deltas(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pairs: Seq
     sums = EvenSums.of(laws.masses.values(), int(widths[shares > 0].max(initial=0)))
     noisy = dict(zip(laws.masses, sums.mixed(widths, shares), strict=True))
     odds = math.exp(min(epsilon, LARGEST_EPSILON))
-    found = [float(np.maximum(noisy[one] - odds * noisy[other], 0.0).sum()) for one, other in pairs]
-    return np.array(found) + (1 + odds) * (laws.outside + MARGIN)
+    sums_above = [float(np.maximum(noisy[one] - odds * noisy[other], 0.0).sum()) for one, other in pairs]
+    return np.array(sums_above) + (1 + odds) * (laws.outside + MARGIN)
 
 
 def grid_deltas(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> Floats:
@@ -118,8 +118,8 @@ def grid_deltas(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget
     # That datasets are off the steps is a move of the noise: it changes a law by so many of its widths at most.
     off += rows.off * (1 + float((1 / noise.widths).sum()))
     less = math.exp(epsilon - 3 * grid.ratio)
-    found = [float(np.maximum(laws[one] - less * laws[other], 0.0).sum()) for one, other in pairs]
-    return math.exp(2 * grid.ratio) * (np.array(found) + (1 + odds) * off)
+    sums_above = [float(np.maximum(laws[one] - less * laws[other], 0.0).sum()) for one, other in pairs]
+    return math.exp(2 * grid.ratio) * (np.array(sums_above) + (1 + odds) * off)
 
 
 def worst_pairs(deltas: Floats, pairs: Sequence[Pair], count: int = 2) -> list[Pair]:

@@ -45,15 +45,17 @@ def worst_projection(
     model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, directions: Iterable[Floats]
 ) -> Refutation:
     """Return the combination that tells most, for the worst ordered pair."""
-    found: list[Refutation] = []
+    refutations: list[Refutation] = []
     for direction in directions:
         laws = projected_laws(model, rows, noise, direction)
         pair, delta = _worst(model, laws, epsilon)
         resolved = laws is None or laws.resolved
         apart = _worst(model, laws, 0.0)[1]
-        found.append(Refutation(direction=direction, pair=pair, delta=delta, resolved=resolved, total_variation=apart))
-    most = max(refutation.total_variation for refutation in found)
-    return evolve(max(found, key=lambda refutation: refutation.delta), total_variation=most)
+        refutations.append(
+            Refutation(direction=direction, pair=pair, delta=delta, resolved=resolved, total_variation=apart)
+        )
+    most = max(refutation.total_variation for refutation in refutations)
+    return evolve(max(refutations, key=lambda refutation: refutation.delta), total_variation=most)
 
 
 @frozen(kw_only=True, eq=False)
@@ -77,8 +79,8 @@ class ProjectedLaws:
         """
         first, second = (self.densities[name] for name in pair)
         likely = np.exp(min(epsilon, LARGEST_EPSILON)) * np.maximum(second - self.rounding[pair[1]], 0.0)
-        found = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
-        return min(1.0, found * (1 + KINKS))
+        total = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
+        return min(1.0, total * (1 + KINKS))
 
     def doubt(self, lines: Sequence[Line], at_once: int = 2**13) -> tuple[float, float]:
         """Return the depth of all valleys along lines of shares, and what rounding may hide of a density.

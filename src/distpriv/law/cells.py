@@ -125,14 +125,14 @@ class RowGrid:
         >>> rows.log_moments("a", np.ones(1), np.array([2.0])).round(4)  # 4 log cosh 1
         array([1.7351])
         """
-        found = np.zeros(len(tilts))
+        logs = np.zeros(len(tilts))
         for which, size in self.drawn[scenario].items():
             cells = self.strata[which]
             values = cells.places @ direction
             exponents = np.multiply.outer(tilts, values - cells.chances @ values)
             highest = exponents.max(axis=1)
-            found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
-        return found
+            logs = logs + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
+        return logs
 
     def box(
         self,
@@ -178,11 +178,11 @@ class RowGrid:
             needed |= bound > NEGLIGIBLE
             left_out = max(left_out, float((bound[bound <= NEGLIGIBLE] ** 2).sum()))
         parts = [self._drawn(which, ones[which], frequencies, axes, needed) for which in range(len(self.strata))]
-        found = {}
+        laws = {}
         for name, drawn in self.drawn.items():
-            found[name] = np.zeros(weights.shape, dtype=np.complex128)
-            found[name][needed] = np.prod([parts[which][size] for which, size in drawn.items()], axis=0)
-        return found, math.sqrt(left_out)
+            laws[name] = np.zeros(weights.shape, dtype=np.complex128)
+            laws[name][needed] = np.prod([parts[which][size] for which, size in drawn.items()], axis=0)
+        return laws, math.sqrt(left_out)
 
     def _drawn(
         self, which: int, one: Transform, frequencies: Sequence[Floats], axes: Floats, needed: NDArray[np.bool_]

@@ -70,8 +70,8 @@ def sum_transform(size: int, rows: int, frequencies: int, powers: Powers, everyt
 
     at_once = 2**14
     parts = [slice(start, start + at_once) for start in range(0, frequencies, at_once)]
-    found = [coefficient(powers(part, power)) for part in parts]
-    return np.asarray(np.concatenate(found) / coefficient(np.ones((1, len(power)), dtype=np.complex128)))
+    coefficients = [coefficient(powers(part, power)) for part in parts]
+    return np.asarray(np.concatenate(coefficients) / coefficient(np.ones((1, len(power)), dtype=np.complex128)))
 
 
 def series_terms(size: int, rows: int) -> int:
@@ -216,5 +216,5 @@ def projected(rows: RowLaws, direction: Floats, circle: Circle) -> dict[str, Tra
         for number, stratum in enumerate(rows.strata)
     ]
     parts = {part for sizes in rows.drawn.values() for part in sizes.items()}
-    found = {(which, size): strata[which].drawn(size, replacement=rows.replacement) for which, size in parts}
-    return {name: np.prod([found[part] for part in sizes.items()], axis=0) for name, sizes in rows.drawn.items()}
+    transforms = {(which, size): strata[which].drawn(size, replacement=rows.replacement) for which, size in parts}
+    return {name: np.prod([transforms[part] for part in sizes.items()], axis=0) for name, sizes in rows.drawn.items()}

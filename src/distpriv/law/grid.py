@@ -92,9 +92,9 @@ class GridNoise:
         widest = self.laplace[:, int(np.argmax((self.laplace**2).sum(axis=0)))]
         first = int(np.argmax(np.abs(widest) / np.sqrt(np.diag(self.covariance))))
         order = [first, *(which for which in range(len(identity)) if which != first)]
-        found = identity[order]
-        found[1:, first] = -widest[order[1:]] / widest[first]
-        return order, found
+        sheared = identity[order]
+        sheared[1:, first] = -widest[order[1:]] / widest[first]
+        return order, sheared
 
     def log_moments(self, direction: Floats, tilts: Floats) -> Floats:
         """Return the logarithm of E e^{sZ} of the noise of a combination of the statistics."""
@@ -111,13 +111,13 @@ class GridNoise:
         quadratic = np.zeros(shape)
         for a, b in zip(*np.nonzero(covariance), strict=True):
             quadratic += covariance[a, b] * mesh[a] * mesh[b]
-        found = np.exp(-left * quadratic / 2)
+        values = np.exp(-left * quadratic / 2)
         for column in laplace.T:
             along = sum((c * t for c, t in zip(column.tolist(), mesh, strict=True) if c), np.zeros(shape))
-            found /= 1 + along**2
+            values /= 1 + along**2
         for axis, (widths, shares) in self.own.items():
-            found *= _even_transform(mesh[axis], widths, shares)
-        return found
+            values *= _even_transform(mesh[axis], widths, shares)
+        return values
 
 
 def _widths(covariance: Floats) -> Floats:

@@ -145,8 +145,8 @@ class EvenSums:
         >>> EvenSums.of([np.array([0.0, 1.0])], 1).mixed(np.array([0.0, 1.0]), np.array([0.25, 0.75])).tolist()
         [[0.0, 0.25, 0.5, 0.25]]
         """
-        found = np.zeros((len(self.sums), self.size))
+        total = np.zeros((len(self.sums), self.size))
         for width, share in zip(widths.tolist(), shares.tolist(), strict=True):
             if share > 0:
-                found += share * self.even(int(width))
-        return found
+                total += share * self.even(int(width))
+        return total

@@ -84,9 +84,9 @@ def _densities(
 ) -> dict[str, Floats]:
     laws = {name: model.distributions[name] for name in pair}
     middle = sum(law.mean for law in laws.values()) / 2
-    found = {}
+    curves = {}
     for name, law in laws.items():
         spread = max(float(np.sqrt(along @ (law.covariance + added) @ along)), 1e-3)
         away = (grid[:, np.newaxis] - (law.mean - middle) @ along - shifts) / spread
-        found[name] = np.exp(-(away**2) / 2).mean(axis=1) / (spread * np.sqrt(2 * np.pi))
-    return found
+        curves[name] = np.exp(-(away**2) / 2).mean(axis=1) / (spread * np.sqrt(2 * np.pi))
+    return curves

@@ -113,11 +113,11 @@ def noise_on_steps(
         whole, several = of_populations(rows, worst, {k + 1: strata[k] for k in chosen}, own=pairs)
         smaller = PrivacyTarget(epsilon=target.epsilon, delta=asked)
         noise = least_on_steps(step_laws(whole), smaller, several).on_steps_of(laws.step)
-        found = exact_rows_delta(rows, [noise], target, pairs)
-        if found <= target.delta:
+        spent = exact_rows_delta(rows, [noise], target, pairs)
+        if spent <= target.delta:
             return noise
         if skipped == 0:
-            asked *= settings.overshoot * target.delta / found
+            asked *= settings.overshoot * target.delta / spent
     raise InvalidTarget(
         f"no noise was found with delta = {target.delta:g} at epsilon = {target.epsilon:g} in all populations that "
         "such a sample may be of: give more reference rows, a larger epsilon or delta, or use coupled_gaussian."
@@ -139,6 +139,8 @@ def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
         require_time()
         return exact_rows_delta(rows, [noise.widened(factor)], target, model.protected_pairs) <= target.delta
 
+    if holds(1.0):
+        return noise
     factor = least_passing(holds, 1.0, 1.1, largest=SETTINGS.widest, within=SETTINGS.within)
     if factor == math.inf:
         raise _none(target)
