@@ -51,9 +51,8 @@ class Settings:
     climbing_rows: int = 1024
     """Rows of each stratum by which the best draws climb."""
     climbers: int = 300
-    """How many of the draws climb."""
+    """How many of the draws climb, each in so many `steps`."""
     steps: int = 24
-    """In how many steps."""
     longest_step: float = 2.0
     """A step is no longer than so many deviations of the statistics, or than a share of the basin if that is more."""
     share_of_basin: float = 0.25
@@ -376,9 +375,9 @@ def repeats_on_lattice_only(rows: RowLaws, steps: Floats, least_in_common: float
     if not (steps > 0).all():
         return False
     shares = [_shares_of_cells(stratum.values[stratum.kinds[0]] / steps, stratum.kinds[1]) for stratum in rows.strata]
-    if any(each is None for each in shares):
-        return False
     known = [each for each in shares if each is not None]
+    if len(known) < len(shares):
+        return False
     return all(
         float(np.minimum(one, other).sum()) >= least_in_common
         for sizes in rows.drawn.values()
