@@ -4,6 +4,9 @@ import numpy as np
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
+from distpriv.guarantees.projections import projected_laws
+from distpriv.modelling.row_laws import RowLaws
+from distpriv.noise.laws import Noise
 
 
 def random_covariance(rng: np.random.Generator, size: int, spread: float = 1.0) -> Floats:
@@ -26,3 +29,9 @@ def random_model(
         change = random_covariance(rng, size, unequal) if unequal else np.eye(size)
         covariances[f"s{k}"] = factor @ change @ factor.T if unequal else shared
     return dp.gaussian_model(means=means, covariances=covariances, pairs=[("s0", f"s{k}") for k in range(1, pairs + 1)])
+
+
+def projected_deltas(model: dp.QueryModel, rows: RowLaws, noise: Noise, epsilon: float, direction: Floats) -> Floats:
+    """H_ε of one combination of the released numbers, for every protected pair."""
+    laws = projected_laws(model, rows, noise, direction)
+    return np.array([0.0 if laws is None else laws.delta(pair, epsilon) for pair in model.protected_pairs])

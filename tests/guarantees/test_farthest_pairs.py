@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.guarantees.random_models import random_covariance
+from tests.guarantees.random_models import projected_deltas, random_covariance
 
 import distpriv as dp
 from distpriv.distances.gaussian import gaussian_hockey_stick
@@ -16,7 +16,7 @@ from distpriv.framework.secrets import Secret, protect
 from distpriv.guarantees import exact_delta as checked
 from distpriv.guarantees.exact_delta import pair_deltas, worst_gaussian_pair
 from distpriv.guarantees.farthest_pairs import farthest, largest_of_rows, lines_of, rows_of_pairs
-from distpriv.guarantees.projections import projected_deltas, worst_projection
+from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.straight_laws import bend_of
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise

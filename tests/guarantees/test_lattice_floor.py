@@ -132,12 +132,10 @@ def test_a_stratum_drawn_in_full_does_not_fill_the_lattice() -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.integers(0, 101, 45), rng.choice([0, 100], 4000)])
     table = pl.DataFrame({"x": x, "s": np.arange(4045) < 45})
-    model = dp.model(table, dp.Query(x=dp.total("x")), dp.Share("s", values=(0.40, 0.45)), records=100)
-    assert model.steps.tolist() == [100.0]
-    again = dp.model(
-        table, dp.Query(x=dp.total("x")), dp.Share("s", values=(0.40, 0.45)), records=100, replacement=True
-    )
-    assert again.steps.tolist() == [1.0]
+    query, secret = dp.Query(x=dp.total("x")), dp.Share("s", values=(0.40, 0.45))
+    for replacement, step in ((False, 100.0), (True, 1.0)):
+        model = dp.model(table, query, secret, records=100, reference="population", replacement=replacement)
+        assert model.steps.tolist() == [step]
 
 
 def test_rows_that_hardly_ever_vary_still_have_their_lattice() -> None:

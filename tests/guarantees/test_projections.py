@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from tests.guarantees.random_models import projected_deltas
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.projections import projected_deltas, projected_laws, worst_projection
+from distpriv.guarantees.projections import projected_laws, worst_projection
 from distpriv.modelling.given import empirical_model
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws

@@ -9,8 +9,8 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
+from distpriv.law.cells import row_grid
 from distpriv.modelling.given import model_from_dict, model_to_dict
-from distpriv.modelling.row_grid import row_grid
 from distpriv.workflow.verifying.model_checks import law_problem, moments_problem
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))

@@ -3,7 +3,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from distpriv.modelling.projected_law import Circle
 from distpriv.modelling.row_laws import RowLaws
 
 
@@ -36,14 +35,3 @@ def test_a_parity_that_draws_without_replacement_keep_is_seen() -> None:
     rows = np.array([[0.0], [1.0]] * 4)
     laws = RowLaws(strata=(rows,), drawn={"a": {0: 4}}, replacement=False)
     assert laws.phases(np.array([np.pi]))["a"] == pytest.approx(6 / 70)
-
-
-@pytest.mark.parametrize(("rows", "within"), [(150, 1e-6), (1000, 1e-3)])
-def test_phases_of_few_and_of_many_rows_are_those_of_a_projection(rows: int, within: float) -> None:
-    values = np.random.default_rng(rows).normal(size=(rows, 1))
-    laws = RowLaws(strata=(values,), drawn={"a": {0: 20}}, replacement=False)
-    circle = Circle(circumference=80.0, frequencies=8)
-    exact = laws.projected(np.ones(1), circle)["a"]
-    for place in range(1, 5):
-        found = laws.phases(circle.angular[place : place + 1])["a"]
-        assert found == pytest.approx(complex(exact[place]), abs=within)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, Rows
+from distpriv.law.cells import RowGrid, row_grid
+from distpriv.law.fourier import Circle, projected
 from distpriv.law.resonance import peak_at
-from distpriv.modelling.projected_law import Circle
-from distpriv.modelling.row_grid import RowGrid, row_grid
+from distpriv.law.step_laws import step_laws
 from distpriv.modelling.row_lattice import joint_lattice
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.tilting import row_weights
 
 
@@ -90,7 +90,7 @@ def test_the_transform_of_a_combination_is_that_of_all_datasets() -> None:
     points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ direction)
     circle = Circle(circumference=20.0, frequencies=8)
     expected = np.exp(1j * np.outer(circle.angular, points)) @ chances
-    assert laws.projected(direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
+    assert projected(laws, direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
     t = 1.7 * direction
     points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ t)
     assert laws.phases(t)["a"] == pytest.approx(np.exp(1j * points) @ chances, abs=1e-12)
@@ -121,7 +121,7 @@ def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed
         assert one.variances == pytest.approx(other.variances)
         assert one.shares.sum() == pytest.approx(1)
     circle = Circle(circumference=900.0, frequencies=200)
-    here, there = (laws.projected(np.array([1.0, -2.0]), circle) for laws in (weighted, repeated))
+    here, there = (projected(laws, np.array([1.0, -2.0]), circle) for laws in (weighted, repeated))
     for name in here:
         assert here[name] == pytest.approx(there[name], abs=1e-10)
     t = np.array([2 * np.pi / 0.01, 1.0])

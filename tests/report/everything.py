@@ -6,8 +6,8 @@ import numpy as np
 
 import distpriv as dp
 from distpriv.guarantees.certificate import Assumption, Certificate, Status
-from distpriv.modelling.telling_curves import TellingCurves
 from distpriv.releasing.released_tables import ReleasedTable
+from distpriv.report.densities import CaseDensities
 from distpriv.report.figures import Picture, Profile, case_curves, option_errors, profile_curves
 from distpriv.report.page import Audited, Cell, Fact, Notice, Page, Table
 
@@ -77,7 +77,7 @@ def drawn(text: str) -> list[Picture]:
     assert errors is not None
     profile = Profile(epsilons=epsilons, without=np.array([0.4, 0.1, 0.0]), published=np.array([0.2, 1e-3, 0.0]))
     return [
-        *case_curves(TellingCurves(grid=grid, before=densities, after=densities), (text, text)),
+        *case_curves(CaseDensities(grid=grid, before=densities, after=densities), (text, text)),
         profile_curves(profile, plan.target, text),
         errors,
     ]

@@ -8,14 +8,13 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import lattice_factors
 from distpriv.guarantees.entropy_ball import entropy_failure
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.exact_grid import exact_grid_delta
-from distpriv.guarantees.exact_steps import exact_steps_delta
+from distpriv.guarantees.exact_rows import exact_rows_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
 from distpriv.guarantees.upper_bound import delta_upper_bound
+from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryDistribution, QueryModel
-from distpriv.modelling.row_grid import RowGrid
-from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
+from distpriv.noise.laws import Noise, NoNoise
 
 __all__ = ["attack_accuracy_upper_bound", "certified_ceiling", "undefended_attack_accuracy"]
 
@@ -104,11 +103,9 @@ def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> f
     """Return a bound on H_0 of the worst pair by the exact law that a certificate rests on; 1 where there is none."""
     laws, noise = mechanism.certificate.drawn, mechanism.noise
     try:
-        if isinstance(laws, RowGrid) and isinstance(noise, UnimodalNoise):
-            return exact_steps_delta(laws, noise, 0.0, model.protected_pairs)
         if isinstance(laws, RowGrid):
             target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
-            return exact_grid_delta(laws, [noise], target, model.protected_pairs)
+            return exact_rows_delta(laws, [noise], target, model.protected_pairs)
     except (InvalidInput, InvalidModel):  # noise that was widened, or a law with too many points
         return 1.0
     return 1.0

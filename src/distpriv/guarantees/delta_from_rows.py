@@ -21,11 +21,16 @@ from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.lattice_floor import Smoothing, counted
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.row_delta import LARGEST_CHANCE, RowDelta
-from distpriv.law.resonance import Spectrum, distinct_peaks, spectrum, unknown_covariance
+from distpriv.law.resonance import (
+    Spectrum,
+    distinct_peaks,
+    repeats_on_lattice_only,
+    spectrum,
+    unknown_covariance,
+)
 from distpriv.law.rows import QuantisedRows, quantised
 from distpriv.law.saddlepoint import TiltedLaw
 from distpriv.law.tilted_stratum import TiltedStratum
-from distpriv.modelling.cell_rows import repeats_on_lattice_only
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.framework.arrays import Floats, Rows, array_field
-from distpriv.modelling.row_grid import RowGrid
+from distpriv.law.cells import RowGrid
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
 __all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]

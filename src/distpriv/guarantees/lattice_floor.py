@@ -12,7 +12,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.lattice_sums import RATE, lattice_sum
+from distpriv.law.lattice import RATE, lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise
 

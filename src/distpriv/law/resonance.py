@@ -9,7 +9,8 @@ own deviations, so that uniform draws find the lobes and an ascent their tops.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Self
+from itertools import combinations
+from typing import Final, Self
 
 import numpy as np
 from attrs import frozen
@@ -24,42 +25,45 @@ __all__ = [
     "Spectrum",
     "distinct_peaks",
     "peak_at",
+    "repeats_on_lattice_only",
     "spectrum",
     "unknown_covariance",
     "whitening",
 ]
 
-LEAST = 1e-4
-"""A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
 
-MAIN_LOBE = 25.0
-"""tᵀΣt up to which the transform of a bell curve is not negligible: that is the law's shape, not its ripple."""
+@frozen(kw_only=True)
+class Settings:
+    """How peaks are searched for."""
 
-BASIN = 0.8
-"""From how far, in deviations of a row, the ascent finds the top of a lobe."""
+    least: float = 1e-4
+    """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
+    main_lobe: float = 25.0
+    """tᵀΣt up to which the transform of a bell curve is not negligible: that is the law's shape, not its ripple."""
+    basin: float = 0.8
+    """From how far, in deviations of a row, the ascent finds the top of a lobe."""
+    missed: float = 1e-4
+    """The chance that no draw falls into the basin of a peak, where the search can afford so many draws."""
+    most_draws: int = 60_000
+    """How many draws a search can afford."""
+    ranking_rows: int = 96
+    """Rows of each stratum by which draws are ranked."""
+    climbing_rows: int = 1024
+    """Rows of each stratum by which the best draws climb."""
+    climbers: int = 300
+    """How many of the draws climb, each in so many `steps`."""
+    steps: int = 24
+    longest_step: float = 2.0
+    """A step is no longer than so many deviations of the statistics, or than a share of the basin if that is more."""
+    share_of_basin: float = 0.25
+    arrived: float = 1e-3
+    """A step as short as this, in deviations of the statistics, is the last."""
+    nothing: float = 1e-8
+    """Below that a mean of cosines is rounding."""
+    seed: int = 17
 
-MISSED = 1e-4
-"""The chance that no draw falls into the basin of a peak, where the search can afford so many draws."""
 
-MOST_DRAWS = 60_000
-"""How many draws a search can afford."""
-
-RANKED_ROWS, CLIMBING_ROWS = 96, 1024
-"""Rows of each stratum by which draws are ranked, and by which the best of them climb."""
-
-CLIMBERS, STEPS = 300, 24
-"""How many of the draws climb, and in how many steps."""
-
-LONGEST_STEP, SHARE_OF_BASIN = 2.0, 0.25
-"""A step is no longer than so many deviations of the statistics, or than such a share of the basin if that is more."""
-
-ARRIVED = 1e-3
-"""A step as short as this, in deviations of the statistics, is the last."""
-
-NOTHING = 1e-8
-"""Below that a mean of cosines is rounding."""
-
-SEED = 17
+SETTINGS: Final = Settings()
 
 Singles = NDArray[np.float32]
 
@@ -191,15 +195,15 @@ class PeakSearch:
     def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "PeakSearch":
         """Return the search in one scenario, for noise of no less than a covariance of `floor`."""
         axes = whitening(covariance)
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(SETTINGS.seed)
         strata, ranking, weights = [], [], []
         for stratum, size in sorted(rows.drawn[name].items()):
             weight = size if rows.replacement else size * (1 - size / rows.rows_of(stratum))
             if weight > 0:
                 own = rows.strata[stratum]
                 values = own.about_mean @ axes
-                strata.append(SomeRows.of(values, CLIMBING_ROWS, rng, own.weights))
-                ranking.append(SomeRows.of(values, RANKED_ROWS, rng, own.weights))
+                strata.append(SomeRows.of(values, SETTINGS.climbing_rows, rng, own.weights))
+                ranking.append(SomeRows.of(values, SETTINGS.ranking_rows, rng, own.weights))
                 weights.append(weight)
         noise = axes.T @ floor @ axes
         left = noise @ np.linalg.inv(np.eye(len(noise)) + noise)
@@ -218,8 +222,8 @@ class PeakSearch:
         if size == 0 or not self.strata:
             return [], 0.0
         values, vectors = np.linalg.eigh(self.left)
-        radii = np.sqrt(2 * math.log(1 / LEAST) / np.maximum(values, 1e-12))
-        lobes = radii * self.row_deviations(vectors) / BASIN
+        radii = np.sqrt(2 * math.log(1 / SETTINGS.least) / np.maximum(values, 1e-12))
+        lobes = radii * self.row_deviations(vectors) / SETTINGS.basin
         draws, missed = draws_for(float(np.log(np.maximum(lobes, 1.0)).sum()), size)
         directions = self.rng.normal(size=(draws, size))
         lengths = self.rng.random(draws) ** (1 / size)
@@ -232,16 +236,16 @@ class PeakSearch:
         The best places are those with the highest tops ahead of them, if lobes are bell curves: of a wide lobe most
         places are far down.
         """
-        starts = starts[(starts**2).sum(axis=1) > MAIN_LOBE]
+        starts = starts[(starts**2).sum(axis=1) > SETTINGS.main_lobe]
         heights, gradient = self._slopes(starts, self.ranking)
         moves = gradient @ self._newton
         ahead = heights + (gradient * moves).sum(axis=1) / 2
-        ahead[((starts + moves) ** 2).sum(axis=1) <= MAIN_LOBE] = -np.inf
-        best = starts[np.argsort(-ahead)[:CLIMBERS]]
+        ahead[((starts + moves) ** 2).sum(axis=1) <= SETTINGS.main_lobe] = -np.inf
+        best = starts[np.argsort(-ahead)[: SETTINGS.climbers]]
         if known:
             best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
         tops, reached = self._climbed(best)
-        kept = tops[((tops**2).sum(axis=1) > MAIN_LOBE) & (reached > math.log(LEAST / 4))]
+        kept = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
         return list(kept @ self.axes.T)
 
     def row_deviations(self, directions: Floats) -> Floats:
@@ -269,7 +273,7 @@ class PeakSearch:
         for rows, weight in zip(strata, self.weights, strict=True):
             cosines, sines, *means = rows.transform(places)
             real, imaginary = (mean[:, np.newaxis].astype(np.float64) for mean in means)
-            square = np.maximum(real**2 + imaginary**2, NOTHING**2)
+            square = np.maximum(real**2 + imaginary**2, SETTINGS.nothing**2)
             some = (rows.values * rows.shares[:, np.newaxis]).astype(np.float32)
             found += weight * np.log(square[:, 0]) / 2
             gradient += weight * (imaginary * (cosines @ some) - real * (sines @ some)) / square
@@ -281,15 +285,15 @@ class PeakSearch:
         A basin may be many deviations wide: steps are so long that all of them together cross it.
         """
         places, step = places.copy(), self._newton
-        basin = BASIN / np.maximum(self.row_deviations(np.eye(places.shape[1])).min(), 1e-300)
-        longest = max(LONGEST_STEP, SHARE_OF_BASIN * basin)
+        basin = SETTINGS.basin / np.maximum(self.row_deviations(np.eye(places.shape[1])).min(), 1e-300)
+        longest = max(SETTINGS.longest_step, SETTINGS.share_of_basin * basin)
         heights, gradient = self._slopes(places, self.strata)
         scale = np.ones(len(places))
-        for _ in range(STEPS):
+        for _ in range(SETTINGS.steps):
             moves = gradient @ step
             lengths = np.linalg.norm(moves, axis=1)
             moves *= (np.minimum(1.0, longest / np.maximum(lengths, 1e-300)) * scale)[:, np.newaxis]
-            climbing = np.flatnonzero(lengths * scale > ARRIVED)
+            climbing = np.flatnonzero(lengths * scale > SETTINGS.arrived)
             if not len(climbing):
                 break
             tried = places[climbing] + moves[climbing]
@@ -348,5 +352,49 @@ def peak_at(rows: RowLaws, frequency: Floats) -> Peak:
 
 def draws_for(log_lobes: float, size: int) -> tuple[int, float]:
     """Return how many places to look at where there are so many lobes, and the chance that one of them is missed."""
-    draws = int(min(MOST_DRAWS, math.ceil(math.log(1 / MISSED) * math.exp(min(log_lobes, 40.0)))) + 8 * size)
+    draws = int(
+        min(SETTINGS.most_draws, math.ceil(math.log(1 / SETTINGS.missed) * math.exp(min(log_lobes, 40.0)))) + 8 * size
+    )
     return draws, math.exp(-draws * math.exp(-log_lobes))
+
+
+def repeats_on_lattice_only(rows: RowLaws, steps: Floats, least_in_common: float = 70.0) -> bool:
+    r"""Tell whether it is proved that the statistics repeat by their steps, and by nothing else.
+
+    Of rows each of which counts in one cell of a table, with :math:`θ_c` the frequency of cell c and :math:`π_{sc}` its
+    share of stratum s, :math:`|φ_F| = \prod_s |\sum_c π_{sc} e^{iθ_c}|^{k_s}`. If any two strata are expected to have
+    70 records in the same cells, each cell by the stratum with fewer, its only local maxima that are high enough to
+    matter are those at which all :math:`θ_c` are equal up to multiples of 2π (`docs/proofs/delta_by_draws.md`): these
+    are the lattice's, which are counted without a search.
+
+    >>> counts = np.eye(3)[[0, 0, 1, 2]]
+    >>> rows = RowLaws(strata=(counts, counts[1:]), drawn={"a": {0: 200, 1: 100}}, replacement=True)
+    >>> repeats_on_lattice_only(rows, np.ones(3)), repeats_on_lattice_only(rows, 2 * np.ones(3))
+    (True, False)
+    """
+    if not (steps > 0).all():
+        return False
+    shares = [_shares_of_cells(stratum.values[stratum.kinds[0]] / steps, stratum.kinds[1]) for stratum in rows.strata]
+    known = [each for each in shares if each is not None]
+    if len(known) < len(shares):
+        return False
+    return all(
+        float(np.minimum(one, other).sum()) >= least_in_common
+        for sizes in rows.drawn.values()
+        for one, other in combinations([_records(rows, s, size) * known[s] for s, size in sizes.items() if size], 2)
+        if one.any() and other.any()
+    )
+
+
+def _shares_of_cells(values: Floats, counts: Floats) -> Floats | None:
+    """Return the share of every cell, and of records in none; None where a row counts in several, or in part."""
+    inside = np.abs(values) > 1e-9
+    if (np.abs(values[inside] - 1) > 1e-9).any() or (inside.sum(axis=1) > 1).any():
+        return None
+    cells = np.column_stack([inside, ~inside.any(axis=1)])
+    return np.asarray(counts @ cells / max(float(counts.sum()), 1e-300))
+
+
+def _records(rows: RowLaws, stratum: int, size: int) -> float:
+    """Return how many independent rows of a stratum a dataset is worth."""
+    return size if rows.replacement else size * (1 - size / rows.rows_of(stratum))

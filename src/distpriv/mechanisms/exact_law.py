@@ -3,15 +3,14 @@
 from distpriv.errors import InvalidTarget
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.exact_grid import exact_grid_certificate
-from distpriv.guarantees.exact_steps import LARGEST_EPSILON, exact_steps_certificate
+from distpriv.guarantees.exact_rows import LARGEST_EPSILON, exact_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.law.cells import row_grid
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.search.grid_search import least_on_grid
-from distpriv.mechanisms.search.sampled_steps import noise_on_steps
+from distpriv.mechanisms.search.exact_search import noise_on_grid, noise_on_steps
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.row_grid import row_grid
 from distpriv.modelling.utility import Weights, utility_weights
+from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["exact_law"]
 
@@ -26,16 +25,16 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "r
     them noise is a whole number of steps, even on −k … k with probabilities that a linear program chooses, plus
     an even part of one step: δ is then a sum over steps, exact but for what is counted. For two or three it is Laplace
     or Gaussian noise along the shifts and Gaussian noise in every direction, and δ is bounded by a sum over a grid.
-    Assurance `proved`; `checked` for one statistic of a reference that is a sample, whose δ is that of the worst of a
-    hundred populations it may be of.
+    Assurance `proved`; `checked` of a reference that is a sample, whose δ is that of the worst of a hundred populations
+    it may be of.
 
     Args:
-        model: the model of one count, total or mean, or of up to three with ``reference="population"``.
+        model: the model of up to three counts, totals and means.
         target: ε ≥ 0 and δ > 0.
         weights: what an error in each statistic costs, as in `utility_weights`.
 
     Raises:
-        InvalidModel: there are more statistics, or several of a sample, or values that are on no steps.
+        InvalidModel: there are more statistics, or rows of a sample with weights, or values that are on no steps.
         InvalidTarget: δ is 0, or too small for what the law is known to.
 
     >>> import distpriv as dp
@@ -58,9 +57,8 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "r
         )
     rows = row_grid(model)
     if model.dimension > 1:
-        several = least_on_grid(model, rows, target, utility_weights(model, weights))
-        certificate = exact_grid_certificate(rows, [several], target, model.protected_pairs)
-        return AdditiveMechanism(name=NAME, statistics=model.names, noise=several, certificate=certificate)
-    noise = noise_on_steps(rows, target, model.protected_pairs)
-    certificate = exact_steps_certificate(rows, noise, target, model.protected_pairs)
+        noise: NoiseLaw = noise_on_grid(model, rows, target, utility_weights(model, weights))
+    else:
+        noise = noise_on_steps(rows, target, model.protected_pairs)
+    certificate = exact_certificate(rows, [noise], target, model.protected_pairs)
     return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)

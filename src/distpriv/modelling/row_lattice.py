@@ -6,6 +6,7 @@ side: a few odd rows among many must not hide the lattice of all the others.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -13,16 +14,8 @@ from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["floor_of", "integer_basis", "joint_lattice", "resolution", "spacing"]
 
-GROUPS, GROUP = 20, 8
-"""Groups of rows whose spacings are tried: small, so that some of them have no odd row in them."""
-JOINT_GROUPS = 8
-"""Groups of rows whose joint lattices are tried."""
-MOST = 0.55
+MOST: Final = 0.55
 """The share of datasets that makes a lattice theirs."""
-FINEST = 1e-5
-"""Below this share of the range no spacing is looked for: noise of 1 % of the standard deviation covers it."""
-ROUNDING = 1e-9
-"""Differences this close to a multiple, as a share of the range, are multiples but for rounding."""
 
 
 def spacing(samples: Iterable[Floats]) -> float:
@@ -39,14 +32,15 @@ def spacing(samples: Iterable[Floats]) -> float:
     if all(_is_whole(sample) for sample in given):
         return float(np.gcd.reduce(gaps.astype(np.int64), initial=0))
     widest = float(gaps.max(initial=0.0))
-    rounding = max([ROUNDING * widest, *(_rounding(values) for values in given)])
+    rounding = max([1e-9 * widest, *(_rounding(values) for values in given)])
     gaps = np.unique(gaps[gaps > rounding])
     if not len(gaps):
         return 0.0
     while True:
         # Euclid's algorithm on all gaps at once: what the smallest leaves over replaces the others.
+        # Below such a share of the range no spacing is looked for: noise of 1 % of the standard deviation covers it.
         candidate = gaps[0]
-        if candidate < FINEST * widest:
+        if candidate < 1e-5 * widest:
             return 0.0
         rest = np.abs(gaps - candidate * np.round(gaps / candidate))
         rest = rest[rest > rounding]
@@ -91,16 +85,19 @@ def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]], weights
     return 0.0
 
 
-def _candidates(strata: Sequence[Floats], weights: Weights) -> list[float]:
-    """Return the spacings of some groups of rows, and of all rows, the coarsest first."""
+def _candidates(strata: Sequence[Floats], weights: Weights, groups: int = 20, size: int = 8) -> list[float]:
+    """Return the spacings of some groups of rows, and of all rows, the coarsest first.
+
+    Groups are small, so that some of them have no odd row in them.
+    """
     rng = np.random.default_rng(0)
     mixed = [
-        values[rng.permutation(len(values))[: GROUPS * GROUP]]  # rows may come sorted
+        values[rng.permutation(len(values))[: groups * size]]  # rows may come sorted
         if chances is None
-        else values[rng.choice(len(values), size=GROUPS * GROUP, p=chances)]
+        else values[rng.choice(len(values), size=groups * size, p=chances)]
         for values, chances in zip(strata, weights, strict=True)
     ]
-    found = {spacing(values[k * GROUP : (k + 1) * GROUP] for values in mixed) for k in range(GROUPS)}
+    found = {spacing(values[k * size : (k + 1) * size] for values in mixed) for k in range(groups)}
     found.add(spacing(strata))
     return sorted((unit for unit in found if unit > 0), reverse=True)
 
@@ -136,7 +133,11 @@ def floor_of(steps: Floats, covariances: Sequence[Floats], share: float) -> Floa
 
 
 def joint_lattice(
-    strata: Sequence[Rows], sizes: Sequence[Sequence[int]], width: int, weights: Weights | None = None
+    strata: Sequence[Rows],
+    sizes: Sequence[Sequence[int]],
+    width: int,
+    weights: Weights | None = None,
+    groups: int = 8,
 ) -> Floats:
     """Return a basis, as columns, of the coarsest lattice on which most of some scenario's datasets lie.
 
@@ -152,7 +153,7 @@ def joint_lattice(
     coarser = {}
     chances = weights or [None] * len(strata)
     rng = np.random.default_rng(0)
-    for _ in range(JOINT_GROUPS if strata and all(len(rows) for rows in strata) else 0):
+    for _ in range(groups if strata and all(len(rows) for rows in strata) else 0):
         group = [
             rows[_picks(rng, len(rows), min(max(fewest, width + 4), 30), own)]
             for rows, fewest, own in zip(strata, np.min(sizes, axis=0), chances, strict=True)

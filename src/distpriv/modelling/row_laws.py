@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.modelling.projected_law import Circle, StratumLaw, Transform
 
 __all__ = ["RowLaws", "StratumRows", "as_stratum_rows"]
 
@@ -95,8 +94,7 @@ class RowLaws:
 
     >>> rows = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
     >>> laws = RowLaws(strata=rows, drawn={"a": {0: 2}, "b": {0: 1, 1: 1}}, replacement=False)
-    >>> circle = Circle(circumference=8.0, frequencies=1)
-    >>> {name: complex(law[1].round(9)) for name, law in laws.projected(np.ones(1), circle).items()}
+    >>> {name: complex(np.round(phase, 9)) for name, phase in laws.phases(np.array([np.pi / 4])).items()}
     {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
     """
 
@@ -116,23 +114,6 @@ class RowLaws:
         """Return how many rows a stratum has."""
         return self.populations[stratum] if self.populations else len(self.strata[stratum])
 
-    def projected(self, direction: Floats, circle: Circle) -> dict[str, Transform]:
-        """Return the transform of a combination of the statistics on a circle, in every scenario."""
-        strata = [
-            StratumLaw.of(
-                circle, *rows.projected(direction), rows=self.rows_of(number), weighted=rows.weights is not None
-            )
-            for number, rows in enumerate(self.strata)
-        ]
-        found: dict[tuple[int, int], Transform] = {}
-        laws = {}
-        for name, sizes in self.drawn.items():
-            for stratum, size in sizes.items():
-                if (stratum, size) not in found:
-                    found[stratum, size] = strata[stratum].drawn(size, replacement=self.replacement)
-            laws[name] = np.prod([found[part] for part in sizes.items()], axis=0)
-        return laws
-
     def phases(self, frequency: Floats) -> dict[str, complex]:
         """Return E e^{itᵀF} in every scenario; without replacement from many rows to the second order."""
         turns = [np.exp(1j * (rows.values @ frequency)) for rows in self.strata]
@@ -143,7 +124,7 @@ class RowLaws:
             for name, sizes in self.drawn.items()
         }
 
-    def _phase(self, turns: Transform, stratum: int, size: int) -> complex:
+    def _phase(self, turns: NDArray[np.complex128], stratum: int, size: int) -> complex:
         """Return the mean of a product of so many of these numbers, drawn from a stratum."""
         rows = self.rows_of(stratum)
         if not self.replacement and rows <= 200 and rows == len(turns):
@@ -153,7 +134,7 @@ class RowLaws:
         return cmath.exp(weight * math.log(max(abs(mean), 1e-300)) + 1j * size * cmath.phase(mean))
 
 
-def _mean_product(numbers: Transform, size: int) -> complex:
+def _mean_product(numbers: NDArray[np.complex128], size: int) -> complex:
     """Return the mean product of so many different ones of the numbers: the elementary symmetric polynomial's share."""
     sums = np.zeros(size + 1, dtype=np.complex128)
     sums[0] = 1.0

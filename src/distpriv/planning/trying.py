@@ -12,11 +12,11 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import never_smooth
+from distpriv.law.cells import MOST_STATISTICS
 from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
 from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import MOST_STATISTICS
 from distpriv.noise.laws import SumNoise
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
 from distpriv.planning.earlier import Settlement

@@ -24,9 +24,9 @@ from distpriv.guarantees.certify import gaussian_certificate, moments_delta
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.law.cells import MOST_STATISTICS, RowGrid
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import MOST_STATISTICS, RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import NoiseLaw

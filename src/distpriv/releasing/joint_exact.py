@@ -6,9 +6,9 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.exact_grid import exact_grid_certificate
+from distpriv.guarantees.exact_rows import exact_certificate
+from distpriv.law.cells import MOST_STATISTICS, RowGrid, row_grid
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import MOST_STATISTICS, RowGrid, row_grid
 from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["cells_of", "joint_exact_certificate"]
@@ -34,7 +34,7 @@ def joint_exact_certificate(
 ) -> Certificate:
     """Return what all releases are worth together; nothing where noise is on no steps, or not in every direction."""
     try:
-        return exact_grid_certificate(rows, noises, target, pairs, theorem, assumptions)
+        return exact_certificate(rows, noises, target, pairs, theorem, assumptions)
     except (InvalidInput, InvalidModel) as failure:
         return Certificate(
             target=target,

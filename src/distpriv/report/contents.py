@@ -15,13 +15,13 @@ from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import ASSUMES, HALF_WIDTH
-from distpriv.modelling.telling_curves import telling_curves
 from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.planning.plan import Plan
 from distpriv.planning.table import errors_are, hardly_worth, summary
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.released import IN_TABLES, Release
 from distpriv.releasing.released_tables import ReleasedTable
+from distpriv.report.densities import case_densities
 from distpriv.report.figures import Picture, Profile, case_curves, option_errors, profile_curves
 from distpriv.report.options import options_table, other_ways
 from distpriv.report.page import Audited, Cell, Fact, Notice, Page, Table
@@ -85,7 +85,7 @@ def would_see(
     model: QueryModel, noise: NoiseLaw, undefended: float, most: float, about: str = ""
 ) -> tuple[Picture, ...]:
     """Return what an attacker sees before and after noise; nothing where the statistics give all away."""
-    found = telling_curves(model, noise)
+    found = case_densities(model, noise)
     if found is None:
         return ()
     drawn = ", if records are drawn as modelled" if model.provenance.drawing.robust is not None else ""

@@ -21,8 +21,8 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.target import PrivacyTarget
-from distpriv.modelling.telling_curves import TellingCurves
 from distpriv.planning.table import errors_are
+from distpriv.report.densities import CaseDensities
 from distpriv.report.text import printable
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Picture:
         return opening + Markup(bare.removeprefix("<svg"))
 
 
-def case_curves(found: TellingCurves, captions: tuple[str, str]) -> tuple[Picture, Picture]:
+def case_curves(found: CaseDensities, captions: tuple[str, str]) -> tuple[Picture, Picture]:
     """Return what an attacker sees of two cases before and after noise, on the same axes, each with its caption."""
     top = 1.08 * max(float(each.max()) for both in (found.before, found.after) for each in both.values())
 

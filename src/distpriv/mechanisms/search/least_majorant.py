@@ -14,20 +14,21 @@ from distpriv.mechanisms.search.semidefinite import solved, triangle
 
 __all__ = ["MOST_ROWS", "least_majorant", "least_majorant_of_one"]
 
-WIDEST: Final = 1e8
-"""Weights, in units of the matrices, count as no further apart than this: the rest is beyond double precision."""
-ADDED: Final = 8
-"""Violated matrices that are added at a time."""
-TOUCHING: Final = 1e-9
-"""A matrix that is violated by less than this, in units of the largest, is touched; a hair on top then covers it."""
 MOST_ROWS: Final = 10
 """Of more than two matrices with more rows, for which the program takes seconds, S is above all but not the least."""
 
 
-def least_majorant(weights: Floats, matrices: Floats) -> Floats:
+def least_majorant(weights: Floats, matrices: Floats, touching: float = 1e-9, added: int = 8) -> Floats:
     """Return S ⪰ A_k for all k, whose weighted trace is the least but for the tolerance of the solver.
 
-    Of more than two matrices with more than 10 rows it is no more than a small one.
+    Of more than two matrices with more than 10 rows it is no more than a small one. Weights, in units of the matrices,
+    count as no further apart than 10⁸, as the rest is beyond double precision.
+
+    Args:
+        weights: of the diagonal.
+        matrices: one or more.
+        touching: how far a matrix may be above, in units of the largest, to be only touched; a hair then covers it.
+        added: how many of the violated matrices are added at a time.
 
     >>> least_majorant(np.ones(2), np.array([np.diag([1.0, 0.0]), np.diag([0.0, 4.0])])).round(6) + 0.0
     array([[1., 0.],
@@ -37,15 +38,15 @@ def least_majorant(weights: Floats, matrices: Floats) -> Floats:
     units = np.where(units > 0, units, max(units.max(), 1.0))
     scaled = np.unique(matrices, axis=0) / np.outer(units, units)
     cost = weights * units**2
-    cost = np.maximum(cost / cost.max(), 1 / WIDEST)
-    used = np.argsort(-np.linalg.eigvalsh(scaled)[:, -1], kind="stable")[:ADDED]
+    cost = np.maximum(cost / cost.max(), 1e-8)
+    used = np.argsort(-np.linalg.eigvalsh(scaled)[:, -1], kind="stable")[:added]
     while True:
         found = _above(cost, scaled[used])
         margins = np.linalg.eigvalsh(found - scaled)[:, 0]
-        violated = np.setdiff1d(np.flatnonzero(margins < -TOUCHING), used)
+        violated = np.setdiff1d(np.flatnonzero(margins < -touching), used)
         if not len(violated):
             break
-        used = np.append(used, violated[np.argsort(margins[violated])][:ADDED])
+        used = np.append(used, violated[np.argsort(margins[violated])][:added])
     hair = max(0.0, -float(margins.min())) + 1e-15 * len(units) * float(np.abs(scaled).max())
     return np.asarray((found + hair * np.eye(len(units))) * np.outer(units, units))
 

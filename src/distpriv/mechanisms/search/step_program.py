@@ -6,7 +6,7 @@ of the noises tried so far say, is solved again until its noise keeps δ (`docs/
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -20,35 +20,36 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.exact_steps import MARGIN
-from distpriv.modelling.step_laws import StepLaws
+from distpriv.guarantees.exact_rows import MARGIN
+from distpriv.law.step_laws import EvenSums, StepLaws
 from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["StepNoise", "least_on_steps"]
 
-FINENESS: Final = 1.05
-"""The factor from one width to the next, where that is more than a step."""
 
-BINS: Final = 64
-"""Into how many bins the steps are divided, about equally likely ones."""
+@frozen(kw_only=True)
+class Settings:
+    """How the program is solved."""
 
-ROUNDS: Final = 60
-"""How often the program is solved at most."""
+    fineness: float = 1.05
+    """The factor from one width to the next, where that is more than a step."""
+    bins: int = 64
+    """Into how many bins the steps are divided, about equally likely ones."""
+    rounds: int = 60
+    """How often the program is solved at most."""
+    violated: int = 4
+    """Of how many pairs, the worst, sets are taken in a round."""
+    room: float = 1e-3
+    """The share of δ that is left between the program's noise and the target, so that rounds end."""
+    widest: float = 2.0**20
+    """Noise that is wider, in steps, is out of proportion."""
+    nothing: float = 1e-12
+    """A probability below this says nothing that a program could be told."""
+    tail: float = 4.0
+    """Noise reaches so many scales farther than where its tail is δ."""
 
-VIOLATED: Final = 4
-"""Of how many pairs, the worst, sets are taken in a round."""
 
-ROOM: Final = 1e-3
-"""The share of δ that is left between the program's noise and the target, so that rounds end."""
-
-LARGEST_WIDTH: Final = 2.0**20
-"""Noise that is wider, in steps, is out of proportion."""
-
-NOTHING: Final = 1e-12
-"""A probability below this says nothing that a program could be told."""
-
-TAIL: Final = 4.0
-"""Noise reaches so many scales farther than where its tail is δ."""
+SETTINGS: Final = Settings()
 
 Cut = tuple[int, int, Floats]
 """The number of a pair, of a bin, and what a set in it says of noise of every width."""
@@ -84,17 +85,16 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
     """
     names = list(laws.masses)
     ratio = math.exp(target.epsilon)
-    left = target.delta * (1 - ROOM / 10) - (1 + ratio) * (laws.outside + MARGIN)
+    left = target.delta * (1 - SETTINGS.room / 10) - (1 + ratio) * (laws.outside + MARGIN)
     if left <= target.delta / 2:
         raise InvalidTarget(
             f"the exact law is known to {laws.outside:.1g}, too little for delta = {target.delta:g} at epsilon = "
             f"{target.epsilon:g}: give a larger delta, or use coupled_gaussian."
         )
     places = [(names.index(one), names.index(other)) for one, other in pairs]
-    matrix = np.array(list(laws.masses.values()))
     scale = 1.0
-    while (widest := math.ceil(scale * (1 + TAIL - math.log(left)))) <= LARGEST_WIDTH:
-        problem = _Problem.of(matrix, places, ratio, left, widest)
+    while (widest := math.ceil(scale * (1 + SETTINGS.tail - math.log(left)))) <= SETTINGS.widest:
+        problem = _Problem.of(laws.masses.values(), places, ratio, left, widest)
         if problem.keeps(problem.geometric(scale)):
             return _solved(problem, scale)
         scale *= 2
@@ -106,32 +106,24 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
 
 @frozen(kw_only=True, eq=False)
 class _Problem:
-    """The laws as partial sums, one a row; the numbers of the pairs' laws; what is asked for; widths."""
+    """The laws, the numbers of the pairs' laws, what is asked for, and widths."""
 
-    sums: Floats
-    size: int
+    laws: EvenSums
     pairs: Sequence[tuple[int, int]]
     ratio: float
     delta: float
     widths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, laws: Floats, pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: int) -> "_Problem":
-        """Return the problem for widths up to one."""
+    def of(
+        cls, laws: Iterable[Floats], pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: int
+    ) -> "_Problem":
+        """Return the problem for widths up to one: neighbouring ones are a factor apart, or a step."""
         widths = [1]
         while widths[-1] < widest:
-            widths.append(max(widths[-1] + 1, math.floor(widths[-1] * FINENESS)))
-        reach = widths[-1]
-        padded = np.zeros((len(laws), laws.shape[1] + 4 * reach + 2))
-        padded[:, 2 * reach + 1 : 2 * reach + 1 + laws.shape[1]] = laws
-        return cls(
-            sums=np.cumsum(padded, axis=1),
-            size=laws.shape[1] + 2 * reach,
-            pairs=pairs,
-            ratio=ratio,
-            delta=delta,
-            widths=np.array(widths),
-        )
+            widths.append(max(widths[-1] + 1, math.floor(widths[-1] * SETTINGS.fineness)))
+        sums = EvenSums.of(laws, widths[-1])
+        return cls(laws=sums, pairs=pairs, ratio=ratio, delta=delta, widths=np.array(widths))
 
     def geometric(self, scale: float) -> Floats:
         """Return the shares of noise whose probabilities fall like e^(−k/scale), as far as these widths reach."""
@@ -139,20 +131,9 @@ class _Problem:
         shares = -np.diff(np.append(heights, 0.0)) * (2 * self.widths + 1)
         return np.asarray(shares / shares.sum())
 
-    def even(self, width: int) -> Floats:
-        """Return the laws with noise that is even on −k … k."""
-        middle = int(self.widths[-1])
-        above = self.sums[:, middle + width + 1 : middle + width + 1 + self.size]
-        below = self.sums[:, middle - width : middle - width + self.size]
-        return np.asarray((above - below) / (2 * width + 1))
-
     def mixed(self, shares: Floats) -> Floats:
-        """Return the laws with a mixture of such noise."""
-        found = np.zeros((len(self.sums), self.size))
-        for width, share in zip(self.widths.tolist(), shares.tolist(), strict=True):
-            if share > 0:
-                found += share * self.even(width)
-        return found
+        """Return the laws with a mixture of noise of these widths."""
+        return self.laws.mixed(self.widths.astype(np.float64), shares)
 
     def deltas(self, noisy: Floats) -> Floats:
         """Return δ of every pair."""
@@ -165,7 +146,7 @@ class _Problem:
     def bins(self, shares: Floats) -> NDArray[np.int64]:
         """Return where bins begin that are about equally likely with such noise."""
         likely = np.cumsum(self.mixed(shares).mean(axis=0))
-        ends = np.searchsorted(likely, likely[-1] * np.arange(1, BINS) / BINS)
+        ends = np.searchsorted(likely, likely[-1] * np.arange(1, SETTINGS.bins) / SETTINGS.bins)
         return np.unique(np.append(0, ends))
 
     def cuts(self, which: Sequence[int], noisy: Floats, bins: NDArray[np.int64]) -> Iterator[Cut]:
@@ -173,12 +154,12 @@ class _Problem:
         inside = {k: noisy[self.pairs[k][0]] > self.ratio * noisy[self.pairs[k][1]] for k in which}
         said = {k: np.zeros((len(bins), len(self.widths))) for k in which}
         for column, width in enumerate(self.widths.tolist()):
-            laws = self.even(width)
+            laws = self.laws.even(width)
             for k, mask in inside.items():
                 one, other = self.pairs[k]
                 said[k][:, column] = np.add.reduceat((laws[one] - self.ratio * laws[other]) * mask, bins)
         for k, of_bins in said.items():
-            yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > NOTHING)
+            yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > SETTINGS.nothing)
 
 
 def _solved(problem: _Problem, scale: float) -> StepNoise:
@@ -186,12 +167,12 @@ def _solved(problem: _Problem, scale: float) -> StepNoise:
     enough = problem.geometric(_least(lambda share: problem.keeps(problem.geometric(share * scale)), 8) * scale)
     bins = problem.bins(enough)
     noise, cuts = np.eye(len(problem.widths))[0], list[Cut]()
-    for _ in range(ROUNDS):
+    for _ in range(SETTINGS.rounds):
         noisy = problem.mixed(noise)
         deltas = problem.deltas(noisy)
         if deltas.max() <= problem.delta:
             return _some(problem, noise)
-        worst = [int(k) for k in np.argsort(-deltas, kind="stable")[:VIOLATED] if deltas[k] > problem.delta]
+        worst = [int(k) for k in np.argsort(-deltas, kind="stable")[: SETTINGS.violated] if deltas[k] > problem.delta]
         cuts += problem.cuts(worst, noisy, bins)
         least = _program(problem, cuts, len(bins))
         if least is None:
@@ -234,7 +215,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
     found: Any = linprog(  # type: ignore[call-overload] # the stubs do not know of sparse rows
         np.concatenate([cost / cost[-1], np.zeros(len(pairs) * bins)]),
         A_ub=sparse.csr_matrix(rows),
-        b_ub=np.concatenate([np.zeros(len(cuts)), np.full(len(pairs), 1 - ROOM)]),
+        b_ub=np.concatenate([np.zeros(len(cuts)), np.full(len(pairs), 1 - SETTINGS.room)]),
         A_eq=np.concatenate([np.ones(count), np.zeros(len(pairs) * bins)])[np.newaxis],
         b_eq=[1.0],
         method="highs",

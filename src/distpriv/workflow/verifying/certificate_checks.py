@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.modelling.row_grid import RowGrid
+from distpriv.law.cells import RowGrid
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.releasing.joint import about_questions
 from distpriv.releasing.promised import DRAWN

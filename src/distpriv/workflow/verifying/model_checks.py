@@ -18,8 +18,8 @@ from distpriv.framework.secrets import Pair, protect
 from distpriv.framework.tilts import Tilt
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
+from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import same_moments
 from distpriv.workflow.policy import Policy

@@ -16,17 +16,16 @@ from distpriv.guarantees.certify import certified, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball
-from distpriv.guarantees.exact_grid import exact_grid_certificate
-from distpriv.guarantees.exact_steps import THEOREM as EXACT
-from distpriv.guarantees.exact_steps import exact_steps_certificate
+from distpriv.guarantees.exact_rows import THEOREM as EXACT
+from distpriv.guarantees.exact_rows import exact_certificate
 from distpriv.guarantees.mean_bound import CHOICES, log_evidence
+from distpriv.law.cells import RowGrid
 from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
 from distpriv.mechanisms.search.move_lengths import Lengths
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import LaplaceNoise, NoiseLaw, UnimodalNoise
+from distpriv.noise.laws import LaplaceNoise, NoiseLaw
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, widening
@@ -190,14 +189,7 @@ def _enough(claim: Claim) -> NoiseLaw | None:
 
 def _exact_again(claim: Claim, rows: RowGrid, noises: Sequence[NoiseLaw]) -> Certificate:
     """Return the certificate of noise by the exact law of the rows that are written down, before it is on a lattice."""
-    within, pairs = claim.within, claim.model.protected_pairs
-    if claim.mechanism == JOINT:
-        return exact_grid_certificate(rows, noises, within, pairs, THEOREMS[JOINT])
-    if claim.model.dimension > 1:
-        return exact_grid_certificate(rows, noises, within, pairs)
-    if not isinstance(noises[0], UnimodalNoise):
-        raise InvalidInput("the noise for an exact law is on whole steps, and this is not.")
-    return exact_steps_certificate(rows, noises[0], within, pairs)
+    return exact_certificate(rows, noises, claim.within, claim.model.protected_pairs, THEOREMS[claim.mechanism])
 
 
 def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:

@@ -22,8 +22,8 @@ from distpriv.framework.statistics import RowValue
 from distpriv.guarantees.certificate import ASSURANCE, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_grid import RowGrid
 from distpriv.releasing.attackers import figures
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom, norm
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.projected_law import POINTS, Circle, StratumLaw, most_frequencies
+from distpriv.law.fourier import Circle, StratumLaw, projected
+from distpriv.modelling.row_laws import RowLaws
 
 populations = st.lists(st.integers(-40, 40).map(lambda v: v / 4), min_size=2, max_size=9)
 
@@ -48,7 +49,7 @@ def test_a_count_is_hypergeometric_however_much_of_the_table_is_drawn(size: int)
 
 def test_numbers_between_the_points_of_a_circle_keep_their_mean() -> None:
     circle = Circle(circumference=1.0, frequencies=10)
-    between = np.array([0.3 + 0.25 / POINTS])
+    between = np.array([0.3 + 0.25 / circle.points])
     np.testing.assert_allclose(circle.transform(between)[:11], exactly(circle, between), atol=1e-9)
 
 
@@ -66,7 +67,7 @@ def test_many_rows_that_are_each_a_little_off_their_place_leave_ripples_as_they_
     rows, low, share, deviation = 200_000, 0.3137, 1e-4, math.sqrt(20)
     reach, noise = 824 * deviation, 0.1 * deviation
     frequencies = math.ceil(8.6 * reach / (2 * math.pi * noise))
-    assert frequencies <= most_frequencies(rows)
+    assert frequencies <= Circle.MOST // Circle.points_a_frequency(rows)
     circle = Circle(circumference=reach, frequencies=frequencies, rows=rows)
     t, values = circle.angular, np.where(np.arange(10_000) == 0, low + 1, low)
     hidden = np.exp(-((noise * t) ** 2) / 2)
@@ -74,3 +75,14 @@ def test_many_rows_that_are_each_a_little_off_their_place_leave_ripples_as_they_
     found = circle.transform(values)[: frequencies + 1] ** rows * hidden
     assert abs(exact[np.abs(t - 2 * math.pi).argmin()]) > 0.01
     np.testing.assert_allclose(found, exact, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "within"), [(150, 1e-6), (1000, 1e-3)])
+def test_phases_of_few_and_of_many_rows_are_those_of_a_projection(rows: int, within: float) -> None:
+    values = np.random.default_rng(rows).normal(size=(rows, 1))
+    laws = RowLaws(strata=(values,), drawn={"a": {0: 20}}, replacement=False)
+    circle = Circle(circumference=80.0, frequencies=8)
+    exact = projected(laws, np.ones(1), circle)["a"]
+    for place in range(1, 5):
+        found = laws.phases(circle.angular[place : place + 1])["a"]
+        assert found == pytest.approx(complex(exact[place]), abs=within)

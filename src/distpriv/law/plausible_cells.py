@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
+from distpriv.law.cells import Cells, RowGrid
 from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED, uniform_numbers
-from distpriv.modelling.row_grid import Cells, RowGrid
 
 __all__ = ["of_populations", "plausible_strata"]
 

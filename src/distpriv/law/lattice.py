@@ -1,13 +1,16 @@
 r"""Sums over a lattice, :math:`\sum_{k ≠ 0} e^{-2π² k^\top G k}` over whole numbers k, bounded from above.
 
 In a short basis the sum is at most a product of sums over one number each, ϑ. Where that is not small, the short
-vectors are counted one by one, and only the others bounded (`docs/proofs/lattice_trap.md`, "The sum, bounded").
+vectors are counted one by one (Fincke and Pohst 1985), and only the others bounded (`docs/proofs/lattice_trap.md`, "The
+sum, bounded"). The basis is that of Lenstra, Lenstra and Lovász (1982).
 """
 
 import math
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
+from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 
@@ -16,27 +19,27 @@ __all__ = ["RATE", "lattice_sum"]
 RATE = 2 * math.pi**2
 """What kᵀGk is multiplied with."""
 
-NEGLIGIBLE = 1e-12
-"""A sum that is bounded by this need not be known better."""
 
-MOST_VECTORS = 20_000
-"""How many vectors, or beginnings of vectors, are looked at."""
+@frozen(kw_only=True)
+class Settings:
+    """How close a bound is, and what it may cost."""
 
-LOVASZ = 0.99
-"""How short a basis is made: 1 is the shortest that swapping neighbours gives."""
+    negligible: float = 1e-12
+    """A sum that is bounded by this need not be known better."""
+    most_vectors: int = 20_000
+    """How many vectors, or beginnings of vectors, are looked at."""
+    lovasz: float = 0.99
+    """How short a basis is made: 1 is the shortest that swapping neighbours gives."""
+    most_swaps: int = 3000
+    """How many steps are taken towards a shorter basis."""
+    least_pivot: float = 1e-6
+    """A form with a smaller pivot is taken for singular: nothing useful bounds its sum."""
+    rounding: float = 1e-14
+    """By which share of the largest entry of a form, or of what its row was added up from, rounding may move a pivot,
+    for each of its rows."""
 
-SHARES = np.linspace(0.05, 0.95, 19)
-"""The s that are tried in the bound of what was not counted."""
 
-LEAST_PIVOT = 1e-6
-"""A form with a smaller pivot is taken for singular: nothing useful bounds its sum."""
-
-ROUNDING = 1e-14
-"""By which share of the largest entry of a form, or of what its row was added up from, rounding may move a pivot, for
-each of its rows."""
-
-MOST_SWAPS = 3000
-"""How many steps are taken towards a shorter basis."""
+SETTINGS: Final = Settings()
 
 
 def lattice_sum(form: Floats) -> float:
@@ -59,13 +62,13 @@ def _bounded(form: bytes, size: int) -> float:
     pivots, shifts = _pivots(
         short, np.einsum("ij,jk,ik->i", np.abs(basis), np.abs(given), np.abs(basis), optimize=True)
     )
-    if pivots.min() <= LEAST_PIVOT:
+    if pivots.min() <= SETTINGS.least_pivot:
         return math.inf
     everything = math.expm1(_log_product(RATE * pivots))
-    if everything <= NEGLIGIBLE:
+    if everything <= SETTINGS.negligible:
         return everything
     counted, reach = _counted(pivots, shifts)
-    beyond = min((1 - s) * -RATE * reach + _log_product(s * RATE * pivots) for s in SHARES)
+    beyond = min((1 - s) * -RATE * reach + _log_product(s * RATE * pivots) for s in np.linspace(0.05, 0.95, 19))
     return min(everything, counted + math.exp(min(beyond, 700.0))) if math.isfinite(beyond) else everything
 
 
@@ -106,7 +109,7 @@ def _norms(pivots: Floats, shifts: Floats, reach: float) -> Floats | None:
         low, high = np.ceil(-centres - widths), np.floor(-centres + widths)
         counts = np.maximum(0, high - low + 1).astype(np.int64)
         looked += int(counts.sum())
-        if looked > MOST_VECTORS * 4 or counts.sum() > MOST_VECTORS:
+        if looked > SETTINGS.most_vectors * 4 or counts.sum() > SETTINGS.most_vectors:
             return None
         parents = np.repeat(np.arange(len(vectors)), counts)
         steps = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -126,12 +129,12 @@ def _pivots(form: Floats, summed: Floats) -> tuple[Floats, Floats]:
         factor = np.linalg.cholesky(form)
     except np.linalg.LinAlgError:
         return np.zeros(len(form)), np.zeros(form.shape)
-    rounding = ROUNDING * len(form) * np.maximum(summed, np.abs(form).max())
+    rounding = SETTINGS.rounding * len(form) * np.maximum(summed, np.abs(form).max())
     return np.asarray(np.diag(factor) ** 2 - rounding), np.asarray((factor / np.diag(factor)).T)
 
 
 def _reduced(form: Floats) -> tuple[Floats, Floats]:
-    """Return the form in a shorter basis of the whole numbers, by the algorithm of Lenstra, Lenstra and Lovász.
+    """Return the form in a shorter basis of the whole numbers, by the algorithm of Lenstra, Lenstra and Lovász (1982).
 
     Any basis has the same sum, so that stopping early costs sharpness and nothing else. The basis, as rows, tells what
     rounding may have cost.
@@ -139,7 +142,7 @@ def _reduced(form: Floats) -> tuple[Floats, Floats]:
     form, basis, k = form.copy(), np.eye(len(form)), 1
     factor = np.zeros(form.shape)  # of Cholesky, its first k rows up to date
     factor[0, 0] = math.sqrt(max(form[0, 0], 0.0))
-    for _ in range(MOST_SWAPS):
+    for _ in range(SETTINGS.most_swaps):
         if k >= len(form) or not _with_row(factor, form, k):
             break
         lower = factor[k, :k] / np.diag(factor)[:k]
@@ -152,7 +155,7 @@ def _reduced(form: Floats) -> tuple[Floats, Floats]:
             form[:, k] -= times * form[:, j]
             basis[k] -= times * basis[j]
         factor[k, :k] = lower * np.diag(factor)[:k]
-        if factor[k, k] ** 2 >= (LOVASZ - lower[k - 1] ** 2) * factor[k - 1, k - 1] ** 2:
+        if factor[k, k] ** 2 >= (SETTINGS.lovasz - lower[k - 1] ** 2) * factor[k - 1, k - 1] ** 2:
             k += 1
         else:
             form[[k - 1, k]] = form[[k, k - 1]]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.lattice_sums import RATE, lattice_sum
+from distpriv.law.lattice import RATE, lattice_sum
 
 forms = st.integers(1, 3).flatmap(
     lambda size: st.lists(st.floats(-1, 1), min_size=size * size, max_size=size * size).map(

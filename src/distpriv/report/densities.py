@@ -15,22 +15,18 @@ from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 
-__all__ = ["TellingCurves", "telling_curves"]
-
-DRAWS, POINTS, SIDE = 20_000, 241, 3.6
-EXPLAINED = 1e-6
-"""The share of a shift that may lie where nothing varies, and still be rounding."""
+__all__ = ["CaseDensities", "case_densities"]
 
 
 @frozen(kw_only=True)
-class TellingCurves:
-    """Two densities before and after noise, over the same standard deviations; made by `telling_curves`.
+class CaseDensities:
+    """Two densities before and after noise, over the same standard deviations; made by `case_densities`.
 
     >>> import distpriv as dp
-    >>> from distpriv.modelling.telling_curves import telling_curves
+    >>> from distpriv.report.densities import case_densities
     >>> from distpriv.noise.laws import GaussianNoise
     >>> model = dp.gaussian_model(means={"few": [0], "many": [2]}, covariances=[[1]], pairs=[("few", "many")])
-    >>> found = telling_curves(model, GaussianNoise.isotropic(1, 3.0))
+    >>> found = case_densities(model, GaussianNoise.isotropic(1, 3.0))
     >>> list(found.before), [round(found.overlap(each), 2) for each in (found.before, found.after)]
     (['few', 'many'], [0.32, 0.75])
     """
@@ -48,45 +44,35 @@ class TellingCurves:
         return float(np.trapezoid(least, self.grid))
 
 
-def telling_curves(model: QueryModel, noise: NoiseLaw) -> TellingCurves | None:
-    """Return the curves of the pair that is told apart best; None where the statistics give it away for certain."""
-    pair = max(model.protected_pairs, key=lambda each: _distance(model, each))
-    bare = _along(model, pair, np.zeros_like(noise.covariance))
-    covered = _along(model, pair, noise.covariance)
+def case_densities(model: QueryModel, noise: NoiseLaw, draws: int = 20_000) -> CaseDensities | None:
+    """Return the densities of the pair that is told apart best; None where the statistics give it away for certain."""
+    none = np.zeros_like(noise.covariance)
+    directions = [(pair, _direction(model, pair, none)) for pair in model.protected_pairs]
+    pair, bare = max(
+        directions, key=lambda of: np.inf if of[1] is None else float(model.mean_shift(of[0]) @ of[1]) ** 2
+    )
+    covered = _direction(model, pair, noise.covariance)
     if bare is None or covered is None:
         return None
-    shifts = np.zeros(1) if noise.is_gaussian else noise.simulate(DRAWS, 0) @ covered
-    added = noise.covariance if noise.is_gaussian else np.zeros_like(noise.covariance)
-    reach = SIDE + max(abs(model.mean_shift(pair) @ along) / 2 for along in (bare, covered))
-    grid = np.linspace(-reach, reach, POINTS)
-    return TellingCurves(
+    shifts = np.zeros(1) if noise.is_gaussian else noise.simulate(draws, 0) @ covered
+    added = noise.covariance if noise.is_gaussian else none
+    reach = 3.6 + max(abs(model.mean_shift(pair) @ along) / 2 for along in (bare, covered))
+    grid = np.linspace(-reach, reach, 241)
+    return CaseDensities(
         grid=grid,
-        before=_densities(model, pair, bare, 0.0 * added, np.zeros(1), grid),
+        before=_densities(model, pair, bare, none, np.zeros(1), grid),
         after=_densities(model, pair, covered, added, shifts, grid),
     )
 
 
-def _pooled(model: QueryModel, pair: Pair) -> Floats:
+def _direction(model: QueryModel, pair: Pair, added: Floats) -> Floats | None:
+    """Return what tells a pair apart best, with a pooled deviation of 1; None where nothing varies along the shift."""
     first, second = (model.distributions[name].covariance for name in pair)
-    return np.asarray((first + second) / 2)
-
-
-def _distance(model: QueryModel, pair: Pair) -> float:
-    """Return how many standard deviations apart a pair's means are; infinite where nothing varies between them."""
-    pooled, shift = _pooled(model, pair), model.mean_shift(pair)
+    pooled, shift = (first + second) / 2 + added, -model.mean_shift(pair)
     along = np.linalg.lstsq(pooled, shift, rcond=None)[0]
-    explained = np.allclose(pooled @ along, shift, atol=EXPLAINED * float(np.abs(shift).max(initial=0.0)))
-    return float(shift @ along) if explained else float("inf")
-
-
-def _along(model: QueryModel, pair: Pair, added: Floats) -> Floats | None:
-    """Return the most telling direction, along which the pooled standard deviation is 1; None where that is 0."""
-    pooled, shift = _pooled(model, pair) + added, -model.mean_shift(pair)
-    along = np.linalg.lstsq(pooled, shift, rcond=None)[0]
-    if not np.allclose(pooled @ along, shift, atol=EXPLAINED * float(np.abs(shift).max(initial=0.0))):
+    if not np.allclose(pooled @ along, shift, atol=1e-6 * float(np.abs(shift).max(initial=0.0))):
         return None
     if not along.any():  # the means are the same: where the covariances differ most
-        first, second = (model.distributions[name].covariance for name in pair)
         values, vectors = np.linalg.eigh(second - first)
         along = vectors[:, int(np.abs(values).argmax())]
     spread = float(np.sqrt(along @ pooled @ along))
@@ -98,9 +84,9 @@ def _densities(
 ) -> dict[str, Floats]:
     laws = {name: model.distributions[name] for name in pair}
     middle = sum(law.mean for law in laws.values()) / 2
-    found = {}
+    curves = {}
     for name, law in laws.items():
         spread = max(float(np.sqrt(along @ (law.covariance + added) @ along)), 1e-3)
         away = (grid[:, np.newaxis] - (law.mean - middle) @ along - shifts) / spread
-        found[name] = np.exp(-(away**2) / 2).mean(axis=1) / (spread * np.sqrt(2 * np.pi))
-    return found
+        curves[name] = np.exp(-(away**2) / 2).mean(axis=1) / (spread * np.sqrt(2 * np.pi))
+    return curves

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.exact_grid import exact_grid_delta
-from distpriv.guarantees.exact_steps import exact_steps_delta
-from distpriv.modelling.row_grid import RowGrid, row_grid
-from distpriv.modelling.step_laws import step_laws
+from distpriv.guarantees.exact_rows import exact_rows_delta, grid_deltas, step_deltas
+from distpriv.law.cells import RowGrid, row_grid
+from distpriv.law.step_laws import step_laws
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
 
 M = dp.mechanisms
@@ -115,7 +114,7 @@ def test_it_is_above_delta_by_all_datasets_and_close_to_it(
     laws = [enumerated(first, second, positives, replacement=replacement) for positives in (1, 3)]
     exact = brute_force(laws, noise, 0.7)
     target = dp.PrivacyTarget(epsilon=0.7, delta=0.01)
-    found = exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs)
+    found = exact_rows_delta(row_grid(model), [noise], target, model.protected_pairs)
     assert exact * (1 - 1e-3) <= found <= 1.05 * exact + 2e-3
 
 
@@ -128,13 +127,14 @@ def test_on_its_own_steps_it_is_the_sum_over_steps(
     if len({*first.ravel().tolist(), *second.ravel().tolist()}) == 1:
         return
     model = modelled(first, second, replacement=replacement)
-    step = step_laws(row_grid(model)).step
+    laws = step_laws(row_grid(model))
+    step = laws.step
     noise = UnimodalNoise(
         axes=np.ones((1, 1)), edges=np.array([0.0, 0.5, width + 0.5]) * step, masses=np.array([0.5, 0.5])
     )
     target = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
-    exact = exact_steps_delta(row_grid(model), noise, 0.5, model.protected_pairs)
-    assert exact_grid_delta(row_grid(model), [noise], target, model.protected_pairs) == pytest.approx(exact, abs=1e-5)
+    exact = step_deltas(laws, noise, 0.5, model.protected_pairs)
+    assert grid_deltas(row_grid(model), [noise], target, model.protected_pairs) == pytest.approx(exact, abs=1e-5)
 
 
 def test_noise_on_steps_and_other_noise_are_judged_together() -> None:
@@ -146,9 +146,9 @@ def test_noise_on_steps_and_other_noise_are_judged_together() -> None:
     target = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
     rows = row_grid(model)
     noises: list[NoiseLaw] = [steps, normal]
-    both = exact_grid_delta(rows, noises, target, model.protected_pairs)
+    both = exact_rows_delta(rows, noises, target, model.protected_pairs)
     alone = [
-        exact_grid_delta(_of(rows, which), [noise], target, model.protected_pairs) for which, noise in enumerate(noises)
+        exact_rows_delta(_of(rows, which), [noise], target, model.protected_pairs) for which, noise in enumerate(noises)
     ]
     assert both > max(alone)
     assert both == pytest.approx(_mixed(first, second, 2, 2.0, 0.5), rel=0.02)
@@ -191,14 +191,14 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     model = dp.model(adult, query, secret, records=20, reference="population")
     rows, target = row_grid(model), dp.PrivacyTarget(epsilon=1, delta=1e-3)
     with pytest.raises(InvalidInput, match="need Gaussian noise in every direction"):
-        exact_grid_delta(rows, [LaplaceNoise.isotropic(2, 1.0)], target, model.protected_pairs)
+        exact_rows_delta(rows, [LaplaceNoise.isotropic(2, 1.0)], target, model.protected_pairs)
     for flat in (GaussianNoise.of(np.ones((2, 2))), GaussianNoise.of(np.array([[1.0, 1.0], [1.0, 1.0 + 1e-13]]))):
         with pytest.raises(InvalidInput, match="need Gaussian noise in every direction"):
-            exact_grid_delta(rows, [flat], target, model.protected_pairs)
+            exact_rows_delta(rows, [flat], target, model.protected_pairs)
     with pytest.raises(InvalidModel, match=r"points, and up to .* are looked at: release fewer"):
-        exact_grid_delta(rows, [GaussianNoise.isotropic(2, 1e-30)], target, model.protected_pairs)
+        exact_rows_delta(rows, [GaussianNoise.isotropic(2, 1e-30)], target, model.protected_pairs)
     with pytest.raises(InvalidModel, match=r"points, and up to .* are looked at: release fewer"):
-        exact_grid_delta(rows, [GaussianNoise.isotropic(2, 1e-4)], target, model.protected_pairs)
+        exact_rows_delta(rows, [GaussianNoise.isotropic(2, 1e-4)], target, model.protected_pairs)
     four = dp.Query({f"s{k}": dp.count(f"age > {20 + k}") for k in range(4)})
     with pytest.raises(InvalidModel, match="up to 3 statistics, and 4 are released together"):
         M.exact_law(dp.model(adult, four, secret, records=20, reference="population"), target)
@@ -231,3 +231,30 @@ def test_three_statistics_need_as_little_as_is_known(adult: pa.Table) -> None:
     mechanism = M.exact_law(model, dp.PrivacyTarget(epsilon=1, delta=1e-3))
     assert mechanism.certificate.holds_at("proved")
     assert mechanism.noise.expected_rms <= 5.6
+
+
+def test_two_statistics_of_a_sample_take_more_noise_than_those_of_a_population(adult: pa.Table) -> None:
+    query = dp.Query(married=dp.count("marital_status = 'Never-married'"), age=dp.mean("age"))
+    secret, target = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.PrivacyTarget(epsilon=1, delta=1e-2)
+    widths = []
+    for reference in ("sample", "population"):
+        model = dp.model(adult.slice(0, 2000), query, secret, records=20, reference=reference, replacement=True)
+        mechanism = M.exact_law(model, target)
+        assert mechanism.certificate.holds
+        assert mechanism.certificate.assurance == ("checked" if reference == "sample" else "proved")
+        widths.append(mechanism.noise.expected_rms)
+    assert widths[1] < widths[0] < 2 * widths[1]
+
+
+@pytest.mark.slow
+def test_delta_of_two_statistics_holds_in_99_of_100_populations(adult: pa.Table) -> None:
+    """References are drawn from a population again and again, and noise is judged by its own exact law."""
+    query = dp.Query(married=dp.count("marital_status = 'Never-married'"), age=dp.mean("age"))
+    secret, target = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    truth = row_grid(dp.model(adult, query, secret, records=100, reference="population", replacement=True))
+    rng, missed = np.random.default_rng(5), 0
+    for _ in range(15):
+        model = dp.model(adult.take(rng.integers(adult.num_rows, size=500)), query, secret, records=100)
+        noise = M.exact_law(model, target).noise
+        missed += exact_rows_delta(truth, [noise], target, model.protected_pairs) > target.delta
+    assert missed <= 1

@@ -1,13 +1,16 @@
-r"""Rows on whole steps, cell by cell, and the characteristic function of the two or three statistics they add up to.
+r"""Rows on whole steps, cell by cell: what exact laws of up to three statistics are made from.
 
-Where every statistic has its steps, the rows of a stratum are counts of cells, and their transform is a product of
-small matrices at all frequencies of a grid at once. Without replacement that of k rows comes from those of fewer by
-Newton's identities (`docs/proofs/exact_law.md`, "Several statistics").
+Where every statistic has its steps, the rows of a stratum are counts of cells, and the characteristic function of one
+row is a sum over cells. Drawing k of N rows is drawing each with probability p = k/N, given that there are k, so that
+
+.. math:: |\varphi| \le \sqrt{8 k (1 - k/N)} \; e^{-k (1 - k/N)(1 - |\varphi_1|)}
+
+(`docs/proofs/exact_law.md`, "Several statistics"): where noise leaves nothing of that it need not be computed.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Self
 
 import numpy as np
 from attrs import frozen
@@ -15,63 +18,14 @@ from numpy.typing import NDArray
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, array_field
+from distpriv.law.fourier import NEGLIGIBLE, Transform, series_terms, sum_transform
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_lattice import spacing
 from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["MOST_STATISTICS", "SMALLEST_STEP", "Cells", "RowGrid", "Sheared", "reference_rows", "row_grid"]
+__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "reference_rows", "row_grid"]
 
-MOST_STATISTICS = 3
-
-MOST_CELLS = 2**21
-"""From the lowest to the highest cell of a stratum, along all statistics."""
-
-MOST_WORK = 2**32
-"""Terms times rows times frequencies of a draw without replacement."""
-
-ON_STEPS = 1e-6
-"""By which share of a step a dataset may be off the lattice, all of its rows together."""
-
-SMALLEST_STEP = 1e-140
-"""The square of a smaller one is no number."""
-
-NEGLIGIBLE = 1e-14
-"""What is left out of a sum."""
-
-
-@frozen(kw_only=True)
-class Sheared:
-    """Axes for sums that vary most along one line: one statistic, and of each other what a multiple of it leaves over.
-
-    >>> line = Sheared(order=(1, 0), slopes=(0.5,))
-    >>> line.matrix.tolist()
-    [[0.0, 1.0], [1.0, -0.5]]
-    """
-
-    order: tuple[int, ...]
-    """The statistics, the one that the others are sheared by first."""
-    slopes: tuple[float, ...]
-    """Which multiple of the first is taken off each of the others."""
-
-    @property
-    def matrix(self) -> Floats:
-        """What turns the statistics into numbers along the axes."""
-        found = np.eye(len(self.order))[list(self.order)]
-        found[1:, self.order[0]] -= self.slopes
-        return found
-
-    def slowed(self, frequencies: Sequence[Floats]) -> Floats:
-        """Return by how much the first statistic's own frequency is below that along the first axis."""
-        mesh = np.meshgrid(*frequencies[1:], indexing="ij", sparse=True)
-        return np.asarray(sum((slope * t for slope, t in zip(self.slopes, mesh, strict=True)), np.zeros(())))
-
-    def of_statistics(self, frequencies: Sequence[Floats]) -> list[Floats]:
-        """Return the frequencies of the statistics themselves, as arrays that fit together."""
-        mesh = np.meshgrid(*frequencies, indexing="ij", sparse=True)
-        first = mesh[0] - self.slowed(frequencies)[np.newaxis] if any(self.slopes) else mesh[0]
-        found = dict(zip(self.order, [first, *mesh[1:]], strict=True))
-        return [found[which] for which in range(len(self.order))]
+MOST_STATISTICS: Final = 3
 
 
 @frozen(kw_only=True, eq=False)
@@ -94,65 +48,33 @@ class Cells:
         """How likely a row is in each cell."""
         return np.asarray(self.counts / self.rows) if self.weights is None else self.weights
 
-    def dense(self) -> Floats:
-        """Return the chances as a block, from the lowest to the highest cell."""
-        lowest = self.places.min(axis=0)
-        block = np.zeros(self.places.max(axis=0) - lowest + 1)
-        block[tuple((self.places - lowest).T)] = self.chances
-        return block
+    def transform(self, frequencies: Sequence[Floats], axes: Floats) -> Transform:
+        """Return E e^{itᵀAk} of a row at all combinations of the frequencies along axes, the rows of A.
 
-    def transform(self, frequencies: Sequence[Floats], sheared: Sheared) -> Transform:
-        """Return E e^{itᵀk} of a row at all combinations of the frequencies along sheared axes."""
-        order = list(sheared.order)
-        found: NDArray[Any] = np.transpose(self.dense(), order)
-        lowest = self.places.min(axis=0)[order].tolist()
-        values = [low + np.arange(size) for low, size in zip(lowest, found.shape, strict=True)]
-        for axis in range(1, len(order)):
-            turns = np.exp(1j * np.outer(frequencies[axis], values[axis]))
-            found = np.moveaxis(np.tensordot(turns, found, axes=(1, axis)), 0, axis)
-        if any(sheared.slopes):
-            less = sheared.slowed(frequencies)
-            found = found * np.exp(-1j * np.multiply.outer(values[0], less))
-        return np.asarray(np.tensordot(np.exp(1j * np.outer(frequencies[0], values[0])), found, axes=(1, 0)))
+        >>> cells = Cells(places=np.array([[0, 1], [2, 1]]), counts=np.array([1, 1]))
+        >>> cells.transform([np.array([0.0, np.pi / 2]), np.array([np.pi])], np.eye(2)).round(9).ravel() + 0.0
+        array([-1.+0.j,  0.+0.j])
+        """
+        return _transform(self.places @ axes.T, self.chances, frequencies)
 
     def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
         """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
         if replacement:
             return np.asarray(one**size)
-        assert self.weights is None, "rows with weights are drawn independently"
         weight = size * (1 - size / self.rows)
         return np.minimum(1.0, math.sqrt(max(1.0, 8 * weight)) * np.exp(-weight * (1 - one)))
 
-    def drawn(self, sizes: Sequence[int], multiples: Sequence[Transform], *, replacement: bool) -> list[Transform]:
-        """Return the transforms of the sums of so many rows, drawn at random, for each size.
 
-        Args:
-            sizes: how many rows are drawn; without replacement half of them all at most.
-            multiples: the transform of one row at the frequencies, and at 2, 3, … times them where `terms` says so.
-            replacement: whether a row is drawn again and again.
-        """
-        if replacement:
-            return [np.asarray(multiples[0] ** size) for size in sizes]
-        assert self.weights is None, "rows with weights are drawn independently"
-        before = [np.ones_like(multiples[0])]
-        found = {0: before[0]}
-        for size in range(1, max(sizes) + 1):
-            share, total = 1.0, np.zeros_like(multiples[0])
-            for r, (earlier, turned) in enumerate(zip(reversed(before), multiples, strict=False), start=1):
-                share *= (size - r + 1) / (self.rows - size + r)
-                total += (self.rows / size * share * (1 if r % 2 else -1)) * (earlier * turned)
-            before = [*before[-len(multiples) + 1 :], total] if len(multiples) > 1 else [total]
-            if size in sizes:
-                found[size] = total
-        return [found[size] for size in sizes]
-
-    def terms(self, sizes: Sequence[int], *, replacement: bool) -> int:
-        """Return how many multiples of the frequencies matter for draws of so many rows."""
-        most = max(sizes, default=0)
-        if replacement or most == 0:
-            return 1
-        ratio = most / (self.rows - most + 1)
-        return most if ratio > 1 / 2 else min(most, math.ceil(math.log(NEGLIGIBLE / self.rows) / math.log(ratio)))
+def _transform(points: Floats, chances: Floats, frequencies: Sequence[Floats]) -> Transform:
+    """Return Σ p e^{itᵀx} at all combinations of frequencies: a sum over the rest for every first coordinate."""
+    along, group = np.unique(points[:, 0], return_inverse=True)
+    turns = np.exp(1j * np.outer(frequencies[0], along))
+    if len(frequencies) == 1:
+        return np.asarray(turns @ np.bincount(group.ravel(), chances))
+    order = np.argsort(group.ravel(), kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(group.ravel()))[:-1])
+    rests = [_transform(points[part][:, 1:], chances[part], frequencies[1:]) for part in parts]
+    return np.asarray(np.tensordot(turns, rests, axes=(1, 0)))
 
 
 @frozen(kw_only=True, eq=False)
@@ -176,6 +98,13 @@ class RowGrid:
         """How many rows a dataset has."""
         return sum(next(iter(self.drawn.values())).values())
 
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the largest value of the first statistic, in steps."""
+        ends = [(int(cells.places[:, 0].min()), int(cells.places[:, 0].max())) for cells in self.strata]
+        sums = [[sum(size * ends[s][side] for s, size in of.items()) for of in self.drawn.values()] for side in (0, 1)]
+        return min(sums[0]), max(sums[1])
+
     def moments(self, scenario: str) -> tuple[Floats, Floats]:
         """Return the mean and the covariance of the statistics, in steps."""
         means, covariance = np.zeros(len(self.steps)), np.zeros((len(self.steps),) * 2)
@@ -196,68 +125,93 @@ class RowGrid:
         >>> rows.log_moments("a", np.ones(1), np.array([2.0])).round(4)  # 4 log cosh 1
         array([1.7351])
         """
-        found = np.zeros(len(tilts))
+        logs = np.zeros(len(tilts))
         for which, size in self.drawn[scenario].items():
             cells = self.strata[which]
             values = cells.places @ direction
             exponents = np.multiply.outer(tilts, values - cells.chances @ values)
             highest = exponents.max(axis=1)
-            found = found + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
-        return found
+            logs = logs + size * (highest + np.log(np.exp(exponents - highest[:, np.newaxis]) @ cells.chances))
+        return logs
+
+    def box(
+        self,
+        direction: Floats,
+        outside: float,
+        variance: float = 0.0,
+        added: Callable[[Floats], Floats] = np.zeros_like,
+    ) -> tuple[float, float]:
+        """Return from where to where a combination is in all scenarios, but for so much at each end.
+
+        By Chernoff's bound, with noise of a variance and a logarithm of E e^{sZ} if there is any.
+        """
+        ends = []
+        for name in self.drawn:
+            mean, covariance = self.moments(name)
+            # At which tilts, in units of one over the deviation, the bound is tried.
+            tilts = np.geomspace(1e-4, 1e2, 241) / max(math.sqrt(direction @ covariance @ direction + variance), 0.1)
+            sides = [self.log_moments(name, direction, s) + added(s) for s in (tilts, -tilts)]
+            values = (np.array(sides) - math.log(outside / 2)) / tilts
+            reach = float(values.min(axis=1).max())
+            ends += [float(mean @ direction) - reach, float(mean @ direction) + reach]
+        return min(ends), max(ends)
 
     def transforms(
-        self, frequencies: Sequence[Floats], sheared: Sheared, weights: Floats
+        self, frequencies: Sequence[Floats], axes: Floats, weights: Floats
     ) -> tuple[dict[str, Transform], float]:
-        """Return E e^{itᵀK} of the statistics, in steps, and how much was left out where weights make it negligible.
+        """Return E e^{itᵀAK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
-        All combinations of frequencies along sheared axes are looked at.
+        All combinations of frequencies along the axes, the rows of A, are looked at.
         """
-        ones = [cells.transform(frequencies, sheared) for cells in self.strata]
+        if max(map(len, frequencies)) * max(len(cells.counts) for cells in self.strata) > 2**26:
+            raise InvalidModel(
+                "rows have too many different values together for an exact law: give the columns coarser units in "
+                "their expressions."
+            )
+        ones = [cells.transform(frequencies, axes) for cells in self.strata]
         sizes = [np.asarray(np.abs(one), dtype=np.float64) for one in ones]
-        least, left_out = np.zeros(weights.shape, dtype=bool), 0.0
+        needed, left_out = np.zeros(weights.shape, dtype=bool), 0.0
         for drawn in self.drawn.values():
             bound = np.abs(weights)
             for which, size in drawn.items():
                 bound = bound * self.strata[which].largest(size, sizes[which], replacement=self.replacement)
-            least |= bound > NEGLIGIBLE
+            needed |= bound > NEGLIGIBLE
             left_out = max(left_out, float((bound[bound <= NEGLIGIBLE] ** 2).sum()))
-        parts = {
-            which: self._drawn(which, ones[which], frequencies, sheared, least) for which in range(len(self.strata))
-        }
-        found = {}
+        parts = [self._drawn(which, ones[which], frequencies, axes, needed) for which in range(len(self.strata))]
+        laws = {}
         for name, drawn in self.drawn.items():
-            found[name] = np.zeros(weights.shape, dtype=np.complex128)
-            found[name][least] = np.prod([parts[which][size] for which, size in drawn.items()], axis=0)
-        return found, math.sqrt(left_out)
+            laws[name] = np.zeros(weights.shape, dtype=np.complex128)
+            laws[name][needed] = np.prod([parts[which][size] for which, size in drawn.items()], axis=0)
+        return laws, math.sqrt(left_out)
 
     def _drawn(
-        self, which: int, one: Transform, frequencies: Sequence[Floats], sheared: Sheared, kept: NDArray[np.bool_]
+        self, which: int, one: Transform, frequencies: Sequence[Floats], axes: Floats, needed: NDArray[np.bool_]
     ) -> dict[int, Transform]:
-        """Return the transforms of all draws from a stratum that some scenario has, where they matter."""
+        """Return the transforms of all draws from a stratum that some scenario has, where they are needed."""
         cells = self.strata[which]
-        sizes = sorted({drawn[which] for drawn in self.drawn.values() if which in drawn})
-        # Of more than half of the rows: what is left behind is a draw too, and both together are all rows.
-        few = [size if self.replacement or 2 * size <= cells.rows else cells.rows - size for size in sizes]
-        terms = cells.terms(few, replacement=self.replacement)
-        if terms * max(few, default=0) * int(kept.sum()) > MOST_WORK:
+        sizes = {drawn[which] for drawn in self.drawn.values() if which in drawn}
+        if self.replacement:
+            return {size: np.asarray(one[needed] ** size) for size in sizes}
+        terms = max((series_terms(size, cells.rows) for size in sizes), default=1)
+        if terms * int(needed.sum()) > 2**26:
             raise InvalidModel(
                 f"{max(sizes):,} of {cells.rows:,} rows without replacement take too long for an exact law: say "
                 "replacement=True, or use coupled_gaussian."
             )
-        multiples = [one[kept]] + [
-            cells.transform([r * t for t in frequencies], sheared)[kept] for r in range(2, terms + 1)
-        ]
-        laws = cells.drawn(few, multiples, replacement=self.replacement)
-        whole = outer(
-            [
-                np.exp(1j * t * all_)
-                for t, all_ in zip(frequencies, sheared.matrix @ (cells.counts @ cells.places), strict=True)
-            ]
+        multiples = np.array(
+            [one[needed]] + [cells.transform([r * t for t in frequencies], axes)[needed] for r in range(2, terms + 1)]
         )
-        return {
-            size: law if size == left else whole[kept] * np.conj(law)
-            for size, left, law in zip(sizes, few, laws, strict=True)
-        }
+
+        def powers(part: slice, power: NDArray[np.int64]) -> Transform:
+            return np.asarray(multiples[: len(power), part].T)
+
+        everything = axes @ (cells.counts @ cells.places)
+        turns = sum(
+            (t * along for t, along in zip(np.meshgrid(*frequencies, indexing="ij"), everything.tolist(), strict=True)),
+            np.zeros(needed.shape),
+        )
+        whole = np.exp(1j * turns[needed])
+        return {size: sum_transform(size, cells.rows, multiples.shape[1], powers, whole) for size in sizes}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
@@ -311,14 +265,6 @@ def _weights(written: Sequence[float] | None, cells: int, *, replacement: bool) 
     return weights
 
 
-def outer(along: Sequence[Transform]) -> Transform:
-    """Return the products of one number from each list."""
-    found = along[0]
-    for each in along[1:]:
-        found = np.multiply.outer(found, each)
-    return found
-
-
 def row_grid(model: QueryModel) -> RowGrid:
     """Return the rows behind a model of up to three statistics cell by cell, or say why that cannot be.
 
@@ -338,27 +284,27 @@ def row_grid(model: QueryModel) -> RowGrid:
             "certified_gaussian, or coupled_gaussian for assurance 'proved'."
         )
     rows = reference_rows(model)
-    if model.strata and (model.dimension > 1 or any(stratum.weights is not None for stratum in rows.strata)):
+    if model.strata and any(stratum.weights is not None for stratum in rows.strata):
         raise InvalidModel(
-            "exact laws of several statistics, or of rows with weights, are of a reference that is the whole "
-            "population, and this one is a sample: say reference='population' if it is, or use certified_gaussian or "
-            "coupled_gaussian."
+            "exact laws of rows with weights are of a reference that is the whole population, and this one is a sample:"
+            " say reference='population' if it is, or use certified_gaussian or coupled_gaussian."
         )
     together = np.concatenate([stratum.values for stratum in rows.strata])
     lowest = together.min(axis=0)
     steps = np.array([spacing([column]) for column in together.T])
     for name, step in zip(model.names, steps.tolist(), strict=True):
-        if step and not SMALLEST_STEP < step < 1 / SMALLEST_STEP:
+        if step and not 1e-140 < step < 1e140:
             raise InvalidModel(f"the unit of {name!r} is out of proportion: rescale the column in its expression.")
         if step == 0:
             raise InvalidModel(
                 f"the values of {name!r} are on no steps, and exact laws are of statistics on whole steps: round the "
                 "column in its expression, or use certified_gaussian."
             )
+    most_off = 1e-6  # by which share of a step all rows of a dataset together may be off
     records = max(sum(sizes.values()) for sizes in rows.drawn.values())
     off = records * np.abs((together - lowest) / steps - np.round((together - lowest) / steps)).max(axis=0)
     for name, step, share in zip(model.names, steps.tolist(), off.tolist(), strict=True):
-        if share > ON_STEPS:
+        if share > most_off:
             raise InvalidModel(
                 f"the values of {name!r} are on steps of {step:g} but for some that are off them: round the column in "
                 "its expression."
@@ -367,11 +313,6 @@ def row_grid(model: QueryModel) -> RowGrid:
     for stratum in rows.strata:
         whole = np.round((stratum.values - lowest) / steps).astype(np.int64)
         places, cell, counts = np.unique(whole, axis=0, return_inverse=True, return_counts=True)
-        if math.prod((places.max(axis=0) - places.min(axis=0) + 1).tolist()) > MOST_CELLS:
-            raise InvalidModel(
-                f"rows of {', '.join(model.names)} have too many different values together for an exact law: give the "
-                "columns coarser units in their expressions."
-            )
         weights = (
             None
             if stratum.weights is None

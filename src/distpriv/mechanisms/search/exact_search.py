@@ -1,0 +1,275 @@
+"""The searches behind `exact_law`: noise on steps for one statistic, Laplace or Gaussian noise for two and three.
+
+Of several statistics the floor is Gaussian noise of some share of every statistic's standard deviation. For each share
+the noise along the shifts is made as narrow as the exact δ allows; neighbouring shares are tried as long as that lowers
+the error; for a sample all of it is then widened until the certificate holds. Of one statistic noise for a sample is
+made for the reference's own rows together with populations in which noise for these alone would hide least. They are
+others than a certificate is about, as noise of many numbers could be made for just those. The searches only choose: δ
+is that of the noise that comes out of them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final
+
+import numpy as np
+from attrs import frozen
+
+from distpriv.deadline import require_time
+from distpriv.errors import InvalidModel, InvalidTarget
+from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
+from distpriv.framework.scenarios import Pair
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.exact_rows import (
+    exact_rows_delta,
+    grid_deltas,
+    population_laws,
+    step_deltas,
+    worst_pairs,
+)
+from distpriv.law.cells import RowGrid
+from distpriv.law.plausible_cells import of_populations, plausible_strata
+from distpriv.law.step_laws import step_laws
+from distpriv.mechanisms.search.step_program import least_on_steps
+from distpriv.modelling.model import QueryModel
+from distpriv.modelling.plausible_models import MAKING_SEED
+from distpriv.modelling.sensitivity import mean_shifts, shift_basis
+from distpriv.modelling.utility import weighted_rms
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
+
+__all__ = ["noise_on_grid", "noise_on_steps"]
+
+
+@frozen(kw_only=True)
+class Settings:
+    """How noise for several statistics is searched."""
+
+    floors: tuple[float, ...] = (0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5)
+    """Gaussian noise that is tried, in standard deviations of the statistics; the search begins at `first`."""
+    first: int = 5
+    gain: float = 0.997
+    """A floor that does not lower the error to this share is the last one that is tried."""
+    close: float = 0.85
+    """Which share of δ noise must spend while floors are compared."""
+    closer: float = 0.99
+    """The same in the end."""
+    widest: float = 64.0
+    """How many times wider than for δ = 0 noise along the shifts may be."""
+    computations: int = 16
+    """How often δ is computed for one floor at most."""
+    least: float = math.sqrt(9 / 12)
+    """The deviation, in steps, of the least noise there is: none at all would trust the reference to its last row."""
+    within: float = 0.02
+    """By how much more than needed noise for a sample may be widened until its certificate holds."""
+
+
+@frozen(kw_only=True)
+class SampleSettings:
+    """How noise on steps is made for a sample."""
+
+    candidates: int = 400
+    """Of how many populations those are taken that hide least: more than a certificate looks at, to be beyond those."""
+    populations: int = 6
+    """For how many populations noise is made: more cost time in proportion, and hardly change it."""
+    skipped: tuple[int, ...] = (8, 3, 0)
+    """How many of those that hide least are left out, in the first rounds: fewer until the certificate holds."""
+    rounds: int = 12
+    """How often noise is made at most; from the third time on for a smaller δ."""
+    overshoot: float = 0.97
+    """By how much more than in proportion δ is lowered each time, so that rounds end."""
+
+
+SETTINGS: Final = Settings()
+SAMPLE: Final = SampleSettings()
+
+
+def noise_on_steps(
+    rows: RowGrid, target: PrivacyTarget, pairs: Sequence[Pair], settings: SampleSettings = SAMPLE
+) -> UnimodalNoise:
+    """Return noise of little variance whose δ is at most the target's, by the law of rows on whole steps.
+
+    Raises:
+        InvalidTarget: no noise of a reasonable width has so small a δ.
+    """
+    laws = step_laws(rows)
+    noise = least_on_steps(laws, target, pairs).on_steps_of(laws.step)
+    if not rows.sample:
+        return noise
+    worst = worst_pairs(step_deltas(laws, noise, target.epsilon, pairs), pairs)
+    hidden = np.concatenate(
+        [
+            step_deltas(part, noise, target.epsilon, several).reshape(-1, len(worst)).max(axis=1)
+            for part, several in population_laws(rows, worst, settings.candidates, MAKING_SEED)
+        ]
+    )
+    ranked = np.argsort(-hidden, kind="stable").tolist()
+    strata = plausible_strata(rows, settings.candidates, MAKING_SEED)
+    asked = target.delta
+    for round_ in range(settings.rounds):
+        skipped = settings.skipped[min(round_, len(settings.skipped) - 1)]
+        chosen = ranked[skipped : skipped + settings.populations]
+        whole, several = of_populations(rows, worst, {k + 1: strata[k] for k in chosen}, own=pairs)
+        smaller = PrivacyTarget(epsilon=target.epsilon, delta=asked)
+        noise = least_on_steps(step_laws(whole), smaller, several).on_steps_of(laws.step)
+        spent = exact_rows_delta(rows, [noise], target, pairs)
+        if spent <= target.delta:
+            return noise
+        if skipped == 0:
+            asked *= settings.overshoot * target.delta / spent
+    raise InvalidTarget(
+        f"no noise was found with delta = {target.delta:g} at epsilon = {target.epsilon:g} in all populations that "
+        "such a sample may be of: give more reference rows, a larger epsilon or delta, or use coupled_gaussian."
+    )
+
+
+def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> NoiseLaw:
+    """Return noise of little error whose δ is at most the target's, by the law of two or three statistics.
+
+    Raises:
+        InvalidModel: the law has too many points at any floor.
+        InvalidTarget: no noise of a reasonable width has so small a δ.
+    """
+    noise = _GridSearch.of(model, rows, target, weights).least()
+    if not rows.sample:
+        return noise
+
+    def holds(factor: float) -> bool:
+        require_time()
+        return exact_rows_delta(rows, [noise.widened(factor)], target, model.protected_pairs) <= target.delta
+
+    if holds(1.0):
+        return noise
+    factor = least_passing(holds, 1.0, 1.1, largest=SETTINGS.widest, within=SETTINGS.within)
+    if factor == math.inf:
+        raise _none(target)
+    return noise.widened(factor)
+
+
+def _none(target: PrivacyTarget) -> InvalidTarget:
+    return InvalidTarget(
+        f"no noise has delta = {target.delta:g} at epsilon = {target.epsilon:g} by the exact law within reason: give a "
+        "larger epsilon or delta."
+    )
+
+
+@frozen(kw_only=True, eq=False)
+class _GridSearch:
+    rows: RowGrid
+    pairs: Sequence[Pair]
+    target: PrivacyTarget
+    weights: Floats
+    axes: Floats
+    scales: Floats
+    """Of noise along the shifts that would do with δ = 0."""
+    spread: Floats
+    """The standard deviations of the statistics."""
+
+    @classmethod
+    def of(cls, model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> "_GridSearch":
+        axes = shift_basis(model)
+        scales = np.zeros(0)
+        if axes.size:
+            scales = _unit_scales(mean_shifts(model), axes, weights) / max(target.epsilon, 0.01)
+        spread = np.sqrt(np.max([np.diag(law.covariance) for law in model.distributions.values()], axis=0))
+        return cls(
+            rows=rows,
+            pairs=model.protected_pairs,
+            target=target,
+            weights=weights,
+            axes=axes,
+            scales=scales,
+            spread=spread,
+        )
+
+    def noise(self, kind: str, share: float, factor: float) -> NoiseLaw:
+        """Return noise with a floor, and so many times what would do with δ = 0 along the shifts."""
+        variances = np.maximum(share * self.spread, SETTINGS.least * self.rows.steps) ** 2
+        floor = GaussianNoise(axes=np.eye(len(variances)), variances=variances)
+        if factor == 0 or not self.axes.size:
+            return floor
+        if kind == "gaussian":
+            return GaussianNoise.of(floor.covariance + (self.axes * (factor * self.scales) ** 2) @ self.axes.T)
+        return SumNoise(parts=(floor, LaplaceNoise(axes=self.axes, scales=factor * self.scales)))
+
+    def narrowest(self, kind: str, share: float, close: float, about: float) -> float:
+        """Return about the least factor with this floor whose δ is small enough; infinite where there is none."""
+
+        @cache
+        def spent(factor: float) -> float:
+            require_time()
+            noise = self.noise(kind, share, factor)
+            return min(1.0, float(grid_deltas(self.rows, [noise], self.target, self.pairs).max())) / self.target.delta
+
+        try:
+            return _root(spent, close, about, bare=self.axes.size == 0)
+        except InvalidModel:
+            return math.inf
+
+    def least(self) -> NoiseLaw:
+        """Return noise of little error whose δ is at most the target's."""
+        floors, factors = SETTINGS.floors, dict[tuple[str, int], float]()
+
+        def cost(kind: str, which: int) -> float:
+            if (kind, which) not in factors:
+                known = [k for (of, _), k in factors.items() if of == kind and 0 < k < math.inf]
+                factors[kind, which] = self.narrowest(kind, floors[which], SETTINGS.close, known[-1] if known else 1.0)
+            factor = factors[kind, which]
+            noise = self.noise(kind, floors[which], factor) if factor < math.inf else None
+            return math.inf if noise is None else weighted_rms(noise.covariance, self.weights)
+
+        best = ("laplace", SETTINGS.first)
+        for upwards in (True, False):
+            following = range(SETTINGS.first + 1, len(floors)) if upwards else reversed(range(SETTINGS.first))
+            for which in following:
+                before = cost(*best)
+                if cost("laplace", which) < before:
+                    best = ("laplace", which)
+                if math.isfinite(before) and cost("laplace", which) > SETTINGS.gain * before:
+                    break
+        if self.axes.size and cost("gaussian", best[1]) < cost(*best):
+            best = ("gaussian", best[1])
+        kind, share, about = best[0], floors[best[1]], factors[best]
+        if about == math.inf:
+            # Where a law has too many points at any floor, this says so.
+            grid_deltas(self.rows, [self.noise("gaussian", 1.0, 1.0)], self.target, self.pairs)
+            raise _none(self.target)
+        closer = self.narrowest(kind, share, SETTINGS.closer, about or 1.0)
+        return self.noise(kind, share, about if closer == math.inf else closer)
+
+
+def _unit_scales(shifts: Floats, axes: Floats, weights: Floats) -> Floats:
+    r"""Return scales b with :math:`\max_{ij} Σ_k |v_kᵀd_{ij}|/b_k = 1` and little :math:`Σ_k w_k b_k^2`.
+
+    For one shift :math:`b_k ∝ (|v_kᵀd|/w_k)^{1/3}` is best, w the weights of the axes.
+    """
+    parts = np.abs(shifts @ axes)
+    scales = np.cbrt(parts.max(axis=0) / np.maximum(weights @ axes**2, 1e-300))
+    return np.asarray(scales * (parts / scales).sum(axis=1).max())
+
+
+def _root(spent: Callable[[float], float], close: float, about: float, *, bare: bool) -> float:
+    """Return about the least factor at which no more than all of δ is spent: regula falsi on logarithms."""
+    if spent(0.0) <= 1:
+        return 0.0
+    if bare:
+        return math.inf
+    low = high = about
+    step = 1.05
+    while spent(high) > 1:
+        if high > SETTINGS.widest:
+            return math.inf
+        low, high, step = high, high * step, step**2
+    while low == high or spent(low) <= 1:
+        if low < 1e-3:
+            return high
+        low, high, step = low / step, low, step**2
+    for _ in range(SETTINGS.computations):
+        if spent(high) >= close or high < low * 1.0005:
+            break
+        above, below = math.log(spent(low)), math.log(max(spent(high), 1e-30))
+        part = min(max(above / (above - below) + 0.02, 0.15), 0.85)
+        middle = low * (high / low) ** part
+        low, high = (low, middle) if spent(middle) <= 1 else (middle, high)
+    return high
