@@ -16,8 +16,8 @@ __all__ = ["RATE", "lattice_sum"]
 RATE = 2 * math.pi**2
 """What kᵀGk is multiplied with."""
 
-NEGLIGIBLE = 1e-12
-"""A sum that is bounded by this need not be known better."""
+NEGLIGIBLE = 1e-6
+"""A sum that is bounded by this need not be known better: it is taken off ε."""
 
 MOST_VECTORS = 20_000
 """How many vectors, or beginnings of vectors, are looked at."""
@@ -55,6 +55,9 @@ def _bounded(form: bytes, size: int) -> float:
     """Return the bound of a form by its numbers: searches ask for the same ones again and again."""
     entries = np.frombuffer(form).reshape(size, size)
     given = (entries + entries.T) / 2
+    pivots = _pivots(given, np.abs(given).sum(axis=1))[0]
+    if pivots.min() > LEAST_PIVOT and (plain := math.expm1(_log_product(RATE * pivots))) <= NEGLIGIBLE:
+        return plain
     short, basis = _reduced(given)
     pivots, shifts = _pivots(
         short, np.einsum("ij,jk,ik->i", np.abs(basis), np.abs(given), np.abs(basis), optimize=True)

@@ -19,7 +19,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.tilted_stratum import TiltedStratum, symmetric
 
 __all__ = ["Saddlepoints", "TiltedLaw"]
 
@@ -36,6 +36,9 @@ NOWHERE = -700.0
 
 LEADING = 4
 """So many saddlepoints along a line lead to the next."""
+
+MANY, STEPS_NEARER = 16, 12
+"""Statistics from which on the matrix of a Newton step is dear, and how many steps with a common matrix come first."""
 
 CLOSE = 1e-3
 """Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
@@ -68,12 +71,18 @@ class Step:
     """Of the length of the step, in standard deviations."""
     heights: Floats
     """K(s) − sᵀx, which is least at the saddlepoint."""
-    log_densities: Floats
-    """With what the last step would still change."""
+    numbers: Floats
+    """The logarithm of the variances of the numbers of rows, over what they are without a tilt; all strata together."""
     moves: Floats
     """Of the tilts."""
     rises: Sequence[Floats]
     """Of the levels."""
+
+    def log_densities(self, which: Bools) -> Floats:
+        """Return log q at some of the points, with what the step would still change."""
+        constant = self.moves.shape[1] * math.log(2 * math.pi)
+        sizes = np.linalg.slogdet(self.covariances[which])[1] + self.numbers[which] + self.squares[which]
+        return np.asarray(self.heights[which] - (constant + sizes) / 2)
 
 
 @frozen(kw_only=True, eq=False)
@@ -99,13 +108,16 @@ class TiltedLaw:
     def covariance(self) -> Floats:
         """K'' without a tilt."""
         at = np.zeros((1, len(self.mean)))
-        return np.asarray(self.noise + sum(stratum.pull(at, np.zeros(1)).profile[0] for stratum in self.strata))
+        inside = [symmetric(stratum.pull(at, np.zeros(1)).profile)[0] for stratum in self.strata]
+        return np.asarray(self.noise + sum(inside))
 
     def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
         """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
         known = levels is not None
         tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata] if levels is None else list(levels)
         logs, covariances = np.full(len(points), -np.inf), np.tile(self.noise, (len(points), 1, 1))
+        if len(self.mean) >= MANY and not any(stratum.share for stratum in self.strata):
+            tilts = self._approached(points, tilts)
         left = np.arange(len(points))
         for round_ in range(MOST_STEPS):
             given = [level[left] for level in levels] if round_ or known else None
@@ -114,7 +126,7 @@ class TiltedLaw:
             for level, found in zip(levels, step.levels, strict=True):
                 level[left] = found
             done = step.squares < CLOSE**2
-            logs[left[done]] = step.log_densities[done]
+            logs[left[done]] = step.log_densities(done)
             further = ~done & (step.heights > NOWHERE)
             left = left[further]
             if not len(left):
@@ -123,6 +135,27 @@ class TiltedLaw:
             for level, move in zip(levels, step.rises, strict=True):
                 level[left] += move[further]
         return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs, covariances=covariances)
+
+    def _approached(self, points: Floats, tilts: Floats) -> Floats:
+        """Return tilts nearer to the saddlepoints, by steps with the untilted K'' that need no matrix for each point."""
+        inverse, found = np.linalg.inv(self.covariance), tilts.copy()
+        nearest, left = np.full(len(points), np.inf), np.arange(len(points))
+        for _ in range(STEPS_NEARER):
+            at = tilts[left]
+            missing = points[left] - self.mean - at @ self.noise
+            for stratum in self.strata:
+                missing -= stratum.mean_at(at)
+            moves = missing @ inverse
+            squares = (moves * missing).sum(axis=1)
+            nearer = squares < nearest[left] / 2
+            found[left[nearer]], nearest[left[nearer]] = at[nearer], squares[nearer]
+            further = nearer & (squares > (CLOSE / 2) ** 2)
+            if not further.any():
+                break
+            left = left[further]
+            tilts = tilts.copy()
+            tilts[left] += moves[further]
+        return found
 
     def saddlepoints_along(self, lines: Sequence[Floats], tilts: Sequence[Floats]) -> list[Saddlepoints]:
         """Return the saddlepoints of points that move along lines by even steps, each sought from where others lead.
@@ -152,7 +185,10 @@ class TiltedLaw:
         pulls = [
             stratum.pull(tilts, None if levels is None else levels[which]) for which, stratum in enumerate(self.strata)
         ]
-        covariances = sum((pull.profile for pull in pulls), np.tile(self.noise, (len(points), 1, 1)))
+        upper = np.tile(self.noise[np.triu_indices(len(self.noise))], (len(points), 1))
+        for pull in pulls:
+            upper += pull.profile
+        covariances = symmetric(upper)
         missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
         moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
         rises = [pull.next_level(moves) for pull in pulls]
@@ -162,15 +198,15 @@ class TiltedLaw:
         far = self.radius * np.linalg.norm(moves, axis=1) + np.max(np.abs([*rises, np.zeros(len(points))]), axis=0)
         over = np.maximum(far, FULL)
         damping = FULL * np.log1p(over) / (math.log1p(FULL) * over)
-        sizes = points.shape[1] * math.log(2 * math.pi) + np.linalg.slogdet(covariances)[1] + squares
+        numbers = np.zeros(len(points))
         for stratum, pull in zip(self.strata, pulls, strict=True):
-            sizes = sizes + np.log(pull.number / stratum.variance)
+            numbers += np.log(pull.number / stratum.variance)
         return Step(
             covariances=covariances,
             levels=[pull.level for pull in pulls],
             squares=squares,
             heights=heights,
-            log_densities=heights - sizes / 2,
+            numbers=numbers,
             moves=moves * damping[:, np.newaxis],
             rises=[rise * damping for rise in rises],
         )

@@ -11,6 +11,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
+from distpriv.guarantees.delta_from_rows import has_rows
 from distpriv.guarantees.lattice_floor import never_smooth
 from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
@@ -137,7 +138,9 @@ class Prospects:
     @cached_property
     def too_still(self) -> tuple[str, ...]:
         """The statistics on whose lattice no noise can be coarse."""
-        return never_smooth(self.model, LARGEST_SMOOTHING) if self.model.floor.any() else ()
+        if has_rows(self.model) or not self.model.floor.any():
+            return ()
+        return never_smooth(self.model, LARGEST_SMOOTHING)
 
     @property
     def _public(self) -> Floats | None:
