@@ -69,7 +69,8 @@ class _Part:
 
 
 def _terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp], by_pairs: bool) -> Floats:
-    inverse = np.asarray(np.linalg.inv(at.covariances[which]), dtype=np.float64)
+    covariances = law.covariances(at.tilts[which], [level[which] for level in at.levels])
+    inverse = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
     strata = zip(law.strata, at.levels, strict=True)
     parts = [_Part.of(stratum, at.tilts[which], level[which], inverse) for stratum, level in strata]
     fourth = sum((part.four * part.lengths**2).sum(axis=1) for part in parts)

@@ -19,7 +19,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.tilted_stratum import TiltedStratum, symmetric
+from distpriv.law.tilted_stratum import Pull, TiltedStratum, symmetric
 
 __all__ = ["Saddlepoints", "TiltedLaw"]
 
@@ -40,6 +40,9 @@ LEADING = 4
 MANY, STEPS_NEARER = 16, 12
 """Statistics from which on the matrix of a Newton step is dear, and how many steps with a common matrix come first."""
 
+AT_ONCE = 4_000_000
+"""Numbers in the largest array: 32 MB."""
+
 CLOSE = 1e-3
 """Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
 
@@ -52,8 +55,6 @@ class Saddlepoints:
     levels: tuple[Floats, ...]
     log_densities: Floats
     """log q; −∞ where there is no saddlepoint."""
-    covariances: Floats
-    """K''."""
 
     @property
     def found(self) -> Bools:
@@ -108,21 +109,48 @@ class TiltedLaw:
     def covariance(self) -> Floats:
         """K'' without a tilt."""
         at = np.zeros((1, len(self.mean)))
-        inside = [symmetric(stratum.pull(at, np.zeros(1)).profile)[0] for stratum in self.strata]
-        return np.asarray(self.noise + sum(inside))
+        return np.asarray(self.covariances(at, [np.zeros(1) for _ in self.strata])[0])
+
+    def covariances(self, tilts: Floats, levels: Sequence[Floats]) -> Floats:
+        """Return K'' at tilts, one a row."""
+        pulls = [of.pull(tilts, level) for of, level in zip(self.strata, levels, strict=True)]
+        return self._covariances(pulls, len(tilts))
+
+    def _covariances(self, pulls: Sequence[Pull], points: int) -> Floats:
+        upper = np.tile(self.noise[np.triu_indices(len(self.noise))], (points, 1))
+        for pull in pulls:
+            upper += pull.profile
+        return symmetric(upper)
 
     def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
         """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
+        chunk = max(1, AT_ONCE // (len(self.mean) + 1) ** 2)
+        parts = [
+            self._saddlepoints(
+                points[start : start + chunk],
+                tilts[start : start + chunk],
+                None if levels is None else [level[start : start + chunk] for level in levels],
+            )
+            for start in range(0, len(points), chunk)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Saddlepoints(
+            tilts=np.concatenate([part.tilts for part in parts]) if parts else tilts,
+            levels=tuple(np.concatenate(level) for level in zip(*(part.levels for part in parts), strict=True)),
+            log_densities=np.concatenate([part.log_densities for part in parts]) if parts else np.zeros(0),
+        )
+
+    def _saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None) -> Saddlepoints:
         known = levels is not None
         tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata] if levels is None else list(levels)
-        logs, covariances = np.full(len(points), -np.inf), np.tile(self.noise, (len(points), 1, 1))
+        logs = np.full(len(points), -np.inf)
         if len(self.mean) >= MANY and not any(stratum.share for stratum in self.strata):
             tilts = self._approached(points, tilts)
         left = np.arange(len(points))
         for round_ in range(MOST_STEPS):
             given = [level[left] for level in levels] if round_ or known else None
             step = self._step(points[left], tilts[left], given)
-            covariances[left] = step.covariances
             for level, found in zip(levels, step.levels, strict=True):
                 level[left] = found
             done = step.squares < CLOSE**2
@@ -134,10 +162,10 @@ class TiltedLaw:
             tilts[left] += step.moves[further]
             for level, move in zip(levels, step.rises, strict=True):
                 level[left] += move[further]
-        return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs, covariances=covariances)
+        return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs)
 
     def _approached(self, points: Floats, tilts: Floats) -> Floats:
-        """Return tilts nearer to the saddlepoints, by steps with the untilted K'' that need no matrix for each point."""
+        """Return tilts nearer to the saddlepoints, by steps with the untilted K'', one matrix for all points."""
         inverse, found = np.linalg.inv(self.covariance), tilts.copy()
         nearest, left = np.full(len(points), np.inf), np.arange(len(points))
         for _ in range(STEPS_NEARER):
@@ -185,10 +213,7 @@ class TiltedLaw:
         pulls = [
             stratum.pull(tilts, None if levels is None else levels[which]) for which, stratum in enumerate(self.strata)
         ]
-        upper = np.tile(self.noise[np.triu_indices(len(self.noise))], (len(points), 1))
-        for pull in pulls:
-            upper += pull.profile
-        covariances = symmetric(upper)
+        covariances = self._covariances(pulls, len(points))
         missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
         moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
         rises = [pull.next_level(moves) for pull in pulls]
