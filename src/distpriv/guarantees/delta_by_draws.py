@@ -56,8 +56,8 @@ class DrawSettings:
     """The δ from which on it is large."""
     many_statistics: int = 16
     """Statistics from which on second-order terms are dear, and are computed at a sample of the points."""
-    one_in: int = 6
-    """One point of so many is in that sample."""
+    sample: int = 240
+    """How many points are in that sample, about."""
     enough_points: float = 20.0
     """A level ε' ≤ ε is low enough for a round if its terms have this effective number of points."""
     influential: int = 24
@@ -262,7 +262,7 @@ def _log_ratios(
         near |= known & also
     sample = np.ones(len(points), dtype=bool)
     if len(first.sums.mean) >= settings.many_statistics:
-        sample = np.arange(len(points)) % settings.one_in == 0
+        sample = np.arange(len(points)) % -(-len(points) // settings.sample) == 0
     near &= sample
     if near.any():
         logs, terms = first.second_order(one, near)

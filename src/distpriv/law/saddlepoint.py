@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from distpriv.framework.arrays import Floats
 from distpriv.law.tilted_stratum import Pull, TiltedStratum, symmetric
@@ -37,7 +38,7 @@ NOWHERE = -700.0
 LEADING = 4
 """So many saddlepoints along a line lead to the next."""
 
-MANY, STEPS_NEARER = 16, 12
+MANY, STEPS_NEARER = 16, 20
 """Statistics from which on the matrix of a Newton step is dear, and how many steps with a common matrix come first."""
 
 AT_ONCE = 4_000_000
@@ -66,7 +67,8 @@ class Saddlepoints:
 class Step:
     """A Newton step at many points."""
 
-    covariances: Floats
+    sizes: Floats
+    """The logarithm of the determinant of 2πK''."""
     levels: Sequence[Floats]
     squares: Floats
     """Of the length of the step, in standard deviations."""
@@ -81,9 +83,7 @@ class Step:
 
     def log_densities(self, which: Bools) -> Floats:
         """Return log q at some of the points, with what the step would still change."""
-        constant = self.moves.shape[1] * math.log(2 * math.pi)
-        sizes = np.linalg.slogdet(self.covariances[which])[1] + self.numbers[which] + self.squares[which]
-        return np.asarray(self.heights[which] - (constant + sizes) / 2)
+        return np.asarray(self.heights[which] - (self.sizes[which] + self.numbers[which] + self.squares[which]) / 2)
 
 
 @frozen(kw_only=True, eq=False)
@@ -165,24 +165,31 @@ class TiltedLaw:
         return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs)
 
     def _approached(self, points: Floats, tilts: Floats) -> Floats:
-        """Return tilts nearer to the saddlepoints, by steps with the untilted K'', one matrix for all points."""
+        """Return tilts nearer to the saddlepoints, by steps with the untilted K'', one matrix for all points.
+
+        The length of a step is what the last one tells of the curvature (Barzilai & Borwein 1988, eq. 5).
+        """
         inverse, found = np.linalg.inv(self.covariance), tilts.copy()
-        nearest, left = np.full(len(points), np.inf), np.arange(len(points))
+        nearest, left, at = np.full(len(points), np.inf), np.arange(len(points)), tilts
+        before: tuple[Floats, Floats] | None = None
         for _ in range(STEPS_NEARER):
-            at = tilts[left]
             missing = points[left] - self.mean - at @ self.noise
             for stratum in self.strata:
                 missing -= stratum.mean_at(at)
             moves = missing @ inverse
             squares = (moves * missing).sum(axis=1)
-            nearer = squares < nearest[left] / 2
+            nearer = squares < nearest[left]
             found[left[nearer]], nearest[left[nearer]] = at[nearer], squares[nearer]
-            further = nearer & (squares > (CLOSE / 2) ** 2)
+            lengths = np.ones(len(left))
+            if before is not None:
+                last, gained = before[0], before[1] - missing
+                curved = (last * gained).sum(axis=1)
+                lengths = np.clip((last @ self.covariance * last).sum(axis=1) / np.maximum(curved, 1e-300), 0.1, 2.0)
+            further = squares > (CLOSE / 2) ** 2
             if not further.any():
                 break
-            left = left[further]
-            tilts = tilts.copy()
-            tilts[left] += moves[further]
+            step = (moves * lengths[:, np.newaxis])[further]
+            left, at, before = left[further], at[further] + step, (step, missing[further])
         return found
 
     def saddlepoints_along(self, lines: Sequence[Floats], tilts: Sequence[Floats]) -> list[Saddlepoints]:
@@ -215,7 +222,7 @@ class TiltedLaw:
         ]
         covariances = self._covariances(pulls, len(points))
         missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
-        moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
+        moves, sizes = _solved(covariances, missing)
         rises = [pull.next_level(moves) for pull in pulls]
         squares = sum((pull.surplus**2 / pull.number for pull in pulls), (moves * missing).sum(axis=1))
         heights = (tilts * (self.mean + tilts @ self.noise / 2 - points)).sum(axis=1)
@@ -227,7 +234,7 @@ class TiltedLaw:
         for stratum, pull in zip(self.strata, pulls, strict=True):
             numbers += np.log(pull.number / stratum.variance)
         return Step(
-            covariances=covariances,
+            sizes=sizes + points.shape[1] * math.log(2 * math.pi),
             levels=[pull.level for pull in pulls],
             squares=squares,
             heights=heights,
@@ -235,6 +242,19 @@ class TiltedLaw:
             moves=moves * damping[:, np.newaxis],
             rises=[rise * damping for rise in rises],
         )
+
+
+def _solved(matrices: Floats, vectors: Floats) -> tuple[Floats, Floats]:
+    """Return the solutions of systems with positive matrices, and the logarithms of their determinants."""
+    if vectors.shape[1] < MANY:
+        solutions = np.linalg.solve(matrices, vectors[:, :, np.newaxis])[:, :, 0]
+        return np.asarray(solutions, dtype=np.float64), np.asarray(np.linalg.slogdet(matrices)[1], dtype=np.float64)
+    moves, sizes = np.empty(vectors.shape), np.empty(len(vectors))
+    for place, (matrix, vector) in enumerate(zip(matrices, vectors, strict=True)):
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        moves[place] = cho_solve(factor, vector, check_finite=False)
+        sizes[place] = 2 * np.log(np.diag(factor[0])).sum()
+    return moves, sizes
 
 
 def _leading_to(place: int, near: Sequence[int]) -> list[float]:
