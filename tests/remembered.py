@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import distpriv as dp
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.description import model_to_dict
+from distpriv.modelling.given import model_to_dict
 from distpriv.planning.candidates import Candidate
 
 __all__ = ["remembering"]

@@ -29,14 +29,14 @@ dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.01), processes=3, all=True)
 
 DRAWING = """
 import time
-from distpriv.modelling import streams
+from distpriv.modelling import sampling
 
 def slow(rng, block):
     time.sleep(block)
     return block
 
-streams.WORTH_STARTING = 0
-streams.run_blocks(slow, [0.1, 600, 600, 600], [1, 1, 1, 1], streams.Stream(seed=0, name="slow", processes=2))
+sampling.WORTH_STARTING = 0
+sampling.run_blocks(slow, [0.1, 600, 600, 600], [1, 1, 1, 1], sampling.Stream(seed=0, name="slow", processes=2))
 """
 
 BUSY = """

@@ -19,7 +19,7 @@ import psutil
 import distpriv as dp
 from distpriv.engines.spark import SparkEngine
 from distpriv.engines.spark_source import quiet
-from distpriv.modelling import streams
+from distpriv.modelling import sampling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,7 +118,7 @@ def main(many: Path, few: Path) -> None:
 
     slow = frame.repartition(8).mapInArrow(lingering, frame.schema)
     moments, first = with_one_killed(session, "moments", lambda: dp.model(slow, query, SHARE, records=100))
-    streams.WORTH_STARTING = 0.0
+    sampling.WORTH_STARTING = 0.0
     median = dp.Query(middle=dp.function(slow_median, columns=["age"]))
     table = session.read.parquet(str(few))
     replicates, second = with_one_killed(

@@ -7,8 +7,7 @@ from attrs import evolve
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.row_laws import RowLaws, StratumRows
 from distpriv.modelling.utility import OBJECTIVES
 
 RECORDS = 100

@@ -9,7 +9,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
-from distpriv.modelling.description import model_from_dict, model_to_dict
+from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.row_grid import row_grid
 from distpriv.workflow.verifying.model_checks import law_problem, moments_problem
 
@@ -110,13 +110,6 @@ def test_what_samples_leave_open_is_open_for_each_by_itself(adult: pa.Table) -> 
         assert len({stratum.kind for stratum in model.strata}) == 4
         assert sum("reference 2" in stratum.kind for stratum in model.strata) == 2
     assert len({stratum.family for stratum in model.strata}) == 2
-
-
-def test_weights_count_in_every_reference(adult: pa.Table) -> None:
-    model = both(adult, weight="fnlwgt")
-    alone = dp.model(parts(adult)[1], QUERY, SHARE, records=60, weight="fnlwgt", reference="population")
-    found = model.distributions["income = '>50K' @ 0.4 / reference 2"]
-    np.testing.assert_allclose(found.mean, alone.distributions["income = '>50K' @ 0.4"].mean, rtol=1e-12)
 
 
 def test_alternatives_that_make_no_sense_are_refused(adult: pa.Table) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidExpression, InvalidSecret
 from distpriv.framework.tilts import Tilt
-from distpriv.modelling.weighing import property_of, row_weights
+from distpriv.modelling.tilting import property_of, row_weights
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 RICH = dp.Share("income = '>50K'", values=(0.3, 0.4))
@@ -77,21 +77,6 @@ def test_two_shares_at_once_are_four_cells_fitted_to_their_margins(adult: pa.Tab
     assert law.covariance[0, 0] == pytest.approx(weights @ (age - mean) ** 2 / 100, rel=1e-9)
 
 
-def test_a_combination_with_what_is_so_anyway_is_the_other_secret_alone(adult: pa.Table) -> None:
-    """Weights that give hours their mean give education one too; asking for that changes nothing."""
-    query = dp.Query(education=dp.mean("education_num"), age=dp.mean("age"))
-    options: dict[str, Any] = {"records": 100, "reference": "population"}
-    alone = dp.model(adult.slice(0, 4000), query, HOURS, **options).distributions["mean(hours_per_week) @ 42"]
-    usual = float(alone.mean[0])
-    both = dp.Combinations(HOURS, dp.Mean("education_num", values=(usual, usual - 0.3)))
-    found = dp.model(adult.slice(0, 4000), query, both, **options).distributions
-    same, other = (law for name, law in found.items() if name.startswith("mean(hours_per_week) @ 42"))
-    same, other = (same, other) if abs(same.mean[0] - usual) < 0.1 else (other, same)
-    np.testing.assert_allclose(same.mean, alone.mean, rtol=1e-9)
-    np.testing.assert_allclose(same.covariance, alone.covariance, rtol=1e-7)
-    np.testing.assert_allclose(other.mean[0], usual - 0.3, rtol=1e-9)
-
-
 @pytest.mark.parametrize("reference", ["population", "sample"])
 def test_noise_for_combinations_hides_which_of_any_two_it_is(adult: pa.Table, reference: str) -> None:
     target = dp.PrivacyTarget(epsilon=1, delta=0.01)
@@ -100,34 +85,7 @@ def test_noise_for_combinations_hides_which_of_any_two_it_is(adult: pa.Table, re
     assert noise.certificate.holds
     for pair in model.protected_pairs:
         alone = evolve(model, protected_pairs=(pair, pair[::-1]))
-        assert dp.exact_delta(alone, noise, epsilon=1) <= noise.certificate.delta
-
-
-def test_coupled_datasets_of_combinations_have_their_own_laws(adult: pa.Table) -> None:
-    model = made(adult, dp.Combinations(RICH, HOURS))
-    pair = model.protected_pairs[0]
-    one, other = model.coupled_samples(pair, draws=4000, seed=1)
-    for name, drawn in zip(pair, (one, other), strict=True):
-        law = model.distributions[name]
-        error = np.sqrt(np.diag(law.covariance) / 4000)
-        assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * error).all()
-
-
-@pytest.mark.slow
-def test_what_a_sample_leaves_open_of_a_combination_is_about_what_other_samples_show(adult: pa.Table) -> None:
-    rng, secret = np.random.default_rng(0), dp.Combinations(RICH, HOURS)
-    few = adult.slice(0, 1500)
-    query = dp.Query(age=dp.mean("age"))
-    model = dp.model(few, query, secret, records=100)
-    means: dict[str, list[float]] = {name: [] for name in model.distributions}
-    for _ in range(100):
-        again = few.take(rng.integers(1500, size=1500))
-        resampled = dp.model(again, query, secret, records=100, reference="population")
-        for name, law in resampled.distributions.items():
-            means[name].append(float(law.mean[0]))
-    for stratum in model.strata:
-        (name,) = stratum.drawn
-        assert np.sqrt(stratum.error[0, 0]) * 100 == pytest.approx(np.std(means[name]), rel=0.3)
+        assert dp.exact_delta(alone, noise, epsilon=1) <= target.delta
 
 
 def test_combinations_across_references_and_beside_other_secrets(adult: pa.Table) -> None:

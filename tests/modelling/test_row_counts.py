@@ -1,6 +1,5 @@
 """A reference row that counts for several people behaves as so many rows do, in models, laws and samples."""
 
-import pickle
 from itertools import product
 from typing import Any
 
@@ -13,9 +12,6 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.modelling import reference
-from distpriv.modelling.row_counts import checked_weights, fewest_rows
-from distpriv.modelling.row_grid import row_grid
-from distpriv.modelling.step_laws import step_laws
 from distpriv.modelling.synthetic import synthetic_rows
 
 QUERY = dp.Query(y=dp.mean("y"), high=dp.count("y > 1"))
@@ -67,18 +63,6 @@ def test_rows_that_count_for_nobody_make_no_lattice_finer(secret: Any) -> None:
     np.testing.assert_array_equal(with_them.steps, without.steps)
     for name, law in with_them.distributions.items():
         np.testing.assert_array_equal(law.lattice, without.distributions[name].lattice)
-
-
-@pytest.mark.parametrize("secret", [SHARE, MEAN], ids=["share", "mean"])
-def test_the_exact_law_of_rows_that_count_is_that_of_as_many_rows(secret: Any) -> None:
-    rows = [(0, 1, 2), (1, 2, 1), (0, 3, 1), (1, 0, 3), (1, 4, 2), (0, 0, 1)]
-    query = dp.Query(y=dp.total("y"))
-    options: dict[str, Any] = {"records": 4, "reference": "population"}
-    weighted = dp.model(counted(rows), query, secret, weight="people", **options)
-    plain = dp.model(repeated(rows), query, secret, replacement=True, **options)
-    found, expected = step_laws(row_grid(weighted)), step_laws(row_grid(plain))
-    for name, law in found.masses.items():
-        np.testing.assert_allclose(law, expected.masses[name], atol=1e-12)
 
 
 def test_moments_of_a_share_are_those_of_all_datasets() -> None:
@@ -143,32 +127,6 @@ def test_what_a_sample_leaves_open_is_what_other_samples_have(secret: Any) -> No
         spread = np.std([float(model.distributions[name].mean[0]) for model in several], ddof=1)
         open_ = sum(stratum.drawn[name] ** 2 * stratum.error[0, 0] for stratum in one.strata if name in stratum.drawn)
         assert 0.7 * spread < np.sqrt(open_) < 1.45 * spread
-
-
-@pytest.mark.slow
-def test_a_certificate_of_weighted_rows_is_kept_by_as_many_rows() -> None:
-    rng = np.random.default_rng(7)
-    rows = [(int(a), int(b), int(c)) for a, b, c in rng.integers((0, 0, 1), (2, 9, 5), size=(400, 3))]
-    target = dp.PrivacyTarget(epsilon=0.5, delta=1e-2)
-    options: dict[str, Any] = {"records": 40, "reference": "population"}
-    weighted = dp.model(counted(rows), QUERY, SHARE, weight="people", **options)
-    plain = dp.model(repeated(rows), QUERY, SHARE, replacement=True, **options)
-    made = dp.mechanisms.certified_gaussian(weighted, target)
-    again = dp.mechanisms.certified_gaussian(plain, target)
-    assert made.certificate.assurance == again.certificate.assurance
-    np.testing.assert_allclose(made.noise.covariance, again.noise.covariance, rtol=1e-3, atol=1e-9)
-
-
-def test_weights_go_along_where_a_model_is_pickled_or_drawn_in_parts() -> None:
-    table = counted([(k % 2, k % 5, 1 + k % 3) for k in range(60)])
-    model = modelled(table, [SHARE, MEAN], weight="people")
-    again = pickle.loads(pickle.dumps(model)).rows()
-    part = model.rows().split((0.5, 0.5), seed=1)[0]
-    for name in model.distributions:
-        np.testing.assert_array_equal(model.rows().samples(name, 5, 1), again.samples(name, 5, 1))
-        for stratum in part.strata(name):
-            assert stratum.weights is not None
-            assert stratum.weights.sum() == pytest.approx(1)
 
 
 def test_synthetic_rows_are_drawn_as_their_weights_say() -> None:
@@ -241,11 +199,3 @@ def test_a_table_of_which_samples_are_held_has_no_weights(monkeypatch: pytest.Mo
     table = counted([(k % 2, k % 5, 1 + k % 2) for k in range(600)])
     with pytest.raises(InvalidSecret, match="needs all rows"):
         modelled(table, SHARE, weight="people")
-
-
-@given(st.lists(st.floats(0.5, 2.0), min_size=2, max_size=50), st.floats(1e-12, 1e12))
-def test_weights_count_in_any_unit(people: list[float], unit: float) -> None:
-    rows = {"rows": np.arange(len(people))}
-    given_, other = np.array(people), np.array(people) * unit
-    np.testing.assert_allclose(checked_weights("w", given_, rows), checked_weights("w", other, rows), rtol=1e-12)
-    assert fewest_rows(len(people)) <= len(people)

@@ -3,9 +3,9 @@ import pyarrow as pa
 import pytest
 
 import distpriv as dp
-from distpriv.modelling.description import model_from_dict, model_to_dict
 from distpriv.modelling.from_rows import remodelled
-from distpriv.modelling.sampled_strata import NORMAL, OF_SAMPLED_LAWS
+from distpriv.modelling.given import model_from_dict, model_to_dict
+from distpriv.modelling.model import NORMAL, OF_SAMPLED_LAWS
 
 QUERY = dp.Query(x=dp.mean("x"), n=dp.count("x > 0"))
 SECRET = dp.Share("s", values=(0.4, 0.6))

@@ -10,10 +10,8 @@ from scipy import stats
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidQuery
-from distpriv.framework.arrays import Rows
 from distpriv.modelling import sampling
-from distpriv.modelling.sampling import Stratum, distinct, draw_rows
-from distpriv.modelling.streams import Stream, in_blocks
+from distpriv.modelling.sampling import Stratum, Stream, distinct, draw_rows, in_blocks
 
 TABLE = pa.table({"x": np.arange(40.0), "s": np.arange(40) < 15})
 SHARE = dp.Share("s", values=(0.4, 0.6))
@@ -48,30 +46,6 @@ def test_repeats_give_way_to_earlier_picks_and_the_rest_stays(population: int) -
     assert picks[0, 2] == 0
 
 
-def plainly_distinct(rng: np.random.Generator, population: int, picks: Rows) -> list[list[int]]:
-    """Redraw repeated picks with sets and loops."""
-    made: list[list[int]] = picks.tolist()
-    while True:
-        repeated = [(k, place) for k, dataset in enumerate(made) for place in _seen_farther_left(dataset)]
-        if not repeated:
-            return made
-        for (k, place), pick in zip(repeated, rng.integers(population, size=len(repeated)).tolist(), strict=True):
-            made[k][place] = pick
-
-
-def _seen_farther_left(dataset: list[int]) -> list[int]:
-    seen: set[int] = set()
-    return [place for place, pick in enumerate(dataset) if pick in seen or seen.add(pick)]  # type: ignore[func-returns-value]
-
-
-@pytest.mark.parametrize(("width", "population"), [(2, 9), (7, 31), (40, 200), (40, 2**40)])
-def test_repeats_are_found_as_a_plain_loop_finds_them(width: int, population: int) -> None:
-    picks = np.random.default_rng(2).integers(min(population, 300), size=(60, width))
-    made = distinct(np.random.default_rng(3), population, picks)
-    assert made.tolist() == plainly_distinct(np.random.default_rng(3), population, picks)
-    assert (made != picks).any()
-
-
 def test_repeated_picks_are_redrawn_uniformly_among_the_unused() -> None:
     picks = np.tile([0, 1, 0], (30_000, 1))
     redrawn = Counter(distinct(np.random.default_rng(1), 20, picks)[:, 2].tolist())
@@ -89,7 +63,7 @@ def query(kind: str) -> dp.Query:
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distpriv.modelling.streams.WORTH_STARTING", -1.0)
+    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", -1.0)
     monkeypatch.setattr(sampling, "BLOCK_CELLS", 1000)
     made = [
         dp.model(TABLE, query(kind), SHARE, records=10, draws=333, seed=7, processes=processes)

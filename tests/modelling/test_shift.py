@@ -11,8 +11,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
-from distpriv.modelling.row_grid import row_grid
-from distpriv.modelling.step_laws import step_laws
+from distpriv.modelling.coupling import MaximalCoupling
 from distpriv.modelling.synthetic import synthetic_rows
 
 LAST = pa.table({"y": [0, 1, 1, 3, 4], "z": [1.0, 2.0, 3.0, 4.0, 5.0], "people": [1, 2, 1, 1, 3]})
@@ -41,30 +40,14 @@ def test_a_record_of_a_mixture_is_of_the_second_table_with_its_share(weight: str
         np.testing.assert_allclose(law.covariance, (square - np.outer(mean, mean)) / 4, rtol=1e-9, atol=1e-12)
 
 
-def test_the_law_of_a_mixture_is_that_of_its_tables_at_the_ends() -> None:
-    options: dict[str, Any] = {"records": 4, "reference": "population", "replacement": True}
-    query = dp.Query(y=dp.total("y"))
-    shift = dp.model(None, query, dp.Shift(LAST, THIS, values=(0, 1)), records=4, reference="population")
-    tables = dp.model(None, query, dp.Scenarios({"last": LAST, "this": THIS}), **options)
-    found, expected = step_laws(row_grid(shift)), step_laws(row_grid(tables))
-    assert found.origin == expected.origin
-    for one, other in zip(found.masses.values(), expected.masses.values(), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-
-
 def test_coupled_datasets_of_a_mixture_differ_in_as_many_records_as_their_shares() -> None:
     model = mixed((0.2, 0.5))
-    swap = model.rows().weighted_swap(model.protected_pairs[0], "independent")
+    swap = model.rows().coupling(model.protected_pairs[0], "independent")
+    assert isinstance(swap, MaximalCoupling)
     assert swap.apart == pytest.approx(0.3)
     first, second = model.rows().coupled_samples(model.protected_pairs[0], 20_000, 1, "transport")
     for drawn, law in zip((first, second), model.distributions.values(), strict=True):
         assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * np.sqrt(np.diag(law.covariance) / 20_000)).all()
-
-
-def test_a_grid_of_mixtures_protects_those_at_most_within_apart() -> None:
-    shift = dp.Shift(LAST, THIS, between=(0, 0.5), within=0.2, step=0.1)
-    assert len(shift.protected(records=10).scenarios) == 6
-    assert len(shift.protected(records=10).pairs) == 2 * (5 + 4)
 
 
 def test_what_two_samples_leave_open_is_what_each_of_them_does(adult: pa.Table) -> None:

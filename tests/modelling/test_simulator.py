@@ -9,7 +9,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.modelling.row_pool import RowPool
+from distpriv.modelling.sampling import RowPool
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing
 

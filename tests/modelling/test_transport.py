@@ -51,10 +51,3 @@ def test_lists_too_long_to_match_are_still_validly_paired(monkeypatch: pytest.Mo
     pairing = RowPairing.between(rng.normal(size=(30, 2)), rng.normal(size=(70, 2)))
     assert np.bincount(pairing.first, weights=pairing.units).tolist() == [70] * 30
     assert np.bincount(pairing.second, weights=pairing.units).tolist() == [30] * 70
-
-
-def test_drawn_pairs_come_with_their_weights() -> None:
-    pairing = RowPairing(first=np.array([0, 1]), second=np.array([5, 6]), units=np.array([1, 3]))
-    first, second = pairing.draw(np.random.default_rng(0), (200, 100))
-    assert set(zip(first.ravel().tolist(), second.ravel().tolist(), strict=True)) == {(0, 5), (1, 6)}
-    assert abs((first == 1).mean() - 0.75) < 5 * (0.1875 / 20_000) ** 0.5

@@ -5,28 +5,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from distpriv.modelling.beyond_moments import law_check
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
+from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.guarantees.directions import telling_directions
-from distpriv.law.resonance import SomeRows, peak_at, spectrum
-from distpriv.law.rows import representatives
-from distpriv.law.saddlepoint import tilted_laws
-from distpriv.law.tilted_stratum import merged
-from distpriv.mechanisms.group_privacy import sufficient_group
-from distpriv.modelling import reference
+from distpriv.law.resonance import peak_at
 from distpriv.modelling.projected_law import Circle
 from distpriv.modelling.row_grid import RowGrid, row_grid
-from distpriv.modelling.row_lattice import joint_lattice, resolution
-from distpriv.modelling.row_laws import RowLaws
+from distpriv.modelling.row_lattice import joint_lattice
+from distpriv.modelling.row_laws import RowLaws, StratumRows
 from distpriv.modelling.step_laws import step_laws
-from distpriv.modelling.stratum_rows import StratumRows
-from distpriv.modelling.synthetic import synthetic_rows
-from distpriv.modelling.weighing import row_weights
+from distpriv.modelling.tilting import row_weights
 
 
 def table_of(rows: Floats, *names: str) -> dict[str, list[float]]:
@@ -122,15 +113,6 @@ def both_laws(seed: int, rows: int = 40, columns: int = 2) -> tuple[RowLaws, Row
     return laws_of(one[0], other[0]), laws_of(one[1], other[1])
 
 
-def model_of(laws: RowLaws) -> dp.QueryModel:
-    covariances = {
-        name: sum(n * np.cov(laws.strata[s].values.T, aweights=laws.strata[s].shares, ddof=0) for s, n in of.items())
-        for name, of in laws.drawn.items()
-    }
-    means = {name: sum(n * laws.strata[s].mean for s, n in of.items()) for name, of in laws.drawn.items()}
-    return dp.gaussian_model(means=means, covariances=covariances, pairs=[("a", "b")])
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed: int) -> None:
     weighted, repeated = both_laws(seed)
@@ -144,86 +126,6 @@ def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed
         assert here[name] == pytest.approx(there[name], abs=1e-10)
     t = np.array([2 * np.pi / 0.01, 1.0])
     assert peak_at(weighted, t).heights == pytest.approx(peak_at(repeated, t).heights)
-
-
-@pytest.mark.parametrize("columns", [2, 4])
-def test_second_order_laws_of_weighted_rows_are_those_of_repeated_ones(columns: int) -> None:
-    weighted, repeated = both_laws(7, columns=columns)
-    noise = 0.5 * np.eye(columns)
-    one, other = (tilted_laws(model_of(laws), laws, noise) for laws in (weighted, repeated))
-    for name in one:
-        assert one[name].term_at_rest == pytest.approx(other[name].term_at_rest, rel=1e-6)
-        assert one[name].covariance == pytest.approx(other[name].covariance, rel=1e-6, abs=1e-9)
-        assert one[name].mean == pytest.approx(other[name].mean, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("columns", [2, 5])
-def test_rows_that_stand_for_many_weighted_ones_have_their_moments(columns: int) -> None:
-    rng = np.random.default_rng(columns)
-    values, weights = rng.gamma(2.0, size=(6000, columns)), rng.random(6000) ** 3
-    rows = StratumRows(values=values, weights=weights / weights.sum())
-    laws = RowLaws(strata=(rows,), drawn={"a": {0: 30}}, replacement=True)
-    (standing,) = representatives(laws)
-    shares = standing.counts / standing.counts.sum()
-    assert len(shares) < 2100
-    assert shares @ standing.values == pytest.approx(np.zeros(columns), abs=0.02)
-    covariance = (standing.values.T * shares) @ standing.values + standing.inside
-    assert covariance == pytest.approx((rows.about_mean.T * rows.shares) @ rows.about_mean, rel=0.02, abs=0.02)
-    third = shares @ (standing.values - shares @ standing.values) ** 3
-    assert third == pytest.approx(rows.shares @ rows.about_mean**3, rel=0.25)
-
-
-def test_near_weighted_rows_are_merged_with_their_weight() -> None:
-    rng = np.random.default_rng(0)
-    values, weights = rng.normal(size=(3000, 2)), rng.random(3000)
-    means, counts, inside = merged(values, 300, weights)
-    assert counts.sum() == pytest.approx(weights.sum())
-    assert counts @ means == pytest.approx(weights @ values)
-    square = (means.T * counts) @ means / counts.sum() + inside
-    assert square == pytest.approx((values.T * weights) @ values / weights.sum())
-
-
-def test_rows_that_stand_for_weighted_ones_in_a_search_keep_their_means() -> None:
-    rng = np.random.default_rng(1)
-    values, weights = rng.normal(size=(3000, 2)), rng.random(3000) ** 4
-    weights /= weights.sum()
-    several = [SomeRows.of(values, 200, np.random.default_rng(seed), weights) for seed in range(200)]
-    means = np.array([some.shares @ some.values**2 for some in several])
-    assert (np.abs(means.mean(axis=0) - weights @ values**2) < 6 * means.std(axis=0) / np.sqrt(200)).all()
-
-
-def test_a_ripple_that_only_weights_make_is_found() -> None:
-    rng = np.random.default_rng(3)
-    whole, odd = rng.integers(0, 9, size=(500, 2)).astype(float), rng.gamma(2.0, size=(500, 2))
-    values = np.concatenate([whole, odd])
-    heavy = np.repeat([1.0, 1e-6], 500)
-    laws = RowLaws(
-        strata=(StratumRows(values=values, weights=heavy / heavy.sum()), values),
-        drawn={"a": {0: 20}, "b": {1: 20}},
-        replacement=True,
-    )
-    covariances = {name: law.covariance for name, law in model_of(laws).distributions.items()}
-    found = spectrum(laws, covariances, 0.1 * np.eye(2))
-    assert max(peak.heights["a"] for peak in found.peaks) > 0.9
-    assert max(peak.heights["b"] for peak in found.peaks) < 0.5
-
-
-def test_directions_of_weighted_rows_are_those_of_repeated_ones() -> None:
-    weighted, repeated = both_laws(11)
-    noise = 0.5 * np.eye(2)
-    one, other = (telling_directions(model_of(laws), laws, noise, ("a", "b")) for laws in (weighted, repeated))
-    assert len(one) == len(other)
-    for here, there in zip(one, other, strict=True):
-        assert np.abs(here) == pytest.approx(np.abs(there), rel=1e-3, abs=1e-3)
-
-
-def test_a_lattice_is_that_of_most_datasets_by_their_weights() -> None:
-    values = np.append(np.arange(300.0), 0.5)
-    heavy = np.append(np.full(300, 1.0), 300.0)
-    assert resolution([values], [[10]]) == 1.0
-    assert resolution([values], [[10]], [heavy / heavy.sum()]) == 0.5
-    rare = np.where(values % 2 == 0, 1.0, 1e-7)
-    assert resolution([values[:300]], [[10]], [rare[:300] / rare[:300].sum()]) == 2.0
 
 
 def test_a_joint_lattice_is_that_of_most_datasets_by_their_weights() -> None:
@@ -257,79 +159,11 @@ def test_weighted_rows_are_never_drawn_without_replacement() -> None:
         RowLaws(strata=(rows,), drawn={"a": {0: 1}}, replacement=False)
 
 
-def test_group_privacy_counts_every_record_of_weighted_rows(adult: dp.QueryModel) -> None:
-    target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    assert sufficient_group(adult) == 50
-    assert dp.mechanisms.group_privacy_gaussian(adult, target).certificate.holds
-    few = dp.mechanisms.group_privacy_gaussian(adult, target, group=10).certificate
-    assert few.assurance == "assumed"
-    assert not few.holds
-
-
 @pytest.fixture(scope="module")
 def adult() -> dp.QueryModel:
     query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     secret = dp.Mean("hours_per_week", values=(38, 42))
     return dp.model(dp.datasets.adult().slice(0, 4000), query, secret, records=50, reference="population")
-
-
-def test_datasets_are_drawn_with_the_weights(adult: dp.QueryModel) -> None:
-    assert adult.provenance.replacement
-    for name, law in adult.distributions.items():
-        drawn = adult.samples(name, 8000, seed=2)
-        assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * np.sqrt(np.diag(law.covariance) / 8000)).all()
-        assert np.cov(drawn.T) == pytest.approx(law.covariance, rel=0.08, abs=0.4)
-
-
-def test_sampled_laws_of_other_queries_follow_the_weights() -> None:
-    query = dp.Query(hours=dp.quantile("hours_per_week", 0.5), spread=dp.variance("hours_per_week"))
-    secret = dp.Quantile("hours_per_week", 0.5, values=(35, 45))
-    model = dp.model(
-        dp.datasets.adult().slice(0, 4000), query, secret, records=201, reference="population", draws=400, seed=1
-    )
-    low, high = model.distributions.values()
-    assert high.mean[0] > low.mean[0] + 5
-
-
-def test_halves_of_the_rows_keep_their_weights_for_an_audit(adult: dp.QueryModel) -> None:
-    rows = adult.rows()
-    for part in rows.split((0.5, 0.5), seed=3):
-        for name in adult.distributions:
-            (stratum,) = part.strata(name)
-            assert stratum.weights is not None
-            assert stratum.weights.sum() == pytest.approx(1)
-            hours = rows.pool(name).properties["hours_per_week"][stratum.rows]
-            assert stratum.weights @ hours == pytest.approx(38 if name.endswith("38") else 42, abs=1)
-
-
-def test_the_law_check_sees_weights(adult: dp.QueryModel) -> None:
-    found = law_check(adult)
-    assert found is not None
-    assert found.rows == (4000, 4000)
-    hours = [adult.rows().pool(name).numbers[0] for name in adult.distributions]
-    weights = [stratum.weights for name in adult.distributions for stratum in adult.rows().strata(name)]
-    skewness = []
-    for values, own in zip(hours, weights, strict=True):
-        assert own is not None
-        away = values - own @ values
-        skewness.append(abs(own @ away**3) / (own @ away**2) ** 1.5 / np.sqrt(50))
-    assert found.skewness["age"] == pytest.approx(max(skewness), rel=1e-6)
-
-
-def test_synthetic_rows_start_from_the_weights(adult: dp.QueryModel) -> None:
-    names = list(adult.distributions)
-    low, high = (
-        synthetic_rows(
-            adult,
-            dict(zip(adult.names, adult.distributions[name].mean.tolist(), strict=True)),
-            {other: float(other == name) for other in names},
-            rows=20_000,
-            seed=1,
-        )
-        for name in names
-    )
-    assert np.mean(low["hours_per_week"].to_numpy()) == pytest.approx(38, abs=0.4)
-    assert np.mean(high["hours_per_week"].to_numpy()) == pytest.approx(42, abs=0.4)
 
 
 def test_a_mean_of_zeros_and_ones_is_a_share_that_is_drawn_instead_of_fixed() -> None:
@@ -357,20 +191,6 @@ def test_a_share_beside_a_mean_is_drawn_with_replacement_too() -> None:
     for name, law in alone.distributions.items():
         assert both.distributions[name].covariance == pytest.approx(law.covariance)
     assert len(both.rows().row_laws().strata) == 4
-
-
-def test_a_sample_is_refused_for_statistics_of_weighted_rows_that_are_no_sums() -> None:
-    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.quantile("age", 0.5))
-    with pytest.raises(InvalidModel, match="or say reference='population' if the reference rows are all"):
-        dp.model(rows, query, dp.Mean("hours_per_week", values=(38, 42)), records=50, draws=50)
-
-
-def test_a_table_of_which_only_samples_are_held_is_refused_for_weighted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 400)
-    rows, query = dp.datasets.adult().slice(0, 500), dp.Query(age=dp.mean("age"))
-    secret = dp.Mean("hours_per_week", values=(38, 42))
-    with pytest.raises(InvalidSecret, match=r"needs all rows of .* in memory to weigh them"):
-        dp.model(rows, query, secret, records=50, reference="population")
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_a_plan_with_one_process_draws_and_searches_in_this_one(adult: pa.Table,
     choice = {"coupled_laplace": {"draws": 1000}, "no_noise": {}, "expected_value_laplace": {}}
     with (
         patch("distpriv.planning.running.ProcessPoolExecutor", _started),
-        patch("distpriv.modelling.streams.Parallel", _started),
-        patch("distpriv.modelling.streams.WORTH_STARTING", -1.0),
+        patch("distpriv.modelling.sampling.Parallel", _started),
+        patch("distpriv.modelling.sampling.WORTH_STARTING", -1.0),
     ):
         if processes > 1:
             with pytest.raises(StartedError):

@@ -23,7 +23,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
-from distpriv.modelling.description import model_to_dict
+from distpriv.modelling.given import model_to_dict
 from distpriv.workflow.exporting.acro import NOT_RUN
 from distpriv.workflow.exporting.export import export_bundle
 from distpriv.workflow.exporting.notebook import notebook

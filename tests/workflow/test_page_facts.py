@@ -10,7 +10,7 @@ from tests.report.reader import Reader
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.modelling.description import model_from_dict
+from distpriv.modelling.given import model_from_dict
 from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked

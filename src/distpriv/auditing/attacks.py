@@ -15,7 +15,7 @@ from distpriv.auditing.releases import Releases
 from distpriv.errors import InvalidInput
 from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, NoNoise
 

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.progress import Progress

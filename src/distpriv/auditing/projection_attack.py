@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
 from distpriv.guarantees.directions import telling_directions
 from distpriv.guarantees.projections import ProjectedLaws, projected_laws

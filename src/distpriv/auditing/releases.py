@@ -5,7 +5,7 @@ from attrs import frozen
 
 from distpriv.auditing.populations import Population
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["Releases", "simulate_releases"]

@@ -9,7 +9,7 @@ from distpriv.auditing.measures import Measures
 from distpriv.errors import AuditFailed
 from distpriv.framework.frames import frame_of
 from distpriv.framework.html import html_table, paragraph, shown
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 
 __all__ = ["AttackResult", "AuditReport", "AuditRule"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack, refuse_one_class
 from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
 from distpriv.law.resonance import whitening
 from distpriv.modelling.model import QueryModel

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from distpriv.distances import line_laws
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas

@@ -11,7 +11,7 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.straight_laws import bend_of

@@ -17,7 +17,7 @@ from scipy import fft
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.exact_steps import LARGEST_EPSILON, even_shares, exact_steps_delta, reference_is

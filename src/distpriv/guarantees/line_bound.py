@@ -9,7 +9,7 @@ from attrs import frozen
 
 from distpriv.distances.line_laws import LaplaceLine, LineLaw
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.line_delta import COARSE, FINE, ROUGH, Fineness, line_delta
 from distpriv.guarantees.line_pairs import LinePair
 from distpriv.modelling.model import QueryModel

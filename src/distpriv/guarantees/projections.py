@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.farthest_pairs import Line, Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.projected_law import MOST_POINTS, POINTS, Circle, most_frequencies, rounding_of

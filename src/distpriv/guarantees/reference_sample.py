@@ -13,20 +13,13 @@ from attrs import evolve, frozen
 
 from distpriv.distances.gaussian_estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.upper_bound import laplace_bound
-from distpriv.modelling.model import QueryModel
-from distpriv.modelling.plausible_models import (
-    MAKING_SEED,
-    TRIED,
-    Population,
-    plausible_models,
-    plausible_population,
-)
-from distpriv.modelling.sampled_strata import SampledStratum
+from distpriv.modelling.model import QueryModel, SampledStratum
+from distpriv.modelling.plausible_models import MAKING_SEED, TRIED, Population, plausible_models, plausible_population
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from attrs import asdict, frozen
 
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 
 __all__ = ["LARGEST_CHANCE", "LARGEST_RIPPLE", "RowDelta"]
 

@@ -19,7 +19,7 @@ from distpriv.distances.gaussian_divergence import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.line_bound import AtPair, LineNoise, worst_by
 from distpriv.guarantees.mechanism import AdditiveMechanism

@@ -15,8 +15,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.row_laws import RowLaws, StratumRows
 
 __all__ = ["QuantisationSettings", "QuantisedRows", "quantised"]
 

@@ -35,12 +35,12 @@ class ColumnSeen:
     """Whether every value is among the values."""
 
 
-def columns_seen(engine: Engine, select: RowSelect, seed: int) -> Mapping[str, ColumnSeen]:
+def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
     """Return what usable rows have in the columns that statistics read; medians are those of a sample."""
     names = select.read_columns
     if not names:
         return {}
-    sample = engine.sample(select.raw(), 10_000, seed)
+    sample = engine.sample(select.raw(), 10_000, 0)
     ordered = [name for name in names if _is_ordered(engine.schema.field(name).type)]
     ends = engine.select(select.ends(ordered)) if ordered else None
     found = {}

@@ -1,73 +1,71 @@
-"""Pairs of datasets that differ only in the rows they must differ in.
+r"""Pairs of datasets of two scenarios that differ only in the rows they must differ in.
 
-Two Share scenarios with n₁ and n₁′ rows that satisfy the predicate share all but k = |n₁ − n₁′| rows: draw the
-common rows once, and k rows of each stratum on top. Both datasets then have their own scenario's law, and
-the difference of the released statistics is the work of the k swapped rows alone.
+Two Share scenarios with n₁ and n₁′ rows that satisfy the predicate share all but k = |n₁ − n₁′| rows: draw the common
+rows once, and k rows of each stratum on top. Of two weightings w and w′ of the same rows a record is the same row with
+probability :math:`\sum_i \min(w_i, w'_i) = 1 - TV`, and no coupling has more records in common. Either way both
+datasets have their own scenario's distribution, and the statistics differ because of the differing rows alone.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import Query
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.sampling import Stratum, WeightedDraw, block_size, distinct, draw_rows, evaluate
-from distpriv.modelling.streams import Stream, in_blocks
+from distpriv.modelling.sampling import (
+    RowPool,
+    Stratum,
+    Stream,
+    WeightedDraw,
+    block_size,
+    datasets_in_block,
+    distinct,
+    draw_rows,
+    evaluate,
+    in_blocks,
+)
 from distpriv.modelling.transport import RowPairing
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from distpriv.framework.queries import Query
+
 __all__ = [
-    "AnyPairing",
-    "CoupledRows",
+    "Coupling",
+    "MaximalCoupling",
+    "Measure",
     "OrderedPairing",
     "Pairing",
     "Swap",
-    "coupled_block",
-    "draw_coupled_rows",
-    "evaluate_coupled",
-    "evaluate_pairs",
+    "measure_differences",
     "row_features",
+    "row_sums",
     "sample_coupled",
     "unpaired_column",
+    "widest",
 ]
 
 Pairing = Literal["independent", "transport"]
-"""How the swapped rows of the two datasets go together."""
+"""How the differing rows of the two datasets go together."""
 
+Measure = Callable[[Floats], Floats]
+"""What is recorded of differences of the statistics, given as an array of shape (draws, m)."""
 
-@frozen(kw_only=True)
-class Swap:
-    """Two datasets of one size: the first has k more rows of stratum `out`, the second k more of stratum `into`."""
-
-    common_out: int
-    common_into: int
-    swapped: int
-    out: Rows
-    into: Rows
-    pairing: "AnyPairing | None" = None
-    """The joint law of a swapped pair, by position in `out` and `into`; independent when there is none."""
-    out_weights: Floats | None = None
-    """How likely each row of `out` is; None where all are as likely."""
-    into_weights: Floats | None = None
-
-    def swapped_rows(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Rows, Rows]:
-        """Draw rows that differ, by position in `out` and `into`, each with its own law."""
-        if self.pairing is not None:
-            return self.pairing.draw(rng, shape)
-        return _places(rng, len(self.out), self.out_weights, shape), _places(
-            rng, len(self.into), self.into_weights, shape
-        )
+Differing = tuple[Rows, Rows, Rows]
+"""Where the rows of each dataset end in the two lists that follow, then the rows of the first and of the second."""
 
 
 @frozen(kw_only=True, eq=False)
 class OrderedPairing:
-    """Pairs of rows of two strata that have weights: the lowest with the lowest, each as likely as its weight."""
+    """Pairs of rows with weights: the lowest with the lowest, or independent of each other."""
 
     first: WeightedDraw
     second: WeightedDraw
+    ordered: bool = True
 
     @classmethod
     def of(cls, first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Self:
@@ -85,110 +83,238 @@ class OrderedPairing:
         return cls(first=one, second=other)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
-        """Draw independent pairs: an array of first positions and one of second positions."""
+        """Draw independent pairs: an array of first rows and one of second rows."""
         luck = rng.random(shape)
-        return self.first.at(luck), self.second.at(luck)
+        return self.first.at(luck), self.second.at(luck if self.ordered else rng.random(shape))
 
 
-AnyPairing = RowPairing | OrderedPairing
-"""A joint law of one row of each of two strata, each with its own law."""
+@frozen(kw_only=True)
+class Swap:
+    """Two datasets of one size: the first has k more rows of stratum `out`, the second k more of stratum `into`."""
 
-
-def _places(rng: np.random.Generator, population: int, weights: Floats | None, shape: tuple[int, int]) -> Rows:
-    if weights is None:
-        return rng.integers(population, size=shape)
-    return WeightedDraw.of(np.arange(population), weights).at(rng.random(shape))
-
-
-@frozen(kw_only=True, eq=False)
-class CoupledRows:
-    """Positions of rows, one pair of datasets a row: those in both, those of the first only, of the second only."""
-
-    common: Rows
-    first_only: Rows
-    second_only: Rows
-
-    @property
-    def first(self) -> Rows:
-        """The rows of the first dataset."""
-        return np.concatenate([self.common, self.first_only], axis=1)
+    records: int
+    common_out: int
+    common_into: int
+    swapped: int
+    out: Rows
+    into: Rows
+    replacement: bool
+    pairing: RowPairing | OrderedPairing | None = None
+    """The joint distribution of a swapped pair, by position in `out` and `into`; independent when there is none."""
+    out_weights: Floats | None = None
+    """The probability of each row of `out`; None where all are as likely."""
+    into_weights: Floats | None = None
 
     @property
-    def second(self) -> Rows:
-        """The rows of the second dataset, each common row where the first dataset has it."""
-        return np.concatenate([self.common, self.second_only], axis=1)
+    def rows_drawn(self) -> int:
+        """How many rows `differing` draws: without replacement the common ones too, which the others must avoid."""
+        return self.swapped if self.replacement else self.common_out + self.common_into + self.swapped
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Rows, Rows]:
+        """Draw the rows of so many pairs of datasets, one pair a row, the common ones first."""
+        out, into = self._strata(rng, draws)
+        common = [out[:, : self.common_out], into[:, : self.common_into]]
+        return np.hstack([*common, out[:, self.common_out :]]), np.hstack([*common, into[:, self.common_into :]])
+
+    def differing(self, rng: np.random.Generator, draws: int, counts: Sequence[int]) -> Iterator[Differing]:
+        """Draw the swapped rows of so many pairs of datasets, as many more as each of the ascending counts wants."""
+        drawn = evolve(self, common_out=0, common_into=0) if self.replacement else self
+        out, into = drawn._strata(rng, draws)
+        out, into, start = out[:, drawn.common_out :], into[:, drawn.common_into :], 0
+        for count in counts:
+            ends = np.arange(draws + 1) * (count - start)
+            yield ends, out[:, start:count].ravel(), into[:, start:count].ravel()
+            start = count
+
+    def _strata(self, rng: np.random.Generator, draws: int) -> tuple[Rows, Rows]:
+        """Draw the rows of both strata, common ones before swapped ones."""
+        first, second = (None, None) if self.pairing is None else self.pairing.draw(rng, (draws, self.swapped))
+        out = self._stratum(rng, draws, self.out, self.out_weights, self.common_out, first)
+        return out, self._stratum(rng, draws, self.into, self.into_weights, self.common_into, second)
+
+    def _stratum(
+        self, rng: np.random.Generator, draws: int, rows: Rows, weights: Floats | None, common: int, paired: Rows | None
+    ) -> Rows:
+        """Draw the rows of one stratum; a paired row that is used already gives way to another.
+
+        Each paired row is uniform whatever its partner is, so `distinct` leaves the dataset's own distribution exactly
+        that of drawing without replacement.
+        """
+        size = common + (self.swapped if paired is None else 0)
+        positions = Stratum(rows=np.arange(len(rows)), size=size, weights=weights)
+        picks = draw_rows(rng, [positions], draws, replacement=self.replacement)
+        if paired is not None:
+            picks = np.hstack([picks, paired])
+            picks = picks if self.replacement else distinct(rng, len(rows), picks)
+        return rows[picks]
 
 
-def draw_coupled_rows(rng: np.random.Generator, swap: Swap, draws: int, *, replacement: bool) -> CoupledRows:
-    """Draw pairs of datasets from a coupling of two Share scenarios."""
-    if swap.pairing is None:
-        drawn = Stratum(rows=swap.out, size=swap.common_out + swap.swapped, weights=swap.out_weights)
-        out = draw_rows(rng, [drawn], draws, replacement=replacement)
-        drawn = Stratum(rows=swap.into, size=swap.common_into + swap.swapped, weights=swap.into_weights)
-        into = draw_rows(rng, [drawn], draws, replacement=replacement)
-    else:
-        first, second = swap.pairing.draw(rng, (draws, swap.swapped))
-        out = _with_common(rng, swap.out, swap.common_out, first, replacement, swap.out_weights)
-        into = _with_common(rng, swap.into, swap.common_into, second, replacement, swap.into_weights)
-    return CoupledRows(
-        common=np.concatenate([out[:, : swap.common_out], into[:, : swap.common_into]], axis=1),
-        first_only=out[:, swap.common_out :],
-        second_only=into[:, swap.common_into :],
+def widest(swaps: Sequence[Swap]) -> Swap:
+    """Return the swap whose differing rows serve all of these, if the strata have the rows for it.
+
+    It has as many common rows as any of them, and swaps as many as any does. Some of its common rows and the first of
+    the swapped ones are then a valid draw for every one of them.
+    """
+    return evolve(
+        swaps[0],
+        common_out=max(swap.common_out for swap in swaps),
+        common_into=max(swap.common_into for swap in swaps),
+        swapped=max(swap.swapped for swap in swaps),
     )
 
 
-def _with_common(
-    rng: np.random.Generator, rows: Rows, common: int, swapped: Rows, replacement: bool, weights: Floats | None
-) -> Rows:
-    """Draw common rows to stand before the swapped ones; a swapped row that is used already gives way to another.
+@frozen(kw_only=True, eq=False)
+class MaximalCoupling:
+    """Two weightings of the same rows, coupled record by record."""
 
-    Each swapped row is uniform whatever its partner is, so `distinct` leaves the dataset's own law exactly that of
-    drawing without replacement.
-    """
-    positions = Stratum(rows=np.arange(len(rows)), size=common, weights=weights)
-    picks = np.concatenate([draw_rows(rng, [positions], len(swapped), replacement=replacement), swapped], axis=1)
-    return rows[picks if replacement else distinct(rng, len(rows), picks)]
+    records: int
+    apart: float
+    """The total variation of the two: the probability that a record is not the same row in both datasets."""
+    common: WeightedDraw
+    different: OrderedPairing
+    """What the two datasets have where they differ."""
+
+    @classmethod
+    def of(cls, rows: Rows, first: Floats, second: Floats, records: int, order: Floats | None = None) -> Self:
+        """Return the maximal coupling of two weightings of rows.
+
+        Args:
+            rows: positions in a pool.
+            first: the weights of one dataset's rows.
+            second: those of the other's.
+            records: how many rows a dataset has.
+            order: numbers by which rows that differ are paired, the lowest with the lowest; independently without.
+
+        >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
+        >>> round(coupling.apart, 12)
+        0.3
+        """
+        if order is not None:
+            ascending = np.argsort(order, kind="stable")
+            rows, first, second = rows[ascending], first[ascending], second[ascending]
+        out, into = np.maximum(first - second, 0.0), np.maximum(second - first, 0.0)
+        return cls(
+            records=records,
+            apart=float(min(1.0, (out.sum() + into.sum()) / 2)),
+            common=WeightedDraw.of(rows, np.minimum(first, second)),
+            different=OrderedPairing(
+                first=WeightedDraw.of(rows, out), second=WeightedDraw.of(rows, into), ordered=order is not None
+            ),
+        )
+
+    @property
+    def rows_drawn(self) -> int:
+        """How many rows `differing` draws on average, of both datasets."""
+        return max(1, round(2 * self.records * self.apart))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Rows, Rows]:
+        """Draw the rows of so many pairs of datasets, one pair a row, each common row at one place in both."""
+        shape = draws, self.records
+        differ = rng.random(shape) < self.apart
+        first = self.common.at(rng.random(shape)) if self.apart < 1 else np.zeros(shape, dtype=np.int64)
+        second = first.copy()
+        first[differ], second[differ] = self.different.draw(rng, (int(differ.sum()),))
+        return first, second
+
+    def differing(self, rng: np.random.Generator, draws: int, _: Sequence[int] = ()) -> Iterator[Differing]:
+        """Draw in how many records datasets differ, and the rows there; there is one such number for a pair."""
+        ends = np.append(0, np.cumsum(rng.binomial(self.records, self.apart, size=draws)))
+        yield ends, *self.different.draw(rng, (int(ends[-1]),))
+
+
+Coupling = Swap | MaximalCoupling
+"""A joint distribution of two datasets, each with the distribution of its own scenario."""
 
 
 def sample_coupled(
-    query: Query,
-    pool: RowPool,
-    swap: Swap,
-    draws: int,
-    stream: Stream,
-    *,
-    replacement: bool = False,
+    query: "Query", pool: RowPool, coupling: Coupling, draws: int, stream: Stream
 ) -> tuple[Floats, Floats]:
     """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
-    task = partial(coupled_block, query, pool, swap, replacement)
-    records = swap.common_out + swap.common_into + swap.swapped
-    blocks = in_blocks(task, draws, block_size(query, records), stream)
+    task = partial(_coupled_block, query, pool, coupling)
+    blocks = in_blocks(task, draws, block_size(query, coupling.records), stream)
     return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
 
-def coupled_block(
-    query: Query, pool: RowPool, swap: Swap, replacement: bool, rng: np.random.Generator, draws: int
+def measure_differences(
+    query: "Query",
+    pool: RowPool,
+    coupling: Coupling,
+    draws: int,
+    stream: Stream,
+    *,
+    measure: Measure,
+    swapped: Sequence[int] = (),
+) -> list[Floats]:
+    """Draw differences F(D_i) − F(D_j) and measure them: one array for each number of swapped rows.
+
+    Of means only the rows that differ count, and the first k swapped rows serve for scenarios that differ in k. Other
+    queries are evaluated on both datasets, and `swapped` can only be the number of rows that these differ in.
+    """
+    task: Callable[[np.random.Generator, int], list[Floats]]
+    if query.has_exact_moments:
+        moves = _sparse_if_mostly_zero(row_features(query, pool, coupling.records))
+        task, size = partial(_sums_block, moves, coupling, measure, swapped), datasets_in_block(coupling.rows_drawn)
+    else:
+        task, size = partial(_differences_block, query, pool, coupling, measure), block_size(query, coupling.records)
+    blocks = in_blocks(task, draws, size, stream)
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _coupled_block(
+    query: "Query", pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
-    """Draw one block of coupled datasets and evaluate the query on both."""
-    return evaluate_coupled(query, pool, draw_coupled_rows(rng, swap, draws, replacement=replacement), rng)
-
-
-def evaluate_coupled(query: Query, pool: RowPool, rows: CoupledRows, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
-    return evaluate_pairs(query, pool, rows.first, rows.second, rng)
-
-
-def evaluate_pairs(
-    query: Query, pool: RowPool, first: Rows, second: Rows, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Evaluate the query on pairs of datasets by the positions of their rows, in one random order for both."""
+    first, second = coupling.draw(rng, draws)
     if query.has_functions:
         order = rng.permuted(np.broadcast_to(np.arange(first.shape[1]), first.shape), axis=1)
         first, second = np.take_along_axis(first, order, axis=1), np.take_along_axis(second, order, axis=1)
     return evaluate(query, pool, first), evaluate(query, pool, second)
 
 
-def row_features(query: Query, pool: RowPool, records: int) -> Floats:
+def _differences_block(
+    query: "Query", pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
+) -> list[Floats]:
+    first, second = _coupled_block(query, pool, coupling, rng, draws)
+    return [measure(first - second)]
+
+
+def _sums_block(
+    moves: "Floats | csr_array",
+    coupling: Coupling,
+    measure: Measure,
+    swapped: Sequence[int],
+    rng: np.random.Generator,
+    draws: int,
+) -> list[Floats]:
+    """Draw the rows that differ, add up how they do, and measure the sums at each number of rows."""
+    difference, measured = np.zeros((draws, moves.shape[1])), []
+    for ends, first, second in coupling.differing(rng, draws, swapped):
+        difference += row_sums(moves, first, ends) - row_sums(moves, second, ends)
+        measured.append(measure(difference.copy()))
+    return measured
+
+
+def row_sums(moves: "Floats | csr_array", rows: Rows, ends: Rows) -> Floats:
+    """Return the sum of what the rows of every dataset move: of the rows from one end to the next.
+
+    >>> row_sums(np.array([[1.0], [10.0]]), np.array([0, 1, 1]), np.array([0, 1, 3])).ravel()
+    array([ 1., 20.])
+    """
+    from scipy.sparse import csr_array
+
+    chosen: Any = csr_array((np.ones(rows.size), rows, ends), shape=(len(ends) - 1, moves.shape[0]))
+    sums = chosen @ moves
+    return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+
+
+def _sparse_if_mostly_zero(moves: Floats, share: float = 0.1) -> "Floats | csr_array":
+    """Return what rows move without the zeros where nearly all numbers are, as those of tables."""
+    from scipy.sparse import csr_array
+
+    return csr_array(moves) if np.count_nonzero(moves) <= share * moves.size else moves
+
+
+def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
     """Return, for every row, numbers in which rows are alike that move the query alike.
 
     Means are taken in the units of the released statistic; other queries by standard deviations of what they read.
@@ -205,9 +331,10 @@ def row_features(query: Query, pool: RowPool, records: int) -> Floats:
     return np.asarray((features / np.where(spread > 0, spread, 1.0)).T)
 
 
-def unpaired_column(query: Query, pool: RowPool) -> str | None:
+def unpaired_column(query: "Query", pool: RowPool) -> str | None:
     """Return a column in which rows cannot be near to each other, for it has no numbers; None if there is none."""
     if query.has_exact_moments:
         return None
-    text = sorted(name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number))
-    return text[0] if text else None
+    return min(
+        (name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number)), default=None
+    )

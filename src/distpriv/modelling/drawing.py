@@ -105,24 +105,21 @@ class Drawing:
         """All options by name; a weight and a ball around the reference only where there is one."""
         return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
 
-    def for_scenarios(self, protected: "ProtectedScenarios") -> Self:
+    def for_scenarios(self, protected: "ProtectedScenarios", *, asked: bool = False) -> Self:
         """Return how datasets of these scenarios are drawn: weighted rows of a population independently, and then all.
 
         So are those of a ball around it, as only what is independent is as far off as its parts together.
-        """
-        return evolve(self, replacement=True) if self.weighs(protected) or self.robust is not None else self
 
-    def weighs(self, protected: "ProtectedScenarios") -> bool:
-        """Tell whether rows of these scenarios have weights: a column's, or those that give a property its value."""
-        return self.weight is not None or any(s.tilt is not None for s in protected.scenarios.values())
-
-    def refuse_distinct_rows(self, protected: "ProtectedScenarios") -> None:
-        """Refuse that no row is drawn twice, where somebody asked for it, of rows that have weights.
+        Args:
+            protected: the scenarios.
+            asked: whether somebody asked for records that are, or are not, independent.
 
         Raises:
-            InvalidModel: rows have weights, or their law is not known, so that records are drawn independently.
+            InvalidModel: somebody asked for different rows, which have weights or a distribution that is not known.
         """
-        if (self.weighs(protected) or self.robust is not None) and not self.replacement:
+        if not self.weighs(protected) and self.robust is None:
+            return self
+        if asked and not self.replacement:
             what = "a weight" if self.weight is not None else "a mean, a quantile, a correlation or a shift"
             what = what if self.weighs(protected) else "a ball around the reference (robust)"
             raise InvalidModel(
@@ -130,3 +127,8 @@ class Drawing:
                 "replacement=False was asked for: leave it out, or say replacement=True.",
                 about=("option", "replacement"),
             )
+        return evolve(self, replacement=True)
+
+    def weighs(self, protected: "ProtectedScenarios") -> bool:
+        """Tell whether rows of these scenarios have weights: a column's, or those that give a property its value."""
+        return self.weight is not None or any(s.tilt is not None for s in protected.scenarios.values())

@@ -1,31 +1,28 @@
 """From a table of rows to a model: exact moments where there is a closed form, sampling elsewhere."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any, TypeGuard
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import items, whole
 from distpriv.framework.queries import Query
-from distpriv.framework.scenarios import ProtectedScenarios, Scenario
+from distpriv.framework.scenarios import ProtectedScenarios
 from distpriv.framework.secrets import Secret, across_references, protect
+from distpriv.framework.tilts import Tilt
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
-from distpriv.modelling.drawn_strata import DrawnStrata, drawn_strata
-from distpriv.modelling.exact_moments import dataset_moments, weighted_covariance
-from distpriv.modelling.gathering import gathered
 from distpriv.modelling.given import empirical_distribution
-from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
-from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.row_ends import row_ends
+from distpriv.modelling.moments import dataset_moments, weighted_covariance
+from distpriv.modelling.reference import ReferenceTable, row_ends
 from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
-from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.tables import gathered, labelled
 from distpriv.progress import Progress, silent
 
 __all__ = ["exact_distribution", "model", "remodelled"]
@@ -116,15 +113,13 @@ def model(
         )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
     protected = protect(across_references(secret, others), records)
-    if replacement is not None:
-        drawing.refuse_distinct_rows(protected)
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
         source,
         query,
         protected,
-        drawing.for_scenarios(protected),
+        drawing.for_scenarios(protected, asked=replacement is not None),
         exact=method != "sampling" and query.has_exact_moments,
         processes=processes,
         progress=progress or silent,
@@ -196,7 +191,7 @@ def _modelled(
     )
     law = exact_distribution if exact else _sampled_distribution
     distributions = {name: law(simulator, name) for name in protected.scenarios}
-    strata = drawn_strata(simulator)
+    strata = list(varying_strata(simulator))
     return QueryModel(
         names=query.names,
         distributions=_with_lattices(query, strata, distributions, records) if exact else distributions,
@@ -221,25 +216,17 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     """Return the law of statistics that are means of rows in a scenario, by their exact moments."""
     scenario = simulator.scenarios[name]
     if simulator.has_weights(name):
-        return _weighted_distribution(simulator, scenario)
+        strata = [(size, simulator.rows_of(name, side)) for side, size in scenario.strata]
+        covariances = [size * weighted_covariance(rows.about_mean, rows.shares) for size, rows in strata]
+        mean = np.sum([size * rows.mean for size, rows in strata], axis=0)
+        return QueryDistribution(mean=mean, covariance=np.sum(covariances, axis=0))
     moments = simulator.tables[name].moments(scenario.predicate)
-    strata = [(moments[satisfied], size) for satisfied, size in scenario.strata]
+    drawn = [(moments[satisfied], size) for satisfied, size in scenario.strata]
     if not simulator.replacement:
-        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in strata])
+        refuse_too_few_rows(scenario, [stratum.rows for stratum, _ in drawn])
     factors = simulator.query.factors(scenario.records)
-    mean, covariance = dataset_moments(strata, factors, replacement=simulator.replacement)
+    mean, covariance = dataset_moments(drawn, factors, replacement=simulator.replacement)
     return QueryDistribution(mean=mean, covariance=covariance)
-
-
-def _weighted_distribution(simulator: RowSimulator, scenario: Scenario) -> QueryDistribution:
-    """Return the law of independent draws of weighted rows: sums of means and covariances of a row of each stratum."""
-    factors, numbers = simulator.query.factors(scenario.records), simulator.pool(scenario.name).numbers
-    mean, covariance = np.zeros(len(factors)), np.zeros((len(factors),) * 2)
-    for stratum in simulator.strata(scenario.name):
-        rows = StratumRows(values=numbers[:, stratum.rows].T, weights=stratum.weights)
-        mean += stratum.size / scenario.records * rows.mean
-        covariance += stratum.size / scenario.records**2 * weighted_covariance(rows.about_mean, rows.shares)
-    return QueryDistribution(mean=factors * mean, covariance=np.outer(factors, factors) * covariance)
 
 
 def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
@@ -247,16 +234,61 @@ def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistributi
     return empirical_distribution(sampled, None, f"scenario {name!r}", sampled=True)
 
 
+@frozen(kw_only=True)
+class VaryingStrata:
+    """Strata that the datasets of some scenarios vary by and by no others, seen through some or all of their rows."""
+
+    values: list[Floats]
+    """What SQL evaluates in the rows of each stratum, one number a row."""
+    weights: list[Floats | None]
+    """The probability of each of these rows, of each stratum; None where all are as likely."""
+    drawn: dict[str, tuple[int, ...]]
+    """How many rows of each stratum the datasets of each scenario have."""
+    resolutions: list[float]
+    """The spacing of the rows in every number; 0 for one that is continuous."""
+
+
+def varying_strata(simulator: RowSimulator) -> Iterator[VaryingStrata]:
+    """Yield the strata that scenarios draw from; one that is drawn in full without replacement does not vary."""
+    groups: dict[tuple[int, str | None, tuple[bool, ...], Tilt | None], dict[str, tuple[int, ...]]] = {}
+    for name, scenario in simulator.scenarios.items():
+        table, sizes = simulator.tables[name], {side: size for side, size in scenario.strata if size > 0}
+        if not simulator.replacement:
+            sizes = {s: size for s, size in sizes.items() if size < table.stratum_rows(scenario.predicate, s)}
+        key = (id(table), scenario.predicate, tuple(sizes), scenario.tilt)
+        groups.setdefault(key, {})[name] = tuple(sizes.values())
+    for (_, predicate, sides, tilt), drawn in groups.items():
+        table = simulator.tables[next(iter(drawn))]
+        counts = table.base if tilt is None else table.weights(tilt)
+        seen = table.probe if counts is None else table.pool
+        rows = [seen.positions(predicate, side) for side in sides]
+        if counts is not None:
+            rows = [own[counts[own] > 0] for own in rows]
+        weights = [None if counts is None else counts[own] / counts[own].sum() for own in rows]
+        values = [seen.numbers[:, own] for own in rows]
+        resolutions = []
+        for number, (_, row) in enumerate(simulator.query.row_values):
+            own = [of[number] for of in values]
+            if row.predicate:
+                resolutions.append(1.0)
+            elif any(len(of) and np.ptp(of) > 0 for of in own):
+                resolutions.append(resolution(own, list(drawn.values()), weights))
+            else:  # the rows that are seen do not vary: the widest step that it could be
+                moments = [table.moments(predicate)[side] for side in sides]
+                resolutions.append(max((float(of.high[number] - of.low[number]) for of in moments), default=0.0))
+        yield VaryingStrata(values=values, weights=weights, drawn=drawn, resolutions=resolutions)
+
+
 def _steps(
-    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
+    query: Query, strata: list[VaryingStrata], distributions: Mapping[str, QueryDistribution], records: int
 ) -> Floats:
     """Return the spacing of every released number: the coarser of what is declared and what the rows or values show."""
-    found = [
-        max([row.resolution or 0.0, *(drawn.resolutions[place] for drawn in strata)])
-        for place, (_, row) in enumerate(query.row_values)
+    units = [
+        max([row.resolution or 0.0, *(varying.resolutions[number] for varying in strata)])
+        for number, (_, row) in enumerate(query.row_values)
     ]
     steps: list[float] = []
-    for _, statistic, resolutions in query.by_rows(found):
+    for _, statistic, resolutions in query.by_rows(units):
         numbers = range(len(steps), len(steps) + statistic.size)
         steps += statistic.steps(records, resolutions or [_step_of_values(distributions, number) for number in numbers])
     return np.array(steps)
@@ -269,22 +301,21 @@ def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int)
 
 
 def _with_lattices(
-    query: Query, strata: list[DrawnStrata], distributions: Mapping[str, QueryDistribution], records: int
+    query: Query, strata: list[VaryingStrata], distributions: Mapping[str, QueryDistribution], records: int
 ) -> dict[str, QueryDistribution]:
-    """Add to every law the lattice that its datasets live on: rows of one stratum may replace each other."""
+    """Add to every distribution the lattice of its datasets: rows of one stratum may replace each other."""
     lattices: dict[str, Floats] = {}
-    for drawn in strata:
-        declared = [row.resolution or 0.0 for _, row in query.row_values]
-        found = [unit or least for unit, least in zip(drawn.resolutions, declared, strict=True)]
-        units = np.concatenate([statistic.steps(records, own) for _, statistic, own in query.by_rows(found)])
+    declared = [row.resolution or 0.0 for _, row in query.row_values]
+    for varying in strata:
+        spacings = [unit or least for unit, least in zip(varying.resolutions, declared, strict=True)]
+        units = np.concatenate([statistic.steps(records, own) for _, statistic, own in query.by_rows(spacings)])
         coarse = units > 0
-        moves = drawn.seen.numbers.T * (query.factors(records) / records)
-        steps = [np.round((moves[rows] - moves[rows[:1]])[:, coarse] / units[coarse]) for rows in drawn.rows()]
-        whole_rows = [rows.astype(np.int64) for rows in steps]
-        basis = joint_lattice(whole_rows, drawn.sizes, int(coarse.sum()), drawn.weights)
+        moves = [values.T * (query.factors(records) / records) for values in varying.values]
+        steps = [np.round((of - of[:1])[:, coarse] / units[coarse]).astype(np.int64) for of in moves]
+        basis = joint_lattice(steps, tuple(varying.drawn.values()), int(coarse.sum()), varying.weights)
         embedded = np.zeros((len(units), basis.shape[1]))
         embedded[coarse] = units[coarse, np.newaxis] * basis
-        lattices |= dict.fromkeys(drawn.scenarios, embedded)
+        lattices |= dict.fromkeys(varying.drawn, embedded)
     return {name: evolve(law, lattice=lattices[name]) for name, law in distributions.items()}
 
 

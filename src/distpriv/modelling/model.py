@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import field, frozen
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
     from distpriv.framework.queries import Query
     from distpriv.framework.scenarios import Pair, Scenario
     from distpriv.modelling.coupling import Pairing
-    from distpriv.modelling.sampled_strata import SampledStratum
     from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
+    "FEWEST_ROWS",
+    "NORMAL",
+    "OF_SAMPLED_LAWS",
     "Provenance",
     "QueryDistribution",
     "QueryModel",
+    "SampledStratum",
     "require_model",
 ]
 
 
-LEAST_FLOOR_SHARE = 0.01
-"""The least noise on every statistic, as a share of its own deviation: steps that are finer are not looked for."""
+OF_SAMPLED_LAWS = 9.0
+"""The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
 
-FLOOR_SHARE = {"exact moments": 0.1}
-"""The same where the rows are known: what they show below that, no search for ripples could find in time."""
+NORMAL = 3.0
+"""The kurtosis of a normal law: what rows are too few to tell, and the least that is taken."""
 
-
-MOST_SHOWN, MOST_ROWS = 4, 30
-"""How many scenarios stand side by side in a notebook, and how many statistics below each other."""
+FEWEST_ROWS = 2
+"""Of a stratum: a single row tells nothing of how much others differ from it."""
 
 
 @frozen(kw_only=True)
@@ -77,6 +79,59 @@ class QueryDistribution:
         values, vectors = np.linalg.eigh(self.covariance)
         normal = rng.normal(size=(draws, len(self.mean))) * np.sqrt(np.maximum(values, 0.0))
         return np.asarray(self.mean + normal @ vectors.T)
+
+
+@frozen(kw_only=True)
+class SampledStratum:
+    """Rows of the reference that datasets are drawn from, seen as a sample of more such rows.
+
+    >>> stratum = SampledStratum(kind="rows", rows=400, covariance=[[4.0]], kurtoses=[3.0], drawn={"a": 40, "b": 60})
+    >>> stratum.error
+    array([[0.01]])
+    >>> SampledStratum.from_dict(stratum.to_dict()) == stratum
+    True
+    """
+
+    kind: str
+    """What rows they are, in words."""
+    rows: int
+    """How many the reference has: N."""
+    covariance: Floats = array_field()
+    """V, the covariance of what one row adds to the statistics."""
+    kurtoses: Floats = array_field()
+    """Of what a row adds to each statistic, at least 3: the relative variance of its variance is κ − 1 over N."""
+    drawn: Mapping[str, int]
+    """How many such rows the datasets of each scenario have."""
+    family: str | None = None
+    """Of rows with weights: which property gives them these, or which rows they are where a column does.
+
+    The errors of one family go together.
+    """
+    loads: Floats | None = array_field(optional=True)
+    """Of rows with weights: L, where the error of the mean is Lz with independent normal z, the same for a family."""
+
+    @property
+    def error(self) -> Floats:
+        """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
+        return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and text."""
+        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
+        return {
+            **weighted,
+            "kind": self.kind,
+            "rows": self.rows,
+            "covariance": self.covariance.tolist(),
+            "kurtoses": self.kurtoses.tolist(),
+            "drawn": dict(self.drawn),
+        }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Self:
+        """Return the stratum that `to_dict` wrote down."""
+        weighted = {name: written[name] for name in ("family", "loads") if name in written}
+        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
 
 
 @frozen(kw_only=True)
@@ -145,7 +200,7 @@ class QueryModel:
     >>> pickle.loads(pickle.dumps(model)) == model  # with the reference's rows, as they are now
     True
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
-    (array([-0.73,  1.17]), array([0.17, 1.  ]))
+    (array([-0.73,  1.17]), array([0.18, 1.  ]))
     """
 
     names: tuple[str, ...]
@@ -164,7 +219,7 @@ class QueryModel:
     """The statistics, where the model was made from rows."""
     scenarios: "Mapping[str, Scenario]" = field(factory=dict)
     """What each scenario is, where the model was made from rows."""
-    strata: "tuple[SampledStratum, ...]" = ()
+    strata: tuple[SampledStratum, ...] = ()
     """What the reference is a sample of; empty where it is the population, and for laws that are given."""
     simulator: "RowSimulator | None" = field(default=None, eq=False)
     """What draws datasets, where the model was made from rows."""
@@ -176,8 +231,12 @@ class QueryModel:
 
     @property
     def floor(self) -> Floats:
-        """The least standard deviation h of noise along each statistic against which its lattice is fine."""
-        share = FLOOR_SHARE.get(self.provenance.method, LEAST_FLOOR_SHARE)
+        """The least standard deviation h of noise along each statistic against which its lattice is fine.
+
+        A statistic that is finer than a hundredth of its own deviation counts as continuous. Where the rows are known
+        noise is a tenth of it at least: what they show below that, no search for resonances could find in time.
+        """
+        share = 0.1 if self.provenance.method == "exact moments" else 0.01
         return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
 
     def mean_shift(self, pair: "Pair") -> Floats:
@@ -275,21 +334,17 @@ class QueryModel:
         return self.distributions[scenario]
 
     def _repr_html_(self) -> str:
-        laws = self.distributions
-        caption = f"{self.dimension} statistics in {len(laws)} scenarios, by {self.provenance.method}"
-        if len(laws) <= MOST_SHOWN:
-            header = ["statistic", "step", *laws]
-            cells = [[_deviation(law, place) for law in laws.values()] for place in range(self.dimension)]
-        else:
-            header = ["statistic", "step", "least mean", "largest mean"]
-            means = np.array([law.mean for law in laws.values()])
-            cells = [[f"{each.min():.5g}", f"{each.max():.5g}"] for each in means.T]
-        rows = [[name, f"{step:.4g}", *row] for name, step, row in zip(self.names, self.steps, cells, strict=True)]
-        more = f"and {len(rows) - MOST_ROWS:,} more statistics" if len(rows) > MOST_ROWS else ""
-        pairs = [" against ".join(pair) for pair in self.protected_pairs[::2][:MOST_ROWS]]
+        means = np.array([law.mean for law in self.distributions.values()])
+        deviations = np.sqrt([np.diag(law.covariance) for law in self.distributions.values()])
+        rows = [
+            [name, f"{step:.4g}", *(f"{of.min():.5g} to {of.max():.5g}" for of in (mean, deviation))]
+            for name, step, mean, deviation in zip(self.names, self.steps, means.T, deviations.T, strict=True)
+        ]
+        pairs = [" against ".join(pair) for pair in self.protected_pairs[::2][:30]]
+        caption = f"{self.dimension} statistics in {len(means)} scenarios, by {self.provenance.method}"
         return shown(
-            html_table(f"{caption}: mean ± standard deviation", header, rows[:MOST_ROWS]),
-            paragraph(more) if more else "",
+            html_table(caption, ["statistic", "step", "mean", "standard deviation"], rows[:30]),
+            paragraph(f"and {len(rows) - 30:,} more statistics") if len(rows) > 30 else "",
             details(f"{len(self.protected_pairs)} protected pairs, both orders of each", pairs),
         )
 
@@ -298,10 +353,6 @@ class QueryModel:
             f"<QueryModel of {self.dimension} statistics in {len(self.distributions)} scenarios with "
             f"{len(self.protected_pairs)} protected pairs, by {self.provenance.method}>"
         )
-
-
-def _deviation(law: QueryDistribution, place: int) -> str:
-    return f"{law.mean[place]:.5g} ± {np.sqrt(law.covariance[place, place]):.3g}"
 
 
 def as_they_are(differences: Floats) -> Floats:

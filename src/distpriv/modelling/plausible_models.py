@@ -14,10 +14,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.model import QueryModel
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.sampled_strata import NORMAL, SampledStratum
-from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.model import NORMAL, QueryModel, SampledStratum
+from distpriv.modelling.row_laws import RowLaws, StratumRows
 
 __all__ = [
     "CHECKING_SEED",

@@ -18,7 +18,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED, uniform_numbers
 from distpriv.modelling.row_grid import Cells, RowGrid
 

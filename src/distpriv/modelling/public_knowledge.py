@@ -17,21 +17,149 @@ Several releases of a dataset are one answer to one longer query: make the knowl
 and put their noise side by side with `noise_side_by_side`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
-from scipy.linalg import block_diag
+from scipy.special import ndtri
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.domains import did_you_mean, items, real
-from distpriv.modelling.linear_estimate import Estimate, LinearEstimator, deviations, linear_estimator, weighted_rms
+from distpriv.framework.domains import did_you_mean, real
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.parts import Noise
 
-__all__ = ["ASSUMES", "Fit", "Prior", "PublicKnowledge", "noise_side_by_side", "scenario_chances"]
+if TYPE_CHECKING:
+    from distpriv.noise.parts import Noise
+
+__all__ = [
+    "ASSUMES",
+    "HALF_WIDTH",
+    "Estimate",
+    "Fit",
+    "LinearEstimator",
+    "Prior",
+    "PublicKnowledge",
+    "deviations",
+    "linear_estimator",
+    "noise_side_by_side",
+    "scenario_chances",
+    "weighted_rms",
+]
+
+HALF_WIDTH = float(ndtri(0.975))
+"""Half of a 95 % interval, in standard deviations."""
+
+
+@frozen(kw_only=True)
+class Estimate:
+    """The best guess at every statistic, from a noisy answer and public knowledge.
+
+    >>> estimate = Estimate(names=("age",), values=[39.5], covariance=[[0.25]])
+    >>> estimate.errors, {name: (round(low, 2), round(high, 2)) for name, (low, high) in estimate.intervals.items()}
+    ({'age': 0.5}, {'age': (38.52, 40.48)})
+    >>> estimate.named, estimate.error([4.0])
+    ({'age': 39.5}, 1.0)
+    """
+
+    names: tuple[str, ...]
+    """The statistics, in order."""
+    values: Floats = array_field()
+    """The estimate of each."""
+    covariance: Floats = array_field()
+    """The covariance of what the estimates miss, on average over the scenarios."""
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The estimates by name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The root mean square error of each estimate."""
+        return deviations(self.names, self.covariance)
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Where each statistic is with 95 % probability, on average over the scenarios."""
+        reach = HALF_WIDTH * np.array(list(self.errors.values()))
+        bounds = zip((self.values - reach).tolist(), (self.values + reach).tolist(), strict=True)
+        return dict(zip(self.names, bounds, strict=True))
+
+    def error(self, weights: Sequence[float] | Floats) -> float:
+        """Return the weighted root mean square error of all statistics together."""
+        return weighted_rms(self.covariance, np.asarray(weights, dtype=float))
+
+
+class LinearEstimator(NamedTuple):
+    """What of an estimate depends on C and N alone; made by `linear_estimator`."""
+
+    observed: Floats
+    """Which noisy values say anything, 1 or 0."""
+    whitening: Floats
+    """W with WWᵀ = (C + N)⁻¹ on what varies, so that T = ‖(y − μ̄)W‖²."""
+    fixed: Floats
+    """Combinations of the statistics, as columns, that do not vary, in the units below."""
+    units: Floats
+    """Deviations of the noisy values; 0 for one that does not vary."""
+    gain: Floats
+    """G, what an estimate makes of y − μ̄."""
+    error_covariance: Floats
+    """The covariance of what the estimate misses."""
+
+    def moves_what_is_fixed(self, apart: Floats, sizes: Floats, rounding: float = 1e-5) -> bool:
+        """Tell whether what cannot vary is elsewhere than it must be, beyond rounding in standard deviations."""
+        varies = (self.units > 0) | (self.observed == 0)
+        alone = (np.abs(apart) > rounding * sizes) & ~varies
+        scaled = np.where(self.units > 0, apart * self.observed / np.where(self.units > 0, self.units, 1.0), 0.0)
+        together = np.abs(scaled @ self.fixed) > rounding * (1 + np.abs(scaled).max(initial=0.0))
+        return bool(alone.any() or together.any())
+
+
+def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
+    """Return the estimator, computed in units of the noisy values' own deviations, in which sizes can be compared.
+
+    >>> found = linear_estimator(np.eye(1), np.array([[3.0]]))
+    >>> found.gain, found.error_covariance
+    (array([[0.25]]), array([[0.75]]))
+    """
+    observed = np.isfinite(np.diag(noise))
+    noise = np.where(np.outer(observed, observed), noise, 0.0)
+    total = public + noise
+    units = np.where(observed, np.sqrt(np.maximum(np.diag(total), 0.0)), 0.0)
+    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0)
+    variances, axes = np.linalg.eigh(total * np.outer(inverse, inverse))
+    live = variances > 1e-12 * max(len(units), 1)
+    whitening = inverse[:, np.newaxis] * axes[:, live] / np.sqrt(variances[live])
+    gain = (public @ whitening) @ whitening.T
+    missed = np.eye(len(units)) - gain
+    error = missed @ public @ missed.T + gain @ noise @ gain.T
+    unknown = (np.diag(noise) > 0) | ~observed
+    error = np.where(np.outer(unknown, unknown), error, 0.0)
+    return LinearEstimator(
+        observed=observed.astype(float),
+        whitening=whitening,
+        fixed=axes[:, ~live],
+        units=units,
+        gain=gain,
+        error_covariance=(error + error.T) / 2,
+    )
+
+
+def deviations(names: tuple[str, ...], covariance: Floats) -> dict[str, float]:
+    """Return the root of each variance, by name."""
+    return dict(zip(names, np.sqrt(np.maximum(np.diag(covariance), 0.0)).tolist(), strict=True))
+
+
+def weighted_rms(covariance: Floats, weights: Floats) -> float:
+    r"""Return :math:`\sqrt{\operatorname{tr}(QS)}`, Q the diagonal of the weights: the overall error of noise.
+
+    >>> weighted_rms(np.diag([9.0, 16.0]), np.ones(2))
+    5.0
+    """
+    return math.sqrt(max(0.0, float(weights @ np.diag(covariance))))
+
 
 ASSUMES = (
     "Estimates combine the noisy values with public knowledge: they are right on average if the private data are like "
@@ -41,21 +169,6 @@ ASSUMES = (
 
 Prior = Mapping[str, float] | None
 """The probability of each scenario by its name; the same for all when not given."""
-
-DRAWS, SEED = 100_000, 11
-"""Simulated answers that a real one is compared with."""
-
-FEWEST_DRAWS, NUMBERS = 20_000, 10_000_000
-"""Where there are many statistics the answers are fewer, so that they are no more numbers, or as few as will do."""
-
-CELLS = 2_000_000
-"""Numbers that are drawn at once, so that many statistics take time and not memory."""
-
-ROUNDING = 1e-12
-"""A share of a distance that is rounding."""
-
-UNLIKELY = 0.001
-"""A p-value below which the reference does not fit."""
 
 
 @frozen(kw_only=True)
@@ -81,7 +194,7 @@ class Fit:
     @property
     def fits(self) -> bool:
         """Whether the answer is no reason to doubt the reference."""
-        return self.p_value >= UNLIKELY
+        return self.p_value >= 0.001
 
     @property
     def sentence(self) -> str:
@@ -196,7 +309,7 @@ class PublicKnowledge:
             names=self.names, values=self.mean + estimator.gain @ apart, covariance=estimator.error_covariance
         )
 
-    def fit(self, values: object, noise: Sequence[Noise]) -> Fit:
+    def fit(self, values: object, noise: "Sequence[Noise]") -> Fit:
         """Return how plausible the noisy values are under the model.
 
         T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
@@ -217,17 +330,18 @@ class PublicKnowledge:
             p_value=self._tail(distance, estimator.whitening, noise),
         )
 
-    def _tail(self, distance: float, whitening: Floats, noise: Sequence[Noise]) -> float:
-        wanted = max(FEWEST_DRAWS, min(DRAWS, NUMBERS // len(self.names)))
+    def _tail(self, distance: float, whitening: Floats, noise: "Sequence[Noise]") -> float:
+        size = len(self.names)
+        wanted = max(20_000, min(100_000, 10_000_000 // size))
         each = -(-wanted // len(self.scenarios))
-        draws, least = each * len(self.scenarios), distance * (1 - ROUNDING)
-        block = max(1, CELLS // len(self.names))
+        draws, least = each * len(self.scenarios), distance * (1 - 1e-12)
+        block = max(1, 2_000_000 // size)  # many statistics take time and not memory
         shares = []
         for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
             root, farther = _root(covariance).T @ whitening, 0
             for start in range(0, each, block):
                 size = min(block, each - start)
-                own, *seeds = np.random.SeedSequence((SEED, number, start)).generate_state(len(noise) + 1).tolist()
+                own, *seeds = np.random.SeedSequence((11, number, start)).generate_state(len(noise) + 1).tolist()
                 drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
                 varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
                 farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
@@ -254,13 +368,15 @@ class PublicKnowledge:
         return linear_estimator(self.covariance, noise)
 
 
-def noise_side_by_side(laws: Sequence[Noise]) -> Floats:
+def noise_side_by_side(laws: "Sequence[Noise]") -> Floats:
     """Return the covariance of independent noises one below the other.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
     >>> noise_side_by_side([GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 3.0)]).tolist()
     [[4.0, 0.0], [0.0, 18.0]]
     """
+    from scipy.linalg import block_diag
+
     return np.asarray(block_diag(*(law.covariance for law in laws)))
 
 
@@ -285,17 +401,16 @@ def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
         raise InvalidInput(
             f"a prior gives each scenario its probability by name, got {prior!r}: write {{{scenarios[0]!r}: 0.5, …}}."
         )
-    for name in items(list(prior)):
+    for name in prior:
         if name not in scenarios:
             raise InvalidInput(f"the prior names an unknown scenario {name!r}: {did_you_mean(str(name), scenarios)}")
-    cure = "it is a probability, and 0 says that the scenario cannot be"
     given = []
     for name in scenarios:
         if name not in prior:
             raise InvalidInput(
                 f"the prior says nothing of scenario {name!r}: give it a probability, 0 if it cannot be."
             )
-        of = f"the prior of scenario {name!r}"
+        of, cure = f"the prior of scenario {name!r}", "it is a probability, and 0 says that the scenario cannot be"
         given.append(real(of, prior[name], InvalidInput, at_least=0, at_most=1, cure=cure))
     if abs(sum(given) - 1) > 1e-6:
         raise InvalidInput(

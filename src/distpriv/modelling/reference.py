@@ -22,19 +22,27 @@ from distpriv.framework.queries import Query
 from distpriv.framework.tilts import Tilt
 from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
-from distpriv.modelling.exact_moments import StratumMoments
-from distpriv.modelling.row_counts import checked_weights
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.table_refusals import TableRefusals, columns_of_functions
-from distpriv.modelling.weighing import row_weights
+from distpriv.modelling.moments import StratumMoments
+from distpriv.modelling.refusals import (
+    columns_of_functions,
+    refuse_incomplete,
+    refuse_infinite,
+    refuse_missing,
+    refuse_no_rows,
+    refuse_one_sided,
+    refuse_too_many_digits,
+    refuse_wrong_types,
+)
+from distpriv.modelling.sampling import RowPool
+from distpriv.modelling.tilting import checked_weights, row_weights
 
-__all__ = ["ReferenceTable"]
+__all__ = ["ReferenceTable", "row_ends"]
 
 MOST_ROWS, STRATUM_ROWS = 2_000_000, 1_000_000
-"""A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum."""
+"""A table of no more rows is held in memory as it is; of a larger one, so many rows of each stratum.
 
-PROBE_SEED = 0
-"""The probe is part of how the table is read, not of a simulation: the same table gives the same probe."""
+Samples are part of how a table is read, not of a simulation: the same table gives the same ones, by the seed 0.
+"""
 
 
 @frozen(kw_only=True, slots=False, eq=False)
@@ -99,17 +107,13 @@ class ReferenceTable:
             weight=weight,
             select=select,
         )
-        table._refuse.wrong_types(table._types)
+        refuse_wrong_types(table, table._types)
         return table
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what the table is, and nothing that was looked up in it, which is found again when it is needed."""
         names = [each.name for each in fields(type(self)) if each.init]
         return {**{name: self.__dict__[name] for name in names}, "_pools": {}, "_known": {}, "_weights": {}}
-
-    @property
-    def _refuse(self) -> TableRefusals:
-        return TableRefusals(engine=self.engine, query=self.query, select=self.select, weight=self.weight)
 
     @cached_property
     def _types(self) -> list[pa.DataType]:
@@ -126,12 +130,12 @@ class ReferenceTable:
     @cached_property
     def probe(self) -> RowPool:
         """A uniform sample of some thousand rows, the same for the same table."""
-        return self._pool(self.engine.sample(self.select.rows(), 10_000, PROBE_SEED))
+        return self._pool(self.engine.sample(self.select.rows(), 10_000, 0))
 
     @cached_property
     def columns_seen(self) -> Mapping[str, ColumnSeen]:
         """What usable rows have in the columns that statistics read."""
-        return columns_seen(self.engine, self.select, PROBE_SEED)
+        return columns_seen(self.engine, self.select)
 
     def gaps(self) -> list[list[tuple[int, int]]]:
         """Return for every predicate, or for the table without any, how many rows its strata have, and with gaps."""
@@ -141,16 +145,13 @@ class ReferenceTable:
     @cached_property
     def pool(self) -> RowPool:
         """Every usable row, in memory."""
-        self._refuse.no_rows(self.probe.size)
-        counts = self.engine.select(self.select.missing()).to_pylist()[0]
-        if any(count for key, count in counts.items() if key != "n"):
-            self._refuse.missing()
+        refuse_no_rows(self)
+        refuse_missing(self)
         pool = self._pool(self.engine.select(self.select.rows()))
-        self._refuse.infinite_columns(pool)
-        self._refuse.infinite_numbers(pool)
+        refuse_infinite(self, pool)
         for predicate in self.predicates:
-            self._refuse.one_sided(predicate, set(np.unique(pool.strata[predicate]).tolist()))
-        self._refuse.too_many_digits(self.kinds, pool.numbers.min(axis=1), pool.numbers.max(axis=1))
+            refuse_one_sided(self, predicate, set(np.unique(pool.strata[predicate]).tolist()))
+        refuse_too_many_digits(self, pool.numbers.min(axis=1), pool.numbers.max(axis=1))
         return pool
 
     def pool_of(self, predicate: str | None) -> RowPool:
@@ -158,8 +159,14 @@ class ReferenceTable:
 
         Only a table that is too large to be held has samples, one pair for every predicate.
         """
+        if not self.is_sampled:
+            return self.pool
         if predicate not in self._pools:
-            self._pools[predicate] = self._sampled(predicate) if self.is_sampled else self.pool
+            select = self.select
+            queries = [select.stratum(predicate, side) for side in (True, False)] if predicate else [select.rows()]
+            sampled = pa.concat_tables(self.engine.sample(query, STRATUM_ROWS, 0) for query in queries)
+            self._pools[predicate] = self._pool(sampled)
+            refuse_infinite(self, self._pools[predicate])
         return self._pools[predicate]
 
     def weights(self, tilt: Tilt) -> Floats:
@@ -208,28 +215,18 @@ class ReferenceTable:
     @cached_property
     def is_sampled(self) -> bool:
         """Whether the table is too large to be held, so that rows in memory are a uniform sample of each stratum."""
-        return sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values()) > MOST_ROWS
+        return self._rows > MOST_ROWS
 
-    def _sampled(self, predicate: str | None) -> RowPool:
-        """Return a uniform sample of each stratum of a predicate."""
-        queries = (
-            [self.select.stratum(predicate, side) for side in (True, False)] if predicate else [self.select.rows()]
-        )
-        pool = self._pool(pa.concat_tables(self.engine.sample(each, STRATUM_ROWS, PROBE_SEED) for each in queries))
-        self._refuse.infinite_columns(pool)
-        return pool
+    @property
+    def _rows(self) -> int:
+        return sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values())
 
-    def whole_rows(self) -> pa.Table:
+    def whole_rows(self) -> tuple[pa.Table, RowPool]:
         """Return usable rows with all their columns, t0, t1, …, and what is read of them; a sample of a large table."""
         query = self.select.whole_rows()
-        rows = sum(stratum.rows for stratum in self.moments(next(iter(self.predicates), None)).values())
-        return (
-            self.engine.select(query) if rows <= STRATUM_ROWS else self.engine.sample(query, STRATUM_ROWS, PROBE_SEED)
-        )
-
-    def pooled(self, rows: pa.Table) -> RowPool:
-        """Return what is read of rows that `whole_rows` returned."""
-        return self._pool(rows)
+        few = self._rows <= STRATUM_ROWS
+        rows = self.engine.select(query) if few else self.engine.sample(query, STRATUM_ROWS, 0)
+        return rows, self._pool(rows)
 
     def moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
         """Return the moments of every number, by stratum of a predicate (of the whole table, under True, without)."""
@@ -250,15 +247,15 @@ class ReferenceTable:
         return _extremes((next(iter(self._known.values())) if self._known else self.moments(None)).values())
 
     def _moments(self, predicate: str | None) -> Mapping[bool, StratumMoments]:
-        self._refuse.no_rows(self.probe.size)
+        refuse_no_rows(self)
         shifts = np.array([_round_centre(values[np.isfinite(values)]) for values in self.probe.numbers])
         expression = None if predicate is None else self.predicates[predicate]
         strata = self.engine.moments(self.select, shifts.tolist(), expression)
-        self._refuse.incomplete(strata)
+        refuse_incomplete(self, strata)
         if predicate is not None:
-            self._refuse.one_sided(predicate, {stratum[STRATUM] for stratum in strata})
+            refuse_one_sided(self, predicate, {stratum[STRATUM] for stratum in strata})
         moments = {bool(stratum[STRATUM]): _stratum_moments(stratum, shifts) for stratum in strata}
-        self._refuse.too_many_digits(self.kinds, *_extremes(moments.values()))
+        refuse_too_many_digits(self, *_extremes(moments.values()))
         return moments
 
     def _pool(self, table: pa.Table) -> RowPool:
@@ -308,3 +305,19 @@ def _stratum_moments(stratum: dict[str, Any], shifts: Floats) -> StratumMoments:
             covariance[j, k] = covariance[k, j] = stratum[f"s{j}_{k}"] or 0.0  # null for a single row
     read = {name: np.array([stratum[f"{name}{k}"] for k in range(size)]) + shifts for name in ("m", "low", "high")}
     return StratumMoments(rows=stratum["n"], mean=read["m"], covariance=covariance, low=read["low"], high=read["high"])
+
+
+def row_ends(query: Query, tables: Iterable[ReferenceTable]) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value of everything that SQL evaluates in a row.
+
+    What a row adds to totals of one expression is alike in all cells of all tables: held to what each cell has seen, a
+    row could count in one table for less than in another, and their sums would tell.
+    """
+    extremes = [table.extremes() for table in {id(table): table for table in tables}.values()]
+    low, high = np.min([low for low, _ in extremes], axis=0), np.max([high for _, high in extremes], axis=0)
+    expressions = {name: table.expression for key, table in query.tables for name in table.parts(key).get("total", ())}
+    for expression in set(expressions.values()):
+        together = [k for k, (key, _) in enumerate(query.row_values) if expressions.get(key, ...) == expression]
+        low[together] = min(0.0, low[together].min())
+        high[together] = max(0.0, high[together].max())
+    return low, high

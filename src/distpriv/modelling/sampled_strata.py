@@ -5,97 +5,19 @@ are drawn from the same strata, so that one error moves the means of all of them
 of the stratum. All of this is in a few numbers, so that a bundle holds what a certificate allows for.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
 
 import numpy as np
-from attrs import frozen
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Scenario
-from distpriv.framework.tilts import Tilt
-from distpriv.modelling.coupling import row_features
-from distpriv.modelling.exact_moments import weighted_covariance
-from distpriv.modelling.row_counts import effective_rows
-from distpriv.modelling.sampling import Stratum as RowsDrawn
-from distpriv.modelling.simulator import RowSimulator
-from distpriv.modelling.weighing import constraint_errors
+from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
+from distpriv.modelling.moments import weighted_covariance
+from distpriv.modelling.simulator import DrawnStratum, RowSimulator
+from distpriv.modelling.tilting import constraint_errors, effective_rows
 
-__all__ = [
-    "FEWEST_ROWS",
-    "NORMAL",
-    "OF_SAMPLED_LAWS",
-    "SampledStratum",
-    "drawn_rows",
-    "row_covariance",
-    "sampled_strata",
-]
-
-Stratum = tuple[Hashable, str | None, bool, Tilt | None]
-"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
-
-OF_SAMPLED_LAWS = 9.0
-"""The kurtosis that is taken for rows whose statistics are no sums over rows: that of an exponential law."""
-
-NORMAL = 3.0
-"""The kurtosis of a normal law: what rows are too few to tell, and the least that is taken."""
-
-FEWEST_ROWS = 2
-"""Of a stratum: a single row tells nothing of how much others differ from it."""
-
-
-@frozen(kw_only=True)
-class SampledStratum:
-    """Rows of the reference that datasets are drawn from, seen as a sample of more such rows.
-
-    >>> stratum = SampledStratum(kind="rows", rows=400, covariance=[[4.0]], kurtoses=[3.0], drawn={"a": 40, "b": 60})
-    >>> stratum.error
-    array([[0.01]])
-    >>> SampledStratum.from_dict(stratum.to_dict()) == stratum
-    True
-    """
-
-    kind: str
-    """What rows they are, in words."""
-    rows: int
-    """How many the reference has: N."""
-    covariance: Floats = array_field()
-    """V, the covariance of what one row adds to the statistics."""
-    kurtoses: Floats = array_field()
-    """Of what a row adds to each statistic, at least 3: the relative variance of its variance is κ − 1 over N."""
-    drawn: Mapping[str, int]
-    """How many such rows the datasets of each scenario have."""
-    family: str | None = None
-    """Of rows with weights: which property gives them these, or which rows they are where a column does.
-
-    The errors of one family go together.
-    """
-    loads: Floats | None = array_field(optional=True)
-    """Of rows with weights: L, where the error of the mean is Lz with independent normal z, the same for a family."""
-
-    @property
-    def error(self) -> Floats:
-        """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
-        return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
-        return {
-            **weighted,
-            "kind": self.kind,
-            "rows": self.rows,
-            "covariance": self.covariance.tolist(),
-            "kurtoses": self.kurtoses.tolist(),
-            "drawn": dict(self.drawn),
-        }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the stratum that `to_dict` wrote down."""
-        weighted = {name: written[name] for name in ("family", "loads") if name in written}
-        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
+__all__ = ["row_covariance", "sampled_strata"]
 
 
 def sampled_strata(
@@ -108,95 +30,125 @@ def sampled_strata(
         covariances: those of the statistics, by scenario.
         exact: whether statistics are sums over rows, whose moments are known; otherwise what a row adds is taken to
             vary as much in every stratum, so that together rows vary as the statistics do.
+
+    Raises:
+        InvalidModel: rows have weights, and statistics are no sums over rows.
+        InvalidSecret: a stratum has a single row.
     """
     if simulator.drawing.reference == "population":
         return ()
-    tables = simulator.tables
-    drawn = drawn_rows(simulator.scenarios, {name: id(table) for name, table in tables.items()})
-    rows = {
-        key: tables[name].stratum_rows(key[1], key[2]) if exact else len(simulator.pool(name).positions(key[1], key[2]))
-        for key, (name, *_) in drawn.items()
-    }
-    records = {name: scenario.records for name, scenario in simulator.scenarios.items()}
-    weighted = weighted_strata(simulator, exact=exact)
-    strata = []
-    for key, sizes in drawn.items():
-        _, predicate, side, tilt = key
-        scenario, table = simulator.scenarios[next(iter(sizes))], tables[next(iter(sizes))]
-        if rows[key] < FEWEST_ROWS:
-            raise InvalidSecret(
-                f"the reference has {rows[key]} of the {scenario.rows_in_words(side)} that scenario {scenario.name!r} "
-                "draws from, and a sample of a single row tells nothing of how much others differ from it: give more "
-                "rows, or say reference='population'.",
-                about=("scenario", scenario.name) if predicate is None else ("share", predicate),
-            )
-        if tilt is not None:
-            strata.append(weighted[scenario.name])
-            continue
-        if simulator.drawing.weight is not None:
-            strata.append(_counted_stratum(simulator, scenario, side, sizes))
-            continue
-        if exact:
-            moved = simulator.query.factors(scenario.records) / scenario.records
-            covariance = np.outer(moved, moved) * table.moments(predicate)[side].covariance
-            kurtoses = _kurtoses(table.probe.numbers[:, table.probe.positions(predicate, side)].T)
-        else:
-            covariance = row_covariance({name: covariances[name] for name in sizes}, records)
-            kurtoses = np.full(len(covariance), OF_SAMPLED_LAWS)
-        kind = scenario.kind_of_rows(side)
-        strata.append(
-            SampledStratum(kind=kind, rows=rows[key], covariance=covariance, kurtoses=kurtoses, drawn=dict(sizes))
-        )
-    return tuple(strata)
-
-
-def weighted_strata(simulator: RowSimulator, *, exact: bool) -> dict[str, SampledStratum]:
-    r"""Return what a sample leaves open of weighted rows, by scenario.
-
-    A row's weight and the tilt both depend on the sample. To the first order the weighted mean is off by a sum over
-    rows of :math:`w_i (x_i - μ - B (g_i - t)) + B \dot t_i / N`, B the regression of x on g: the same rows for all
-    values of a property, whose errors therefore go together. Variances are known as an effective number of rows,
-    :math:`1/\sum w_i^2`, knows them. Where a column gives rows weights b, the last term has b in place of 1/N.
-
-    Raises:
-        InvalidModel: statistics are no sums over rows.
-    """
     families: dict[str, list[Scenario]] = {}
     for scenario in simulator.scenarios.values():
         if scenario.family is not None:
             families.setdefault(scenario.family, []).append(scenario)
     if (families or simulator.drawing.weight is not None) and not exact:
+        tilts = [scenario.tilt for scenario in simulator.scenarios.values() if scenario.tilt is not None]
         raise InvalidModel(
             "what a sample leaves open of weighted rows is known of means, counts and totals only: release these, or "
             "say reference='population' if the reference rows are all that records may be.",
-            about=("property", _property(next(iter(families.values())))) if families else ("option", "weight"),
+            about=("property", tilts[0].what) if tilts else ("option", "weight"),
         )
-    found = {}
-    for family, scenarios in families.items():
-        influences = [_influence(simulator, scenario) for scenario in scenarios]
-        root = _root(np.concatenate([each.T for each in influences]))
-        loads = np.split(root, len(scenarios))
-        for scenario, own in zip(scenarios, loads, strict=True):
-            found[scenario.name] = _weighted_stratum(simulator, scenario, family, own)
-    return found
+    loads: dict[str, Floats] = {}
+    for scenarios in families.values():
+        root = _root(np.concatenate([_influence(simulator, scenario).T for scenario in scenarios]))
+        loads |= zip([scenario.name for scenario in scenarios], np.split(root, len(scenarios)), strict=True)
+    strata = []
+    for key, sizes in simulator.drawn().items():
+        name = next(iter(sizes))
+        if simulator.has_weights(name):
+            _rows(simulator, key, name, exact=True)
+            strata.append(_weighted_stratum(simulator, key, sizes, loads.get(name)))
+        elif exact:
+            strata.append(_counted_stratum(simulator, key, sizes))
+        else:
+            records = {scenario: simulator.scenarios[scenario].records for scenario in sizes}
+            covariance = row_covariance({scenario: covariances[scenario] for scenario in sizes}, records)
+            strata.append(
+                SampledStratum(
+                    kind=simulator.scenarios[name].kind_of_rows(key[2]),
+                    rows=_rows(simulator, key, name, exact=False),
+                    covariance=covariance,
+                    kurtoses=np.full(len(covariance), OF_SAMPLED_LAWS),
+                    drawn=dict(sizes),
+                )
+            )
+    return tuple(strata)
 
 
-def _property(scenarios: Sequence[Scenario]) -> str:
-    assert scenarios[0].tilt is not None
-    return scenarios[0].tilt.what
+def _rows(simulator: RowSimulator, stratum: DrawnStratum, name: str, *, exact: bool) -> int:
+    """Return how many rows a stratum has, if they are more than one."""
+    (_, predicate, side, _), scenario = stratum, simulator.scenarios[name]
+    rows = (
+        simulator.tables[name].stratum_rows(predicate, side)
+        if exact
+        else len(simulator.pool(name).positions(predicate, side))
+    )
+    if rows < FEWEST_ROWS:
+        raise InvalidSecret(
+            f"the reference has {rows} of the {scenario.rows_in_words(side)} that scenario {name!r} draws from, and a "
+            "sample of a single row tells nothing of how much others differ from it: give more rows, or say "
+            "reference='population'.",
+            about=("scenario", name) if predicate is None else ("share", predicate),
+        )
+    return rows
 
 
-def _root(influences: Floats) -> Floats:
-    """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
-    return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
+def _counted_stratum(simulator: RowSimulator, stratum: DrawnStratum, sizes: Mapping[str, int]) -> SampledStratum:
+    """Return a stratum all rows of which are as likely, by its exact moments and the kurtoses of a probe."""
+    (_, predicate, side, _), name = stratum, next(iter(sizes))
+    scenario, table = simulator.scenarios[name], simulator.tables[name]
+    moved = simulator.query.factors(scenario.records) / scenario.records
+    seen = table.probe.numbers[:, table.probe.positions(predicate, side)].T
+    return SampledStratum(
+        kind=scenario.kind_of_rows(side),
+        rows=_rows(simulator, stratum, name, exact=True),
+        covariance=np.outer(moved, moved) * table.moments(predicate)[side].covariance,
+        kurtoses=_kurtoses(seen),
+        drawn=dict(sizes),
+    )
+
+
+def _weighted_stratum(
+    simulator: RowSimulator, stratum: DrawnStratum, sizes: Mapping[str, int], loads: Floats | None
+) -> SampledStratum:
+    r"""Return a stratum of rows with weights: variances are known as an effective number of rows, 1/Σw², knows them.
+
+    Where a column gives the weights, its mean is off by the sum over rows of :math:`w_i (x_i - μ)`, whether or not
+    weights go with the statistics; `loads` are those of a property's values.
+    """
+    scenario = simulator.scenarios[next(iter(sizes))]
+    of = simulator.rows_of(scenario.name, stratum[2])
+    features, weights = of.values, of.shares
+    kind, effective = scenario.kind_of_rows(stratum[2]), effective_rows(weights)
+    rows = max(2, int(effective))
+    centred = features - weights @ features
+    variances = weights @ centred**2
+    squares = centred**2 / np.where(variances > 0, variances, 1.0)
+    return SampledStratum(
+        kind=kind,
+        rows=rows,
+        covariance=weighted_covariance(centred, weights) * rows / (rows - 1),
+        kurtoses=np.clip(1 + effective * (weights**2 @ (squares - 1) ** 2), NORMAL, max(NORMAL, rows)),
+        drawn=dict(sizes),
+        family=scenario.family or kind,
+        loads=_root((weights[:, np.newaxis] * centred).T) if loads is None else loads,
+    )
 
 
 def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
-    """Return by how much each row of the reference moves the weighted mean of what one row adds, one row each."""
+    r"""Return by how much each row of the reference moves the weighted mean of what one row adds, one row each.
+
+    A row's weight and the tilt both depend on the sample. To the first order the weighted mean is off by a sum over
+    rows of :math:`w_i (x_i - μ - B (g_i - t)) + B \dot t_i / N`, B the regression of x on g: the same rows for all
+    values of a property, whose errors therefore go together. Where a column gives rows weights b, the last term has b
+    in place of 1/N.
+    """
     assert scenario.tilt is not None
-    features, weights, numbers = _weighted_rows(simulator, scenario)
-    base = simulator.tables[scenario.name].base
-    counts = np.full(len(weights), 1 / len(weights)) if base is None else base
+    (stratum,), of = simulator.strata(scenario.name), simulator.rows_of(scenario.name, True)
+    features, weights, rows = of.values, of.shares, stratum.rows
+    pool, base = simulator.pool(scenario.name), simulator.tables[scenario.name].base
+    numbers = np.array([pool.properties[text][rows] for text in scenario.tilt.numbers])
+    counts = np.full(len(weights), 1 / len(weights)) if base is None else base[rows]
     away, changes = constraint_errors(scenario.tilt, numbers, counts)
     centred = features - weights @ features
     square = (away.T * weights) @ away
@@ -207,70 +159,9 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
     return np.asarray(weights[:, np.newaxis] * (centred - away @ slopes) + counts[:, np.newaxis] * (changes @ slopes))
 
 
-def _counted_stratum(
-    simulator: RowSimulator, scenario: Scenario, side: bool, drawn: Mapping[str, int]
-) -> SampledStratum:
-    r"""Return what a sample leaves open of a stratum whose rows have a column's weights.
-
-    Its mean is off by the sum over rows of :math:`w_i (x_i - μ)`, whether or not weights go with the statistics.
-    """
-    (stratum,) = (
-        s for s, each in zip(simulator.strata(scenario.name), scenario.strata, strict=True) if each[0] == side
-    )
-    features = row_features(simulator.query, simulator.pool(scenario.name), scenario.records)[stratum.rows]
-    weights, kind = _probabilities(stratum), scenario.kind_of_rows(side)
-    loads = _root((weights[:, np.newaxis] * (features - weights @ features)).T)
-    return _described(kind, features, weights, drawn, kind, loads)
-
-
-def _weighted_stratum(simulator: RowSimulator, scenario: Scenario, family: str, loads: Floats) -> SampledStratum:
-    features, weights, _ = _weighted_rows(simulator, scenario)
-    drawn = {scenario.name: scenario.records}
-    return _described(scenario.kind_of_rows(True), features, weights, drawn, family, loads)
-
-
-def _described(
-    kind: str, features: Floats, weights: Floats, drawn: Mapping[str, int], family: str, loads: Floats
-) -> SampledStratum:
-    effective = effective_rows(weights)
-    rows = max(2, int(effective))
-    centred = features - weights @ features
-    variances = weights @ centred**2
-    squares = centred**2 / np.where(variances > 0, variances, 1.0)
-    kurtoses = 1 + effective * (weights**2 @ (squares - 1) ** 2)
-    return SampledStratum(
-        kind=kind,
-        rows=rows,
-        covariance=weighted_covariance(centred, weights) * rows / (rows - 1),
-        kurtoses=np.clip(kurtoses, NORMAL, max(NORMAL, rows)),
-        drawn=dict(drawn),
-        family=family,
-        loads=loads,
-    )
-
-
-def _weighted_rows(simulator: RowSimulator, scenario: Scenario) -> tuple[Floats, Floats, Floats]:
-    """Return what each row adds to the statistics, its weight, and the numbers that it is weighed by."""
-    assert scenario.tilt is not None
-    pool = simulator.pool(scenario.name)
-    (stratum,) = simulator.strata(scenario.name)
-    numbers = np.array([pool.properties[text][stratum.rows] for text in scenario.tilt.numbers])
-    return row_features(simulator.query, pool, scenario.records)[stratum.rows], _probabilities(stratum), numbers
-
-
-def _probabilities(stratum: RowsDrawn) -> Floats:
-    assert stratum.weights is not None
-    return stratum.weights
-
-
-def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[Stratum, dict[str, int]]:
-    """Return how many rows of every stratum the datasets of each scenario have."""
-    drawn: dict[Stratum, dict[str, int]] = {}
-    for name, scenario in scenarios.items():
-        for side, size in scenario.strata:
-            if size > 0:
-                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
-    return drawn
+def _root(influences: Floats) -> Floats:
+    """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
+    return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
 
 
 def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:

@@ -1,20 +1,147 @@
-"""Datasets drawn from a pool of rows, and the query evaluated on them."""
+"""Datasets drawn from rows in memory, block by block, and the query evaluated on them."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from distpriv.deadline import require_time
 from distpriv.errors import InvalidQuery
 from distpriv.framework.arrays import Floats, Rows
-from distpriv.framework.queries import Query, Statistic
-from distpriv.modelling.row_pool import RowPool
-from distpriv.modelling.streams import Stream, in_blocks
+from distpriv.processes import tied, usable_processes
+from distpriv.progress import Progress, silent
 
-__all__ = ["Stratum", "WeightedDraw", "distinct", "draw_rows", "evaluate", "evaluate_in_any_order", "sample_query"]
+if TYPE_CHECKING:
+    from distpriv.engines.engine import Executors
+    from distpriv.framework.queries import Query, Statistic
+
+__all__ = [
+    "RowPool",
+    "Stratum",
+    "Stream",
+    "WeightedDraw",
+    "distinct",
+    "draw_rows",
+    "evaluate",
+    "in_blocks",
+    "run_blocks",
+    "sample_query",
+]
+
+WORTH_STARTING = 2.0
+"""Seconds of remaining work from which starting processes pays."""
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class Stream:
+    """Random numbers for one purpose, and who may help to draw with them."""
+
+    seed: int
+    name: str
+    """What is drawn; other names of the same seed are independent."""
+    processes: int | None = None
+    """How many to use; as many as there are cores when not given."""
+    executors: "Executors | None" = None
+    """What runs slow work, instead of processes."""
+    progress: Progress = silent
+    """Told after every block."""
+
+
+def in_blocks(task: Callable[[np.random.Generator, int], T], draws: int, size: int, stream: Stream) -> list[T]:
+    """Run a task that draws so many datasets block by block."""
+    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    return run_blocks(task, sizes, sizes, stream)
+
+
+def run_blocks(
+    task: Callable[[np.random.Generator, B], T], blocks: Sequence[B], sizes: Sequence[int], stream: Stream
+) -> list[T]:
+    """Run a task on every block, here, in processes or on executors, whichever is faster, with the same result."""
+    key = zlib.crc32(stream.name.encode())
+    seeds = [np.random.SeedSequence(stream.seed, spawn_key=(key, number)) for number in range(len(blocks))]
+    jobs = list(zip(seeds, blocks, strict=True))
+    started = perf_counter()
+    results = [_run(task, jobs[0])]
+    seconds_left = (perf_counter() - started) * (len(jobs) - 1)
+    rest = _rest(task, jobs[1:], seconds_left, stream)
+    draws, done = sum(sizes), sizes[0]
+    stream.progress(stream.name, done, draws)
+    for result, size in zip(rest, sizes[1:], strict=True):
+        require_time()
+        results.append(result)
+        done += size
+        stream.progress(stream.name, done, draws)
+    return results
+
+
+def _rest(
+    task: Callable[[np.random.Generator, B], T],
+    jobs: Sequence[tuple[np.random.SeedSequence, B]],
+    seconds_left: float,
+    stream: Stream,
+) -> Iterable[T]:
+    """Run the other jobs where that is fastest."""
+    workers = min(stream.processes or usable_processes(), len(jobs))
+    if stream.executors is not None and seconds_left > WORTH_STARTING:
+        return stream.executors(partial(_run, task), jobs)
+    if workers > 1 and seconds_left > WORTH_STARTING:
+        found: Iterable[T] = Parallel(n_jobs=workers, return_as="generator", **tied())(
+            delayed(_run)(task, job) for job in jobs
+        )
+        return found
+    return (_run(task, job) for job in jobs)
+
+
+def _run(task: Callable[[np.random.Generator, B], T], job: tuple[np.random.SeedSequence, B]) -> T:
+    seed, block = job
+    return task(np.random.Generator(np.random.PCG64(seed)), block)
+
+
+@frozen(kw_only=True)
+class RowPool:
+    """Rows in memory, to draw datasets from."""
+
+    size: int
+    """How many rows there are."""
+    numbers: Floats
+    """What each statistic that SQL evaluates has of every row, one statistic a row."""
+    columns: Mapping[str, NDArray[Any]]
+    """What functions read, by column."""
+    strata: Mapping[str, NDArray[np.bool_]]
+    """Which rows satisfy each predicate."""
+    properties: Mapping[str, Floats] = field(factory=dict)
+    """The numbers that rows are weighed by, by expression."""
+
+    def positions(self, predicate: str | None, satisfied: bool = True, among: Rows | None = None) -> Rows:
+        """Return where the rows of a stratum are, of all rows or of those `among`; with no predicate, all of these."""
+        rows = np.arange(self.size) if among is None else among
+        return rows if predicate is None else np.asarray(rows[self.strata[predicate][rows] == satisfied])
+
+    def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
+        """Return shares of the rows, chosen at random, no row in two of them.
+
+        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
+        one row.
+        """
+        alike = np.zeros(self.size, dtype=np.int64)
+        for satisfied in self.strata.values():
+            alike = np.unique(2 * alike + ~satisfied, return_inverse=True)[1]
+        order = np.argsort(alike, kind="stable")
+        rng, split = np.random.default_rng(seed), []
+        for rows in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
+            ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
+            split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
+        return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
+
 
 BLOCK_CELLS = 1_000_000
 """Rows drawn in one block: some 50 MB at five statistics."""
@@ -62,15 +189,13 @@ def draw_rows(rng: np.random.Generator, strata: Sequence[Stratum], draws: int, *
 
 
 def _draw_stratum(rng: np.random.Generator, stratum: Stratum, draws: int, replacement: bool) -> Rows:
-    population = len(stratum.rows)
+    rows, shape = stratum.rows, (draws, stratum.size)
     if stratum.weights is not None:
-        return WeightedDraw.of(stratum.rows, stratum.weights).at(rng.random((draws, stratum.size)))
-    if replacement:
-        return stratum.rows[rng.integers(population, size=(draws, stratum.size))]
-    if 4 * stratum.size >= population:
-        shuffled = rng.permuted(np.broadcast_to(stratum.rows, (draws, population)), axis=1)
-        return shuffled[:, : stratum.size]
-    return stratum.rows[distinct(rng, population, rng.integers(population, size=(draws, stratum.size)))]
+        return WeightedDraw.of(rows, stratum.weights).at(rng.random(shape))
+    if not replacement and 4 * stratum.size >= len(rows):
+        return rng.permuted(np.broadcast_to(rows, (draws, len(rows))), axis=1)[:, : stratum.size]
+    picks = rng.integers(len(rows), size=shape)
+    return rows[picks if replacement else distinct(rng, len(rows), picks)]
 
 
 def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
@@ -125,7 +250,7 @@ def _unused(rng: np.random.Generator, population: int, picks: Rows, repeated: ND
     return np.asarray(drawn[dataset, (np.cumsum(repeated, axis=1) - 1)[repeated]])
 
 
-def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
+def evaluate(query: "Query", pool: RowPool, rows: Rows) -> Floats:
     """Evaluate the query on datasets given by the positions of their rows, one dataset a row."""
     released = []
     for name, statistic, numbers in query.by_rows(pool.numbers):
@@ -138,13 +263,8 @@ def evaluate(query: Query, pool: RowPool, rows: Rows) -> Floats:
     return np.concatenate(released, axis=1)
 
 
-def evaluate_in_any_order(query: Query, pool: RowPool, rng: np.random.Generator, rows: Rows) -> Floats:
-    """Evaluate the query on datasets whose rows are put in random order, where that may matter."""
-    return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
-
-
 def sample_query(
-    query: Query,
+    query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
     draws: int,
@@ -158,25 +278,31 @@ def sample_query(
     return np.concatenate(in_blocks(task, draws, block_size(query, records), stream))
 
 
-def block_size(query: Query, records: int) -> int:
+def block_size(query: "Query", records: int) -> int:
     """Return how many datasets make a block; functions are slow, so theirs are small."""
     if query.has_functions:
         return 32
     return max(1, min(8192, BLOCK_CELLS // records))
 
 
+def datasets_in_block(rows: int) -> int:
+    """Return how many datasets, or pairs of them, make a block where so many rows of each are drawn and added up."""
+    return max(1, min(32_768, BLOCK_CELLS // max(rows, 1)))
+
+
 def _sample_block(
-    query: Query,
+    query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
     replacement: bool,
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    return evaluate_in_any_order(query, pool, rng, draw_rows(rng, strata, draws, replacement=replacement))
+    rows = draw_rows(rng, strata, draws, replacement=replacement)
+    return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
 
 
-def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> Floats:
+def _call(name: str, statistic: "Statistic", dataset: Sequence[NDArray[Any]]) -> Floats:
     """Call the user's function on one dataset and check what it returns."""
     try:
         value = statistic.evaluate(*dataset)
@@ -195,5 +321,5 @@ def _call(name: str, statistic: Statistic, dataset: Sequence[NDArray[Any]]) -> F
     return value.reshape(statistic.size)
 
 
-def _wanted(statistic: Statistic) -> str:
+def _wanted(statistic: "Statistic") -> str:
     return "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"

@@ -8,9 +8,6 @@ from distpriv.modelling.model import QueryModel, require_model
 
 __all__ = ["common_direction", "mean_sensitivity", "mean_shifts", "shift_basis"]
 
-PARALLEL = 1e-9
-"""A part of the shifts across the direction that is smaller than this share of the largest shift is rounding."""
-
 
 def mean_shifts(model: QueryModel) -> Floats:
     """Return d_ij of every protected pair, one a row."""
@@ -33,7 +30,7 @@ def shift_basis(model: QueryModel) -> Floats:
     """Return an orthonormal basis, as columns, of the span of all mean shifts."""
     shifts = mean_shifts(model)
     _, sizes, directions = np.linalg.svd(shifts, full_matrices=False)
-    return np.asarray(directions[(sizes > 0) & (sizes >= PARALLEL * sizes.max(initial=0.0))].T)
+    return np.asarray(directions[(sizes > 0) & (sizes >= 1e-9 * sizes.max(initial=0.0))].T)
 
 
 def common_direction(model: QueryModel, theorem: str) -> Floats:

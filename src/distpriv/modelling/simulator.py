@@ -1,6 +1,6 @@
 """Datasets drawn from the reference rows behind a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,28 +12,29 @@ from distpriv.framework.queries import Query
 from distpriv.framework.scenarios import Pair, Scenario
 from distpriv.framework.tilts import Tilt
 from distpriv.modelling.coupling import (
-    AnyPairing,
+    MaximalCoupling,
+    Measure,
     OrderedPairing,
     Pairing,
     Swap,
+    measure_differences,
     row_features,
     sample_coupled,
     unpaired_column,
+    widest,
 )
-from distpriv.modelling.differences import Measure, measure_differences, widest
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.row_laws import RowLaws
-from distpriv.modelling.row_pool import RowPool, Split
-from distpriv.modelling.sampling import Stratum, sample_query
-from distpriv.modelling.stratum_rows import StratumRows
-from distpriv.modelling.streams import Stream
-from distpriv.modelling.tables_together import refuse_gaps, refuse_mixed_types
+from distpriv.modelling.refusals import refuse_gaps, refuse_mixed_types
+from distpriv.modelling.row_laws import RowLaws, StratumRows
+from distpriv.modelling.sampling import RowPool, Stratum, Stream, sample_query
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
-from distpriv.modelling.weighted_coupling import WeightedSwap, measure_weighted_differences, sample_weighted
 from distpriv.progress import Progress, silent
 
-__all__ = ["RowSimulator", "opened_tables", "refuse_too_few_rows"]
+__all__ = ["DrawnStratum", "RowSimulator", "drawn_rows", "opened_tables", "refuse_too_few_rows"]
+
+DrawnStratum = tuple[Hashable, str | None, bool, Tilt | None]
+"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
 
 
 @frozen(kw_only=True)
@@ -47,8 +48,8 @@ class RowSimulator:
     drawing: Drawing
     processes: int | None = None
     progress: Progress = silent
-    part: tuple[Split, int] | None = None
-    """Which rows to draw from, a split and a number of a part; all of them when there is none."""
+    part: tuple[tuple[float, ...], int, int] | None = None
+    """Which rows to draw from: a number of one of such shares of them, split by a seed; all when there is none."""
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
     _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
@@ -69,8 +70,7 @@ class RowSimulator:
         Every part has its share of each stratum. The law of a part's datasets is close to that of all rows, and not the
         same: its rows are another finite population.
         """
-        split = Split(shares=tuple(shares), seed=seed)
-        return tuple(evolve(self, part=(split, number)) for number in range(len(shares)))
+        return tuple(evolve(self, part=(tuple(shares), seed, number)) for number in range(len(shares)))
 
     @property
     def is_sampled(self) -> bool:
@@ -102,12 +102,8 @@ class RowSimulator:
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw coupled datasets of two scenarios of one secret and evaluate the query on both."""
-        stream = self.stream(" | ".join(pair), seed)
-        if self.is_weighted(pair):
-            weighted = self.weighted_swap(pair, pairing)
-            return sample_weighted(self.query, self.pool(pair[0]), weighted, draws, stream)
-        swap = self.swap(pair, pairing)
-        return sample_coupled(self.query, self.pool(pair[0]), swap, draws, stream, replacement=self.replacement)
+        stream, coupling = self.stream(" | ".join(pair), seed), self.coupling(pair, pairing)
+        return sample_coupled(self.query, self.pool(pair[0]), coupling, draws, stream)
 
     def measured_differences(
         self,
@@ -122,22 +118,16 @@ class RowSimulator:
 
         Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself.
         """
-        if self.is_weighted(pairs[0]):
-            ((first, second),) = pairs
-            stream = self.stream(f"{first} | {second}", seed, progress)
-            weighted = self.weighted_swap((first, second), pairing)
-            return [measure_weighted_differences(self.query, self.pool(first), weighted, draws, stream, measure)]
-        swaps = [self.swap(pair, pairing) for pair in pairs]
+        couplings = [self.coupling(pair, pairing) for pair in pairs]
+        swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
         return measure_differences(
             self.query,
             self.pool(pairs[0][0]),
-            widest(swaps),
+            widest(swaps) if swaps else couplings[0],
             draws,
             self.stream(" | ".join(pairs[0]), seed, progress),
-            records=self.scenarios[pairs[0][0]].records,
             measure=measure,
             swapped=sorted({swap.swapped for swap in swaps}),
-            replacement=self.replacement,
         )
 
     def pool(self, name: str) -> RowPool:
@@ -173,12 +163,12 @@ class RowSimulator:
 
     def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
         """Return the group as one, or pair by pair where the strata have too few rows for the widest swap of all."""
-        if self.is_weighted(group[0]):
-            self.weighted_swap(group[0], "independent")
+        swaps = [swap for pair in group if isinstance(swap := self.coupling(pair, "independent"), Swap)]
+        if self.replacement or not swaps:
             return [tuple(group)]
-        wide = widest([self.swap(pair, "independent") for pair in group])
+        wide = widest(swaps)
         room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
-        return [tuple(group)] if self.replacement or wide.swapped <= room else [(pair,) for pair in group]
+        return [tuple(group)] if wide.swapped <= room else [(pair,) for pair in group]
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
@@ -203,8 +193,10 @@ class RowSimulator:
             )
         return np.asarray(base[rows] / total)
 
-    def weighted_swap(self, pair: Pair, pairing: Pairing) -> WeightedSwap:
-        """Return how rows of two weightings of one table are coupled."""
+    def coupling(self, pair: Pair, pairing: Pairing) -> Swap | MaximalCoupling:
+        """Return how datasets of two scenarios of one secret are coupled."""
+        if not self.is_weighted(pair):
+            return self.swap(pair, pairing)
         first, second = self._coupled(pair)
         (one,), (other,) = self.strata(pair[0]), self.strata(pair[1])
         assert one.weights is not None
@@ -213,7 +205,7 @@ class RowSimulator:
         if pairing == "transport":
             features = row_features(self.query, self.pool(pair[0]), first.records)[one.rows]
             order = along_their_main_axis(features)
-        return WeightedSwap.of(one.rows, one.weights, other.weights, second.records, order)
+        return MaximalCoupling.of(one.rows, one.weights, other.weights, second.records, order)
 
     def _coupled(self, pair: Pair) -> tuple[Scenario, Scenario]:
         first, second = (self.scenarios[name] for name in pair)
@@ -227,45 +219,43 @@ class RowSimulator:
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
         first, second = self._coupled(pair)
-        assert not self.is_weighted(pair), "weighted rows are coupled row by row"
+        assert not self.is_weighted(pair), "weighted rows are coupled record by record"
         for name in pair:
-            self.strata(name)
-        first_has_more = first.positives > second.positives
-        positives, negatives = (self._positions(first, side) for side in (True, False))
-        common_positives, common_negatives = map(min, first.sizes, second.sizes)
+            self.strata(name)  # refuses to draw more rows than there are
+        more = first.positives > second.positives
+        common = dict(zip((True, False), map(min, first.sizes, second.sizes), strict=True))
+        rows = {side: self._positions(first, side) for side in (True, False)}
+        weights = {side: self._shares_of(pair[0], rows[side]) for side in (True, False)}
         return Swap(
-            common_out=common_positives if first_has_more else common_negatives,
-            common_into=common_negatives if first_has_more else common_positives,
+            records=first.records,
+            common_out=common[more],
+            common_into=common[not more],
             swapped=first.swapped(second),
-            out=positives if first_has_more else negatives,
-            into=negatives if first_has_more else positives,
-            pairing=self._pairing(first, first_has_more) if pairing == "transport" else None,
-            out_weights=self._shares_of(pair[0], positives if first_has_more else negatives),
-            into_weights=self._shares_of(pair[0], negatives if first_has_more else positives),
+            out=rows[more],
+            into=rows[not more],
+            replacement=self.replacement,
+            pairing=self._pairing(first, more, rows, weights) if pairing == "transport" else None,
+            out_weights=weights[more],
+            into_weights=weights[not more],
         )
 
-    def _pairing(self, scenario: Scenario, positives_first: bool) -> AnyPairing:
-        """Return the pairing of the strata, found once for each predicate; of rows with weights one in order."""
-        predicate = scenario.predicate
-        if self.drawing.weight is not None:
-            return self._pairing_in_order(scenario, positives_first)
-        if predicate not in self._pairings:
-            features = row_features(self.query, self.pool(scenario.name), scenario.records)
-            sides = features[self._positions(scenario, True)], features[self._positions(scenario, False)]
+    def _pairing(
+        self, scenario: Scenario, side: bool, rows: Mapping[bool, Rows], weights: Mapping[bool, Floats | None]
+    ) -> RowPairing | OrderedPairing:
+        """Return the pairing of a stratum with the other one: of rows with weights in order, of others by transport."""
+        features = row_features(self.query, self.pool(scenario.name), scenario.records)
+        one, other = weights[side], weights[not side]
+        if one is not None and other is not None:
+            along = along_their_main_axis(features)
+            return OrderedPairing.of((along[rows[side]], one), (along[rows[not side]], other))
+        if scenario.predicate not in self._pairings:
+            sides = features[rows[True]], features[rows[False]]
             if self.query.has_exact_moments:
                 positives = [s.positives for s in self.scenarios.values() if s.couples_with(scenario)]
                 sides = in_units_of_noise(*sides, max(positives) - min(positives))
-            self._pairings[predicate] = RowPairing.between(*sides)
-        found = self._pairings[predicate]
-        return found if positives_first else RowPairing(first=found.second, second=found.first, units=found.units)
-
-    def _pairing_in_order(self, scenario: Scenario, positives_first: bool) -> OrderedPairing:
-        along = along_their_main_axis(row_features(self.query, self.pool(scenario.name), scenario.records))
-        sides = [self._positions(scenario, side) for side in (positives_first, not positives_first)]
-        weights = [self._shares_of(scenario.name, rows) for rows in sides]
-        assert weights[0] is not None
-        assert weights[1] is not None
-        return OrderedPairing.of((along[sides[0]], weights[0]), (along[sides[1]], weights[1]))
+            self._pairings[scenario.predicate] = RowPairing.between(*sides)
+        pairing = self._pairings[scenario.predicate]
+        return pairing if side else RowPairing(first=pairing.second, second=pairing.first, units=pairing.units)
 
     def strata(self, name: str) -> list[Stratum]:
         """Return the rows of each stratum that a scenario draws from, and how many of them a dataset has."""
@@ -274,12 +264,23 @@ class RowSimulator:
             rows = self._positions(scenario, True)
             weights = self.tables[name].weights(scenario.tilt)[rows]
             return [Stratum(rows=rows, size=scenario.records, weights=weights / weights.sum())]
-        each = [(self._positions(scenario, side), size) for side, size in scenario.strata]
-        strata = [Stratum(rows=rows, size=size, weights=self._shares_of(name, rows)) for rows, size in each]
+        sized = [(self._positions(scenario, side), size) for side, size in scenario.strata]
+        strata = [Stratum(rows=rows, size=size, weights=self._shares_of(name, rows)) for rows, size in sized]
         if not self.replacement:
             place = "the reference table" if self.part is None else "a part of the table"
             refuse_too_few_rows(scenario, [len(stratum.rows) for stratum in strata], place)
         return strata
+
+    def stratum(self, name: str, satisfied: bool) -> Stratum:
+        """Return the rows of one of these strata."""
+        sides = [side for side, _ in self.scenarios[name].strata]
+        return self.strata(name)[sides.index(satisfied)]
+
+    def rows_of(self, name: str, satisfied: bool) -> StratumRows:
+        """Return what each row of a stratum adds to the statistics of a scenario, and how likely it is to be drawn."""
+        stratum = self.stratum(name, satisfied)
+        features = row_features(self.query, self.pool(name), self.scenarios[name].records)
+        return StratumRows(values=features[stratum.rows], weights=stratum.weights)
 
     def row_laws(self) -> RowLaws:
         """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory.
@@ -295,31 +296,43 @@ class RowSimulator:
         return self._laws[0]
 
     def _row_laws(self) -> RowLaws:
-        places: dict[tuple[int, str | None, bool, Tilt | None], int] = {}
         strata: list[StratumRows] = []
         populations: list[int] = []
         drawn: dict[str, dict[int, int]] = {name: {} for name in self.scenarios}
-        for name, scenario in self.scenarios.items():
-            for (satisfied, size), stratum in zip(scenario.strata, self.strata(name), strict=True):
-                key = (id(self.tables[name]), scenario.predicate, satisfied, scenario.tilt)
-                if key not in places:
-                    places[key] = len(strata)
-                    features = row_features(self.query, self.pool(name), scenario.records)
-                    strata.append(StratumRows(values=features[stratum.rows], weights=stratum.weights))
-                    populations.append(self.tables[name].stratum_rows(scenario.predicate, satisfied))
-                if size:
-                    drawn[name][places[key]] = size
+        for place, ((_, predicate, side, _), sizes) in enumerate(self.drawn().items()):
+            name = next(iter(sizes))
+            strata.append(self.rows_of(name, side))
+            populations.append(self.tables[name].stratum_rows(predicate, side))
+            for scenario, size in sizes.items():
+                drawn[scenario][place] = size
         return RowLaws(strata=tuple(strata), drawn=drawn, replacement=self.replacement, populations=tuple(populations))
+
+    def drawn(self) -> dict[DrawnStratum, dict[str, int]]:
+        """Return how many rows of every stratum the datasets of each scenario have."""
+        return drawn_rows(self.scenarios, {name: id(table) for name, table in self.tables.items()})
 
     def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only, and none that counts for nobody."""
         pool = self.pool(scenario.name)
         key = (id(pool), scenario.predicate, satisfied)
         if key not in self._rows:
-            among = None if self.part is None else self.part[0].rows(pool, self.part[1])
+            among = None
+            if self.part is not None:
+                shares, seed, number = self.part
+                among = pool.parts(shares, seed)[number]
             rows, base = pool.positions(scenario.predicate, satisfied, among), self.tables[scenario.name].base
             self._rows[key] = rows if base is None else rows[base[rows] > 0]
         return self._rows[key]
+
+
+def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[DrawnStratum, dict[str, int]]:
+    """Return how many rows of every stratum the datasets of each scenario have."""
+    drawn: dict[DrawnStratum, dict[str, int]] = {}
+    for name, scenario in scenarios.items():
+        for side, size in scenario.strata:
+            if size > 0:
+                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
+    return drawn
 
 
 def opened_tables(

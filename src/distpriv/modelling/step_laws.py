@@ -16,7 +16,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.modelling.projected_law import Circle, StratumLaw
 from distpriv.modelling.row_grid import Cells, RowGrid
-from distpriv.modelling.stratum_rows import StratumRows
+from distpriv.modelling.row_laws import StratumRows
 
 __all__ = ["StepLaws", "step_laws"]
 

@@ -94,8 +94,7 @@ def _weighed(model: QueryModel, prior: Mapping[str, float]) -> Iterator[tuple[pa
     assert model.simulator is not None
     tables = model.simulator.tables
     for table in {id(table): table for table in tables.values()}.values():
-        rows = table.whole_rows()
-        pool = table.pooled(rows)
+        rows, pool = table.whole_rows()
         weights = np.zeros(pool.size)
         for name, scenario in model.scenarios.items():
             if tables[name] is not table:

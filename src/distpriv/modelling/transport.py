@@ -6,8 +6,6 @@ reach, so pairs are matched exactly inside small blocks, again and again with bl
 every pass keeps the pairs of the last as a candidate, so the cost never rises.
 """
 
-import math
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -19,15 +17,11 @@ from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["RowPairing", "along_their_main_axis", "in_units_of_noise"]
 
-BLOCK = 64
-PASSES = 10
-MOST_COPIED = 60_000
-"""How long a list may grow by repeating rows."""
 MOST_MATCHED = 200_000
 """Longer lists are paired along one direction only, which is still a valid pairing."""
 
 
-@frozen(kw_only=True, eq=False, slots=False)
+@frozen(kw_only=True, eq=False)
 class RowPairing:
     """Pairs of positions (first, second), pair k with weight units[k] out of their sum.
 
@@ -59,29 +53,9 @@ class RowPairing:
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
         """Draw independent pairs: an array of first positions and one of second positions."""
-        ends, shift, starts = self._table
-        units = rng.integers(ends[-1], size=math.prod(shape))
-        chosen = starts[units >> shift]
-        behind = np.flatnonzero(ends[chosen] <= units)
-        while len(behind):
-            chosen[behind] += 1
-            behind = behind[ends[chosen[behind]] <= units[behind]]
-        return self.first[chosen].reshape(shape), self.second[chosen].reshape(shape)
-
-    @cached_property
-    def _table(self) -> tuple[Rows, int, Rows]:
-        """Where pairs end, and which of them holds every 2^shift-th unit: much faster than a search for each."""
         ends = np.cumsum(self.units)
-        shift = max(0, int(ends[-1]).bit_length() - len(ends).bit_length() - 2)
-        starts = np.searchsorted(ends, np.arange((int(ends[-1]) >> shift) + 1) << shift, side="right")
-        return ends, shift, starts
-
-    def __getstate__(self) -> dict[str, Rows]:
-        """Leave out what follows from the rest."""
-        return {"first": self.first, "second": self.second, "units": self.units}
-
-    def __setstate__(self, state: dict[str, Rows]) -> None:
-        self.__dict__.update(state)
+        pairs = np.searchsorted(ends, rng.integers(ends[-1], size=shape), side="right")
+        return self.first[pairs], self.second[pairs]
 
 
 def in_units_of_noise(first: Floats, second: Floats, swapped: int) -> tuple[Floats, Floats]:
@@ -117,7 +91,7 @@ def along_their_main_axis(features: Floats) -> Floats:
 def _equally_long(first: Floats, second: Floats) -> tuple[Rows, Rows]:
     """Repeat the rows of both tables into lists of one length, as evenly as a short list can."""
     ratio = len(first) / len(second)
-    copies = [c for c in range(1, 6) if c == 1 or c * len(first) <= MOST_COPIED]
+    copies = [c for c in range(1, 6) if c == 1 or c * len(first) <= 60_000]
 
     def unevenness(c: int) -> float:
         rest = (c * ratio) % 1
@@ -138,14 +112,16 @@ def _sorted_along(rows: Rows, features: Floats, axis: Floats) -> Rows:
     return rows[np.argsort((features @ axis)[rows], kind="stable")]
 
 
-def _matched(many: Floats, few: Floats, few_rows: Rows, rng: np.random.Generator) -> Rows:
+def _matched(
+    many: Floats, few: Floats, few_rows: Rows, rng: np.random.Generator, *, passes: int = 10, block_rows: int = 64
+) -> Rows:
     """Return the few rows reordered so that the k-th goes with the k-th of many, at little total cost."""
     order = np.arange(len(few))
-    for _ in range(PASSES):
+    for _ in range(passes):
         axis = rng.normal(size=many.shape[1])
         place = np.argsort((many + few[order]) @ axis, kind="stable")
-        for start in range(0, len(place), BLOCK):
-            block = place[start : start + BLOCK]
+        for start in range(0, len(place), block_rows):
+            block = place[start : start + block_rows]
             cost = cdist(many[block], few[order[block]], "sqeuclidean")
             order[block] = order[block][linear_sum_assignment(cost)[1]]
     return few_rows[order]

@@ -8,9 +8,8 @@ import numpy as np
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, items, real
-from distpriv.modelling.linear_estimate import weighted_rms
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge, weighted_rms
 
 __all__ = ["OBJECTIVES", "Objective", "Weights", "utility_weights", "weighted_rms"]
 
@@ -21,9 +20,6 @@ Objective = Literal["estimate", "noise"]
 """Whether noise is judged by the error of the estimates that are left, or by its own."""
 
 OBJECTIVES: tuple[Objective, ...] = ("estimate", "noise")
-
-CONSTANT = 1e-9
-"""A public standard deviation that is less than this share of the public mean is rounding: the statistic is known."""
 
 
 def utility_weights(model: QueryModel, weights: Weights = "relative", *, prior: Prior = None) -> Floats:
@@ -80,7 +76,7 @@ def _relative(model: QueryModel, prior: Prior) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for their squares are refused with noise
         variances, squares = np.diag(public.covariance), public.mean**2
     # Nothing is left to learn of a known statistic, so that its weight only has to be finite, and free of units.
-    variances = np.where(variances <= CONSTANT**2 * squares, np.where(squares > 0, squares, 1.0), variances)
+    variances = np.where(variances <= 1e-18 * squares, np.where(squares > 0, squares, 1.0), variances)
     variances = np.where(np.isfinite(variances), variances, 1.0)
     units = variances.copy()
     place = {name: number for number, name in enumerate(model.names)}

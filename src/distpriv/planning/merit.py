@@ -14,9 +14,8 @@ from attrs import field, frozen
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, one_of, real
-from distpriv.modelling.linear_estimate import deviations, weighted_rms
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.public_knowledge import Prior, PublicKnowledge, deviations, weighted_rms
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights
 
 __all__ = ["MaxError", "Merit"]

@@ -9,8 +9,8 @@ from distpriv.errors import DistprivError
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.linear_estimate import deviations, weighted_rms
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.public_knowledge import deviations, weighted_rms
 from distpriv.planning.merit import Merit
 
 __all__ = ["Option", "Refusal", "Skipped", "Watch", "option", "unwatched"]

@@ -12,7 +12,7 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import certified_ceiling
 from distpriv.guarantees.withheld_combinations import published, withheld
-from distpriv.modelling.linear_estimate import HALF_WIDTH
+from distpriv.modelling.public_knowledge import HALF_WIDTH
 from distpriv.modelling.utility import utility_weights
 from distpriv.planning.option import Option
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Query
 from distpriv.framework.tables import OTHER, Label, Table
-from distpriv.modelling.labels import combinations
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.modelling.tables import combinations
 from distpriv.releasing.column_readings import ColumnReading
 
 __all__ = ["CombinedReading", "combined_reading", "combined_words", "outside_of_cells"]

@@ -13,9 +13,8 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.linear_estimate import HALF_WIDTH, Estimate
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import Fit, Prior, PublicKnowledge, noise_side_by_side
+from distpriv.modelling.public_knowledge import HALF_WIDTH, Estimate, Fit, Prior, PublicKnowledge, noise_side_by_side
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.joint import EarlierReleases
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.exact_grid import exact_grid_certificate

@@ -18,8 +18,7 @@ from distpriv.framework.tables import Table
 from distpriv.guarantees.certificate import Assumption
 from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.row_ends import row_ends
+from distpriv.modelling.reference import ReferenceTable, row_ends
 from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
 from distpriv.releasing.combined_readings import (
     CombinedReading,

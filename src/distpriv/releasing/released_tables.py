@@ -18,9 +18,8 @@ from attrs import frozen
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import as_text, has_separators
 from distpriv.framework.tables import Label, Table
-from distpriv.modelling.linear_estimate import HALF_WIDTH, Estimate
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import PublicKnowledge
+from distpriv.modelling.public_knowledge import HALF_WIDTH, Estimate, PublicKnowledge
 from distpriv.releasing.projection import possible
 
 __all__ = ["TOTAL", "ReleasedTable", "released_tables", "table_files"]

@@ -13,9 +13,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.exact_delta import privacy_profile
 from distpriv.guarantees.upper_bound import delta_upper_bound
-from distpriv.modelling.linear_estimate import HALF_WIDTH
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import ASSUMES
+from distpriv.modelling.public_knowledge import ASSUMES, HALF_WIDTH
 from distpriv.modelling.telling_curves import telling_curves
 from distpriv.noise.laws import NoiseLaw, NoNoise
 from distpriv.planning.plan import Plan

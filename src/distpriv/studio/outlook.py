@@ -22,8 +22,8 @@ from distpriv.mechanisms.search.counted_lattice import private_search
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.informative_search import InformativeSearch
 from distpriv.mechanisms.search.smooth_floor import SmoothFloor, natural_units, plain_floor, uncounted
-from distpriv.modelling.linear_estimate import deviations
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.public_knowledge import deviations
 from distpriv.noise.laws import GaussianNoise, NoiseLaw
 from distpriv.planning.merit import Merit
 from distpriv.report.contents import would_see

@@ -28,7 +28,7 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
-from distpriv.modelling.description import model_to_dict
+from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.attackers import attacker_figures

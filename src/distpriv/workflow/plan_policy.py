@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.description import model_to_dict
+from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan

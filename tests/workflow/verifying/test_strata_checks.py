@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 import distpriv as dp
-from distpriv.modelling.sampled_strata import SampledStratum
+from distpriv.modelling.model import SampledStratum
 from distpriv.workflow.verifying.strata_checks import joint_strata_problem, strata_problem
 
 

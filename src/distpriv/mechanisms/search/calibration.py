@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from attrs import frozen
@@ -38,10 +38,12 @@ from distpriv.mechanisms.search.move_lengths import (
 )
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel, as_they_are, require_model
-from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["Calibration", "Kind", "Scale", "Shape", "calibration", "coupled"]
 
@@ -82,7 +84,7 @@ class Scale:
 class Calibration:
     """How noise is calibrated on coupled draws of a model."""
 
-    rows: RowSimulator
+    rows: "RowSimulator"
     groups: tuple[tuple[Pair, ...], ...]
     """Pairs whose differences come from one set of draws."""
     laws: int

@@ -8,6 +8,7 @@ needs. A closer look takes the draws that would choose the shape of the noise, w
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from distpriv.guarantees.discretised import calibration_target
 from distpriv.mechanisms.coupled_gaussian import shape_for
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
-from distpriv.modelling.coupling import row_features
-from distpriv.modelling.differences import sums_of_swapped
+from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
-from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.modelling.utility import weighted_rms
+
+if TYPE_CHECKING:
+    from distpriv.modelling.simulator import RowSimulator
 
 __all__ = ["DRAWS", "close_covariance_estimate", "covariance_estimates"]
 
@@ -80,7 +82,7 @@ def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, ep
     return np.asarray(noise.covariance * ((error / unscaled) ** 2 if unscaled > 0 else 0.0))
 
 
-def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:
+def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:
     """Draw differences of the statistics of coupled datasets that differ in as many rows as any of the pairs."""
     if rows.has_weights(pairs[0][0]):
         seed = int(rng.integers(2**32))
@@ -97,4 +99,5 @@ def _differences(rows: RowSimulator, pairs: Sequence[Pair], rng: np.random.Gener
         one, other = pairing.draw(rng, shape)
     else:
         one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
-    return sums_of_swapped(first, second, one, other, as_they_are, [swapped])[0]
+    ends = np.arange(DRAWS + 1) * swapped
+    return row_sums(first, one.ravel(), ends) - row_sums(second, other.ravel(), ends)

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.errors import InvalidTarget
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_steps import exact_steps_delta, pair_deltas, population_laws, worst_pairs
 from distpriv.mechanisms.search.step_program import least_on_steps

@@ -16,9 +16,8 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
-from distpriv.modelling.gathering import gathered
-from distpriv.modelling.labels import labelled
 from distpriv.modelling.model import QueryModel
+from distpriv.modelling.tables import gathered, labelled
 from distpriv.modelling.utility import Objective
 from distpriv.progress import Progress
 from distpriv.releasing.fixed import Adaptive

@@ -13,7 +13,7 @@ from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.errors import InvalidExpression
 from distpriv.modelling.columns_seen import is_number
-from distpriv.modelling.sampled_strata import FEWEST_ROWS
+from distpriv.modelling.model import FEWEST_ROWS
 from distpriv.workflow.strict_json import is_no_character
 
 __all__ = ["RECORDS", "Column", "LeftOut", "Survey", "Value", "survey"]

@@ -301,7 +301,4 @@ def model_options(file: PolicyText, table: ModelTable, hidden: Sequence[Secret],
             Drawing(**{"reference": "population", key: value})
     protected = protect(hidden, count)
     with file.at(("model", "replacement")):
-        options = Drawing(**given)
-        if table.replacement is not None:
-            options.refuse_distinct_rows(protected)
-    return options.for_scenarios(protected)
+        return Drawing(**given).for_scenarios(protected, asked=table.replacement is not None)

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from distpriv import mechanisms
 from distpriv.framework.queries import Query
-from distpriv.framework.secrets import Pair
+from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import ROOM_FOR_ERROR

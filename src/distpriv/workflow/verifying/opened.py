@@ -10,7 +10,7 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.queries import Query
 from distpriv.guarantees.certificate import Assumption, Certificate
 from distpriv.guarantees.drawn import Evidence, evidence_from_dict
-from distpriv.modelling.description import model_from_dict, model_to_dict
+from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 from distpriv.releasing.immunity import THEOREM as IMMUNE

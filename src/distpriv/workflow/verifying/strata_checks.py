@@ -5,15 +5,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sampled_strata import (
-    FEWEST_ROWS,
-    NORMAL,
-    OF_SAMPLED_LAWS,
-    SampledStratum,
-    drawn_rows,
-    row_covariance,
-)
+from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, QueryModel, SampledStratum
+from distpriv.modelling.sampled_strata import row_covariance
+from distpriv.modelling.simulator import drawn_rows
 from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["joint_strata_problem", "strata_problem"]

@@ -2,26 +2,29 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve
+from attrs import evolve, frozen
 
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.engines.sql import RowSelect
 from distpriv.errors import InvalidExpression, InvalidQuery, MissingValues, about
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import did_you_mean
-from distpriv.framework.queries import Query, quantile, variance
+from distpriv.framework.queries import Query, mean, quantile, variance
+from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.tables import MOST_CELLS, OTHER, Label, Table
 from distpriv.modelling.columns_seen import is_number
-from distpriv.modelling.drawing import Missing
+from distpriv.modelling.drawing import Drawing, Missing
+from distpriv.modelling.simulator import RowSimulator, opened_tables
 
-__all__ = ["combinations", "labelled", "seen_levels"]
+__all__ = ["Cells", "combinations", "gathered", "labelled", "seen_levels"]
 
 
 def labelled(query: Query, sources: Iterable[Any], missing: Missing = "refuse") -> Query:
@@ -103,16 +106,15 @@ def seen_levels(
 
 def _labelled(name: str, table: Table, engines: Sequence[Engine], missing: Missing) -> Table:
     levels, seen = seen_levels(name, table, engines, missing)
-    if prod(map(len, levels)) > MOST_CELLS:
-        found = _large(table, levels, seen)
-    else:
-        shaped = evolve(table, levels=tuple(map(tuple, levels)))
-        found = table.labelled(levels, _unseen(shaped, seen) if table.empty is None else table.empty)
-    return (
-        found
-        if found.is_labelled
-        else found.labelled(levels, found.empty or (), otherwise=_spare(found, engines, missing))
-    )
+    empty: Sequence[Sequence[Label]] | None = table.empty
+    if empty is None:
+        used, cells = {_cell(row, table, levels) for row in seen}, prod(map(len, levels))
+        few = cells <= MOST_CELLS or (cells <= 100 * MOST_CELLS and len(used - {None}) <= MOST_CELLS)
+        own = zip(table.by, levels, strict=True)
+        labels = [(*labels, *([OTHER] if column in table.other else [])) for column, labels in own]
+        empty = [cell for cell in product(*labels) if cell not in used] if few else ()
+    shaped = table.labelled(levels, empty)
+    return shaped if shaped.is_labelled else shaped.labelled(levels, empty, otherwise=_spare(shaped, engines, missing))
 
 
 def _spare(table: Table, engines: Sequence[Engine], missing: Missing) -> list[float]:
@@ -148,23 +150,6 @@ def _counted(engine: Engine, table: Table, missing: Missing) -> Iterator[tuple[f
     for number, count, *row in zip(rows["v"].to_pylist(), rows["n"].to_pylist(), *columns, strict=True):
         if number is not None and math.isfinite(number):
             yield number, tuple(row), count
-
-
-def _large(table: Table, levels: Sequence[Sequence[Label]], seen: Iterable[tuple[Label, ...]]) -> Table:
-    """Return a table of which only few cells have rows, or refuse it with the number that do."""
-    used = {_cell(row, table, levels) for row in seen} - {None}
-    if table.empty is None and len(used) <= MOST_CELLS and prod(map(len, levels)) <= 100 * MOST_CELLS:
-        labels = [
-            (*own, *([OTHER] if column in table.other else [])) for column, own in zip(table.by, levels, strict=True)
-        ]
-        return table.labelled(levels, [cell for cell in product(*labels) if cell not in used])
-    return table.labelled(levels, table.empty or ())
-
-
-def _unseen(table: Table, seen: Iterable[tuple[Label, ...]]) -> list[tuple[Label, ...]]:
-    """Return the cells that no row is in."""
-    used = {_cell(row, table, [own or () for own in table.levels]) for row in seen}
-    return [cell for cell in product(*table.labels) if cell not in used]
 
 
 def _cell(row: Sequence[Label], table: Table, levels: Sequence[Sequence[Label]]) -> tuple[Label, ...] | None:
@@ -230,3 +215,144 @@ def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
                 f"column {column!r} of {where} is of type {kind}, and the level {wrong[0]!r} is not: write levels as "
                 "the column has them."
             )
+
+
+def gathered(query: Query, source: Any, protected: ProtectedScenarios, drawing: Drawing) -> Query:
+    """Return a query in whose tables the levels are gathered that `min_expected` calls rare.
+
+    Args:
+        query: what is asked.
+        source: the reference; None where every scenario has a table of its own.
+        protected: the scenarios that say how many records of which kind there are.
+        drawing: how datasets are drawn.
+
+    Raises:
+        InvalidQuery: cells stay rare where one level is left beside the gathered ones.
+
+    >>> import distpriv as dp
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"fruit": ["fig", "apple", "plum", "apple"] * 9, "ripe": [True, False, True, True] * 9})
+    >>> query = dp.Query(t=dp.table("count", by="fruit", min_expected=3))
+    >>> table = gathered(query, rows, dp.Share("ripe", values=(0.5, 0.7)).protected(10), Drawing()).tables[0][1]
+    >>> table.labels, table.min_expected
+    ((('apple', 'other'),), None)
+    """
+    sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
+    found = {}
+    for name, table in query.tables:
+        if table.min_expected is not None:
+            with about("statistic", name):
+                found[name] = _gathered(name, table, sources, protected.scenarios, drawing)
+    return query.with_tables(found) if found else query
+
+
+def _gathered(
+    name: str, table: Table, sources: Mapping[str, Any], scenarios: Mapping[str, Scenario], drawing: Drawing
+) -> Table:
+    engines = [engine_for(source) for source in {id(each): each for each in sources.values()}.values()]
+    levels, seen = seen_levels(name, table, engines, drawing.missing)
+    other = {*table.other}
+    for place, own in enumerate(levels):
+        if OTHER in own and len(own) > 1:  # there cannot be two of that name
+            levels[place] = [label for label in own if label != OTHER]
+            other.add(table.by[place])
+    places = [{label: place for place, label in enumerate(own)} for own in levels]
+    kinds = {tuple(place.get(label, len(place)) for label, place in zip(row, places, strict=True)) for row in seen}
+    cells = Cells(
+        sizes=tuple(map(len, levels)),
+        other=tuple(column in other for column in table.by),
+        kinds=np.array(sorted(kinds), dtype=np.int64),
+    )
+    numbers = {column: mean(table.place(column, own)) for column, own in zip(table.by, levels, strict=True)}
+    tables = opened_tables(sources, scenarios, Query(numbers), drawing)
+    simulator = RowSimulator(query=Query(numbers), scenarios=scenarios, tables=tables, drawing=drawing)
+    least = table.min_expected or 0.0
+    gone = cells.rare_levels(_expected(simulator, cells), least)
+    if gone is None:
+        raise InvalidQuery(
+            f"the levels of table {name!r} cannot be gathered so that {least:g} records are expected in every cell: "
+            f"leave a column out of {', '.join(table.by)}, or give a smaller min_expected."
+        )
+    for column, own, rare in zip(table.by, levels, gone, strict=True):
+        own[:] = [label for place, label in enumerate(own) if place not in rare]
+        other |= {column} if rare else set()
+    return table.gathered(levels, [column for column in table.by if column in other])
+
+
+def _expected(simulator: RowSimulator, cells: "Cells") -> Floats:
+    """Return how many records of each kind each scenario expects, one scenario a row."""
+    numbers = {tuple(kind): number for number, kind in enumerate(cells.kinds.tolist())}
+    found = np.zeros((len(simulator.scenarios), len(numbers)))
+    kind_of: dict[int, Rows] = {}
+    for row, name in enumerate(simulator.scenarios):
+        pool = simulator.pool(name)
+        if id(pool) not in kind_of:
+            kinds, back = np.unique(pool.numbers.T.astype(np.int64), axis=0, return_inverse=True)
+            kind_of[id(pool)] = np.array([numbers[tuple(kind)] for kind in kinds.tolist()])[back.reshape(-1)]
+        for stratum in simulator.strata(name):
+            kinds = kind_of[id(pool)][stratum.rows]
+            shares = np.bincount(kinds, weights=stratum.weights, minlength=len(numbers))
+            found[row] += stratum.size * shares / max(float(shares.sum()), 1e-9)
+    return found
+
+
+@frozen(kw_only=True, eq=False)
+class Cells:
+    """The combinations of levels that public rows have, by numbers.
+
+    >>> cells = Cells(sizes=(4,), other=(False,), kinds=np.arange(4)[:, np.newaxis])
+    >>> cells.rare_levels(np.array([[50.0, 4.0, 30.0, 2.0], [60.0, 3.0, 20.0, 3.0]]), least=5)
+    [{1, 3}]
+    """
+
+    sizes: tuple[int, ...]
+    """How many levels each column lists."""
+    other: tuple[bool, ...]
+    """Whether all other levels of a column count as one from the start."""
+    kinds: Rows
+    """One combination a row: the place of the level in each column, and the size of the column for one not listed."""
+
+    def rare_levels(self, expected: Floats, least: float) -> list[set[int]] | None:
+        """Return the levels of each column to gather, so that no cell is rare; None where that cannot be.
+
+        Of the levels that have a rare cell the rarest joins the others of its column, until no cell is rare. Then each
+        level that need not have been gathered is taken out again, the most common first.
+
+        Args:
+            expected: how many records of each kind each scenario expects, one scenario a row.
+            least: a cell is rare if every scenario expects fewer.
+        """
+        gone: list[set[int]] = [set() for _ in self.sizes]
+        levels = sorted(
+            (round(float(expected[:, self.kinds[:, column] == level].sum(axis=1).max()), 9), column, level)
+            for column, size in enumerate(self.sizes)
+            for level in range(size)
+        )
+        while len(rare := self._rare(gone, expected, least)):
+            able = (each for _, *each in levels if self._can_join(gone, rare, *each))
+            if (joins := next(able, None)) is None:
+                return None
+            gone[joins[0]].add(joins[1])
+        for _, column, level in reversed(levels):
+            without = [rare - {level} if place == column else rare for place, rare in enumerate(gone)]
+            if level in gone[column] and not len(self._rare(without, expected, least)):
+                gone = without
+        return gone
+
+    def _rare(self, gone: list[set[int]], expected: Floats, least: float) -> Rows:
+        """Return the cells that are rare when some levels are gathered, one a row."""
+        kinds, inside = self.kinds.copy(), np.ones(len(self.kinds), dtype=np.bool_)
+        for column, (size, rare) in enumerate(zip(self.sizes, gone, strict=True)):
+            kinds[np.isin(kinds[:, column], list(rare)), column] = size
+            inside &= (kinds[:, column] < size) | self.other[column] | bool(rare)
+        cells, back = np.unique(kinds[inside], axis=0, return_inverse=True)
+        records = np.zeros((len(cells), len(expected)))
+        np.add.at(records, back.reshape(-1), expected[:, inside].T)
+        return np.asarray(cells[records.max(axis=1) < least * (1 - 1e-9)])
+
+    def _can_join(self, gone: list[set[int]], rare: Rows, column: int, level: int) -> bool:
+        """Tell whether gathering a level may help: it has a rare cell, or the gathered ones have, and one is left."""
+        left = self.sizes[column] - len(gone[column])
+        several = left > (1 if self.other[column] or gone[column] else 2)
+        concerned = np.isin(rare[:, column], (level, self.sizes[column])).any()
+        return several and level not in gone[column] and bool(concerned)

@@ -10,7 +10,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.modelling.exact_moments import StratumMoments, dataset_moments
+from distpriv.modelling.moments import StratumMoments, dataset_moments
 
 
 @st.composite
