@@ -24,6 +24,7 @@ __all__ = [
     "by_coupling",
     "certified",
     "gaussian_certificate",
+    "gaussian_delta",
     "is_estimated",
     "lattice_factors",
     "moments_delta",
@@ -132,6 +133,11 @@ def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> flo
         lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1],
         limit=target.delta,
     )
+
+
+def gaussian_delta(model: QueryModel, noise: Noise, epsilon: float) -> float:
+    """Return the δ of noise for continuous Gaussian statistics with the model's own moments, which guides searches."""
+    return _worst_pair(model, noise, epsilon, {})[1]
 
 
 def gaussian_certificate(

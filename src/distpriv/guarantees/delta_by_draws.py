@@ -8,6 +8,7 @@ measured by :math:`E_j[e^L 1_A] = P_i(A)` for A = {L > ε}, with draws from both
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -49,6 +50,14 @@ class DrawSettings:
     """Rounds whose tilts are in the mixture, the latest with most of the draws."""
     shares: tuple[float, float, float] = (0.25, 0.2, 0.55)
     """Of the draws: untilted, under the first round's tilts, and recentred. Weights are at most 1/0.25."""
+    shares_of_large: tuple[float, float, float] = (0.8, 0.05, 0.15)
+    """The same where δ is large, so that untilted draws decide it."""
+    large: float = 0.02
+    """The δ from which on it is large."""
+    many_statistics: int = 16
+    """Statistics from which on second-order terms are dear, and are computed at a sample of the points."""
+    sample: int = 240
+    """How many points are in that sample, about."""
     enough_points: float = 20.0
     """A level ε' ≤ ε is low enough for a round if its terms have this effective number of points."""
     influential: int = 24
@@ -104,10 +113,17 @@ class NoisySum:
         ]
         return cls(sums=SumOfRows(strata=strata, mean=density.mean, gaussian=density.noise), density=density)
 
-    def densities(self, points: Floats) -> Saddlepoints:
-        """Return the saddlepoints of points, one a row."""
-        inverse = np.linalg.inv(self.density.covariance)
-        return self.density.saddlepoints(points, (points - self.density.mean) @ inverse)
+    def densities(self, points: Floats, like: tuple["NoisySum", Saddlepoints] | None = None) -> Saddlepoints:
+        """Return the saddlepoints of points, one a row, sought from where those of a like distribution are."""
+        tilts = self.normal_tilts(points)
+        if like is not None:
+            other, at = like
+            tilts += np.where(at.found[:, np.newaxis], at.tilts - other.normal_tilts(points), 0.0)
+        return self.density.saddlepoints(points, tilts)
+
+    def normal_tilts(self, points: Floats) -> Floats:
+        """Return where saddlepoints would be if the distribution were normal."""
+        return np.asarray((points - self.density.mean) @ np.linalg.inv(self.density.covariance))
 
     def second_order(self, at: Saddlepoints, which: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return log p to the second order, and c₂, at some of the points."""
@@ -161,29 +177,31 @@ def delta_by_draws(
     rng = np.random.default_rng(settings.seed)
     mixture, starts, far_below = _recentred(first, second, epsilon, matters, settings, rng)
     draws = settings.fewer_draws if roughly or far_below else settings.draws
+    mixture = mixture.of_whole_draws(draws)
     points = mixture.draw(draws, rng)
     weights, untilted = mixture.weights(points), np.arange(len(points)) < round(mixture.shares[0] * draws)
-    logs, margins = _log_ratios(first, second, points, epsilon, settings, untilted)
-    level = _level(weights, logs, epsilon, settings.enough_points)
+    ratios = _log_ratios(first, second, points, epsilon, settings, untilted)
+    level = _level(weights, ratios.corrected, epsilon, settings.enough_points)
     if level < epsilon:
-        logs, margins = _log_ratios(first, second, points, level, settings, untilted)
-    terms = weights * _lost(level - logs)
-    delta, error = mean_and_error(terms)
+        ratios = _log_ratios(first, second, points, level, settings, untilted)
+    terms = weights * _lost(level - ratios.corrected)
+    delta, error = ratios.mean(lambda logs: weights * _lost(level - logs))
     off, off_error = 0.0, 0.0
     if not roughly:
-        chance, chance_error = mean_and_error(weights * (logs > level))
-        other = TiltedMixture(of=second.sums, tilts=starts, shares=mixture.shares)
+        chance, chance_error = ratios.mean(lambda logs: weights * (logs > level))
+        other = starts.of_whole_draws(draws // 2)
         there = other.draw(draws // 2, rng)
-        logs_there, _ = _log_ratios(first, second, there, level, settings)
-        image, image_error = mean_and_error(
-            other.weights(there) * np.where(logs_there > level, np.exp(logs_there), 0.0)
+        weights_there, ratios_there = other.weights(there), _log_ratios(first, second, there, level, settings)
+        image, image_error = ratios_there.mean(
+            lambda logs: weights_there * np.where(logs > level, np.exp(np.minimum(logs, LARGEST_LOG)), 0.0)
         )
         if max(image, chance) > 0:  # otherwise no point is above the level
             off = math.log(max(image, TINY) / max(chance, TINY))
             off_error = math.hypot(chance_error / max(chance, TINY), image_error / max(image, TINY))
     shift = max(0.0, abs(off) - settings.deviations * off_error)
-    bounded, bounded_error = mean_and_error(weights * _lost(level - logs - margins - shift))
-    apart, apart_error = mean_and_error(_lost(-(logs + margins)[untilted]))
+    bounded, bounded_error = ratios.mean(lambda logs: weights * _lost(level - logs - shift), raised=True)
+    plain = ratios.only(untilted)
+    apart, apart_error = plain.mean(lambda logs: _lost(-logs), raised=True)
     largest = float(terms.max(initial=0.0))
     return DrawnDelta(
         epsilon=level,
@@ -201,6 +219,9 @@ def delta_by_draws(
 
 
 TINY = 1e-300
+
+LARGEST_LOG = 600.0
+"""The logarithm of a ratio that is as good as infinite."""
 
 
 def _lost(exponents: Floats) -> Floats:
@@ -226,42 +247,82 @@ def _log_ratios(
     epsilon: float,
     settings: DrawSettings,
     also: NDArray[np.bool_] | None = None,
-) -> tuple[Floats, Floats]:
-    """Return L, to the second order where it may be above ε, and a margin for the third order there.
+) -> "_LogRatios":
+    """Return L to the first order, and to the second with a margin for the third at points where it may be above ε.
 
     Where a density is not known L is as large as it can be, which counts the point in full.
     """
-    one, other = first.densities(points), second.densities(points)
-    ratios = _logs(one) - _logs(other)
-    margins = np.zeros(len(points))
-    near = ratios > epsilon - settings.near
+    one = first.densities(points)
+    other = second.densities(points, (first, one))
+    known = one.found & other.found
+    ratios = np.where(known, _logs(one) - _logs(other), -NOTHING)
+    corrected, margins = ratios.copy(), np.zeros(len(points))
+    near = known & (ratios > epsilon - settings.near)
     if also is not None:
-        near |= also
+        near |= known & also
+    sample = np.ones(len(points), dtype=bool)
+    if len(first.sums.mean) >= settings.many_statistics:
+        sample = np.arange(len(points)) % -(-len(points) // settings.sample) == 0
+    near &= sample
     if near.any():
         logs, terms = first.second_order(one, near)
         other_logs, other_terms = second.second_order(other, near)
-        ratios[near] = logs - other_logs
+        corrected[near] = logs - other_logs
         margins[near] = np.abs(terms - other_terms) / 2 + terms**2 + other_terms**2
-    ratios[~(one.found & other.found)] = -NOTHING
-    return ratios, margins
+    return _LogRatios(first_order=ratios, corrected=corrected, margins=margins, sample=sample)
+
+
+@frozen(kw_only=True, eq=False)
+class _LogRatios:
+    """L at points: to the first order at all of them, to the second at a systematic sample."""
+
+    first_order: Floats
+    corrected: Floats
+    """To the second order where that is known."""
+    margins: Floats
+    """For the third order, at the same points."""
+    sample: NDArray[np.bool_]
+
+    def mean(self, terms: Callable[[Floats], Floats], raised: bool = False) -> tuple[float, float]:
+        """Return the mean of a function of L, and its standard error, by two levels.
+
+        All points tell the mean to the first order; what the second order adds has little variance, and a sample of the
+        points tells it (Giles 2015, section 1.1).
+        """
+        rough = terms(self.first_order)
+        fine = terms(self.corrected + self.margins if raised else self.corrected)
+        if self.sample.all():
+            return mean_and_error(fine)
+        mean, error = mean_and_error(rough)
+        more, more_error = mean_and_error((fine - rough)[self.sample])
+        return mean + more, math.hypot(error, more_error)
+
+    def only(self, which: NDArray[np.bool_]) -> "_LogRatios":
+        """Return the same at some of the points."""
+        return _LogRatios(
+            first_order=self.first_order[which],
+            corrected=self.corrected[which],
+            margins=self.margins[which],
+            sample=self.sample[which],
+        )
 
 
 def _recentred(
     first: NoisySum, second: NoisySum, epsilon: float, matters: float, settings: DrawSettings, rng: np.random.Generator
-) -> tuple[TiltedMixture, Floats, bool]:
-    """Return a mixture that draws where δ is decided, tilts that draw the second distribution there, and a verdict.
+) -> tuple[TiltedMixture, TiltedMixture, bool]:
+    """Return mixtures that draw where δ is decided, of the first and of the second distribution, and a verdict.
 
     The verdict is whether δ is far below what matters.
     """
-    plain, wide, found = settings.shares
+    plain, *rest = settings.shares
     base = first_tilts(first, second, settings.influential, rng)
-    even = np.full(len(base) - 1, 1 / (len(base) - 1))
-    tilts, shares = base, np.array([plain, *((wide + found) * even)])
-    chosen, others, there, far_below = list[Floats](), list[Floats](), 0, False
+    tilts, shares = base, np.array([plain, *np.full(len(base) - 1, sum(rest) / (len(base) - 1))])
+    chosen, others, rounds_there, far_below = list[Floats](), list[Floats](), 0, False
     for _ in range(settings.rounds):
         mixture = TiltedMixture(of=first.sums, tilts=tilts, shares=shares)
         points = mixture.draw(settings.pilot_draws, rng)
-        one, other = first.densities(points), second.densities(points)
+        one = first.densities(points)
+        other = second.densities(points, (first, one))
         ratios, weights = _logs(one) - _logs(other), mixture.weights(points)
         level = _level(weights, ratios, epsilon, settings.enough_points)
         terms = weights * _lost(level - ratios)
@@ -270,20 +331,32 @@ def _recentred(
         picked = rng.choice(len(terms), size=settings.recentred, p=terms / terms.sum())
         chosen.append(one.tilts[picked])
         others.append(other.tilts[picked])
-        last = min(len(chosen), settings.remembered)
-        ages = np.repeat(0.5 ** np.arange(last)[::-1], settings.recentred)
-        tilts = np.concatenate([base, *chosen[-last:]])
-        shares = np.concatenate([[plain], wide * even, found * ages / ages.sum()])
-        there += level >= epsilon
+        tilts, shares = _mixed(base, chosen, settings.shares, settings)
+        rounds_there += level >= epsilon
         mean, error = mean_and_error(terms)
         far_below = mean + settings.deviations * error < settings.far_below * matters
-        if there >= settings.rounds_there or (far_below and len(chosen) > 1):
+        if level >= epsilon and mean > settings.large:
+            tilts, shares = _mixed(base, chosen, settings.shares_of_large, settings)
             break
+        if rounds_there >= settings.rounds_there or (far_below and len(chosen) > 1):
+            break
+    there = np.concatenate([base, *others[-settings.remembered :]])
     return (
         TiltedMixture(of=first.sums, tilts=tilts, shares=shares),
-        np.concatenate([base, *others[-settings.remembered :]]),
+        TiltedMixture(of=second.sums, tilts=there, shares=shares),
         far_below,
     )
+
+
+def _mixed(
+    base: Floats, chosen: Sequence[Floats], parts: tuple[float, float, float], settings: DrawSettings
+) -> tuple[Floats, Floats]:
+    """Return the first tilts and the latest of those that were chosen, and the share of the draws that each has."""
+    plain, wide, recentred = parts
+    last = min(len(chosen), settings.remembered)
+    ages = np.repeat(0.5 ** np.arange(last)[::-1], settings.recentred)
+    even = np.full(len(base) - 1, wide / (len(base) - 1))
+    return np.concatenate([base, *chosen[-last:]]), np.concatenate([[plain], even, recentred * ages / ages.sum()])
 
 
 def _level(weights: Floats, ratios: Floats, epsilon: float, enough: float) -> float:

@@ -98,6 +98,7 @@ def delta_by_lines(
     sums = _Lines(first=first, second=second, laplace=laplace, settings=settings)
     mixture, others, far_below = _recentred(sums, epsilon, matters, rng)
     lines = settings.fewer_lines if roughly or far_below else settings.lines
+    mixture = mixture.of_whole_draws(lines)
     points = mixture.draw(lines, rng)
     weights, untilted = mixture.weights(points), np.arange(lines) < round(mixture.shares[0] * lines)
     along = sums.along(points, second_order=True)
@@ -107,7 +108,7 @@ def delta_by_lines(
     if not roughly:
         chance, chance_error = mean_and_error(weights * along.event(level, of_first=True))
         reverse = _Lines(first=second, second=first, laplace=laplace, settings=settings)
-        other = TiltedMixture(of=second.sums, tilts=others, shares=mixture.shares)
+        other = others.of_whole_draws(lines)
         there = other.draw(lines, rng)
         image, image_error = mean_and_error(
             other.weights(there) * reverse.along(there, second_order=True).event(level, of_first=False)
@@ -271,7 +272,7 @@ class _Along:
         """Return for every line the node nearest to where most of its term is."""
         first, second = self._both(-1.0)[0]
         gained = np.maximum(0.0, first - math.exp(min(level, 600.0)) * second)
-        return np.abs(self.nodes - gained.argmax(axis=1)[:, np.newaxis]).argmin(axis=1)
+        return np.asarray(np.abs(self.nodes - gained.argmax(axis=1)[:, np.newaxis]).argmin(axis=1))
 
 
 LEVELS = 21
@@ -280,8 +281,8 @@ LEVELS = 21
 
 def _recentred(
     sums: _Lines, epsilon: float, matters: float, rng: np.random.Generator
-) -> tuple[TiltedMixture, Floats, bool]:
-    """Return a mixture that draws lines where δ is decided, tilts for the second distribution, and a verdict.
+) -> tuple[TiltedMixture, TiltedMixture, bool]:
+    """Return mixtures that draw lines where δ is decided, of the first and of the second distribution, and a verdict.
 
     The verdict is whether δ is far below what matters.
     """
@@ -311,11 +312,8 @@ def _recentred(
         far_below = mean + of.deviations * error < of.far_below * matters
         if far_below and len(chosen) > 1:
             break
-    return (
-        TiltedMixture(of=sums.first.sums, tilts=tilts, shares=shares),
-        np.concatenate([base, *others]),
-        far_below,
-    )
+    there = TiltedMixture(of=sums.second.sums, tilts=np.concatenate([base, *others]), shares=shares)
+    return TiltedMixture(of=sums.first.sums, tilts=tilts, shares=shares), there, far_below
 
 
 def _across(tilts: Floats, axis: Floats) -> Floats:

@@ -18,7 +18,7 @@ from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.farthest_pairs import farthest
-from distpriv.guarantees.lattice_floor import Smoothing, counted
+from distpriv.guarantees.lattice_floor import Smoothing, counted, has_rows
 from distpriv.guarantees.projections import worst_projection
 from distpriv.guarantees.row_delta import LARGEST_CHANCE, RowDelta
 from distpriv.law.resonance import (
@@ -57,11 +57,6 @@ class RowSettings:
 
 
 SETTINGS = RowSettings()
-
-
-def has_rows(model: QueryModel) -> bool:
-    """Tell whether the statistics are sums over rows that can be looked at."""
-    return model.simulator is not None and model.provenance.method == "exact moments"
 
 
 def rows_behind(model: QueryModel) -> RowLaws | None:

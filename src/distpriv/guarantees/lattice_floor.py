@@ -16,7 +16,7 @@ from distpriv.law.lattice import RATE, lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["Smoothing", "counted", "covers_floor", "never_smooth", "smoothing"]
+__all__ = ["Smoothing", "counted", "covers_floor", "has_rows", "never_smooth", "smoothing"]
 
 TOUCHING = 1e-9
 """Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
@@ -36,6 +36,11 @@ class Smoothing:
     def error(self) -> float:
         """How far the factor is from 1; infinite where the noise does not smooth the lattice."""
         return max(1 - self.least, self.most - 1)
+
+
+def has_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows that can be looked at."""
+    return model.simulator is not None and model.provenance.method == "exact moments"
 
 
 UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
@@ -110,7 +115,13 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
 
 
 def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:
-    """Return how far the released density of a Gaussian profile on its lattice is from the continuous one."""
+    r"""Return how far the released density on the lattice is from the continuous one.
+
+    Without rows, the continuous one of a Gaussian profile. With rows, the saddlepoint density, which has the rows' own
+    cumulants and misses the peaks of the characteristic function at the lattice's frequencies: there the noise, which
+    alone is known to be smooth, leaves :math:`e^{-2π² k^\top (B^\top S^{-1} B)^{-1} k}` of them
+    (`docs/proofs/delta_by_draws.md`, "The lattice").
+    """
     basis = distribution.lattice
     varies = np.diag(distribution.covariance) > 0
     if basis is None:
@@ -119,6 +130,10 @@ def smoothing(model: QueryModel, distribution: QueryDistribution, noise: Gaussia
         return UNSMOOTHED if ((model.steps > 0) & varies).any() else Smoothing(least=1.0, most=1.0)
     if noise.axes.shape[1] < noise.dimension or not (noise.variances > 0).all():
         return UNSMOOTHED
+    if has_rows(model):
+        precise = (noise.axes.T @ basis) / np.sqrt(noise.variances)[:, np.newaxis]
+        ripple = lattice_sum(np.linalg.inv(precise.T @ precise))
+        return UNSMOOTHED if ripple >= 1 else Smoothing(least=1 - ripple, most=1 + ripple)
     rows = np.flatnonzero(np.abs(basis).any(axis=1) | (model.steps > 0))
     units = np.abs(basis[rows]).max(axis=1)
     units = np.where(units > 0, units, model.steps[rows])

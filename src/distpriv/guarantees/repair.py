@@ -10,7 +10,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assumption
-from distpriv.guarantees.certify import certified, moments_delta
+from distpriv.guarantees.certify import certified, gaussian_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.row_delta import RowDelta
 from distpriv.law.resonance import unknown_covariance
@@ -76,7 +76,7 @@ def certified_against_rows(
         noise, found = smooth, made(smooth)
 
     def by_moments(factor: float) -> float:
-        return moments_delta(model, target, noise.widened(factor))
+        return gaussian_delta(model, noise.widened(factor), target.epsilon)
 
     return _widened(lambda factor: made(noise.widened(factor)), by_moments, found)
 

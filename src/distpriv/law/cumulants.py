@@ -36,7 +36,7 @@ def second_order_terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]
     """
     size, kinds = len(law.mean), sum(len(stratum.values) for stratum in law.strata)
     by_pairs = kinds < size * (size + 1)
-    largest = max(kinds * kinds if by_pairs else kinds, size**3, 1)
+    largest = max(kinds * max(kinds, size) if by_pairs else max(kinds * size, size**3), 1)
     chunk = max(1, AT_ONCE // largest)
     parts = [_terms(law, at, which[start : start + chunk], by_pairs) for start in range(0, len(which), chunk)]
     found = np.concatenate(parts) if parts else np.zeros(0)
@@ -62,14 +62,14 @@ class _Part:
         number, values = two.sum(axis=1), stratum.values
         centre = two @ values / number[:, np.newaxis]
         pull = (inverse @ centre[:, :, np.newaxis])[:, :, 0]
-        upper, twice = _pairs(values.shape[1])
-        lengths = (inverse[:, upper[0], upper[1]] * twice) @ (values[:, upper[0]] * values[:, upper[1]]).T
+        lengths = ((values @ inverse) * values).sum(axis=2)
         lengths += (1 / number + (pull * centre).sum(axis=1))[:, np.newaxis] - 2 * pull @ values.T
         return cls(stratum=stratum, three=three, four=four, number=number, centre=centre, lengths=lengths)
 
 
 def _terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp], by_pairs: bool) -> Floats:
-    inverse = np.asarray(np.linalg.inv(at.covariances[which]), dtype=np.float64)
+    covariances = law.covariances(at.tilts[which], [level[which] for level in at.levels])
+    inverse = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
     strata = zip(law.strata, at.levels, strict=True)
     parts = [_Part.of(stratum, at.tilts[which], level[which], inverse) for stratum, level in strata]
     fourth = sum((part.four * part.lengths**2).sum(axis=1) for part in parts)
@@ -133,18 +133,11 @@ def _third_by_pairs(parts: Sequence[_Part], root: Floats) -> Floats:
 def _moments(weights: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return Σ w x xᵀ and Σ w x ⊗ x ⊗ x at every point, from the distinct monomials."""
     size = values.shape[1]
-    (first, second), _ = _pairs(size)
+    first, second = np.triu_indices(size)
     one, two, three = _triples(size)
     squares = weights @ (values[:, first] * values[:, second])
     cubes = weights @ (values[:, one] * values[:, two] * values[:, three])
     return squares[:, _places(size, 2)], cubes[:, _places(size, 3)]
-
-
-@lru_cache(maxsize=8)
-def _pairs(size: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], Floats]:
-    """Return the distinct pairs of statistics, and how often each stands in a square."""
-    one, other = np.triu_indices(size)
-    return (one, other), np.where(one == other, 1.0, 2.0)
 
 
 @lru_cache(maxsize=8)
@@ -156,7 +149,7 @@ def _triples(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.
 @lru_cache(maxsize=16)
 def _places(size: int, degree: int) -> NDArray[np.intp]:
     """Return where each entry of a symmetric tensor stands among its distinct ones."""
-    distinct = np.column_stack(_pairs(size)[0] if degree == 2 else _triples(size))
+    distinct = np.column_stack(np.triu_indices(size) if degree == 2 else _triples(size))
     known = {tuple(each): place for place, each in enumerate(distinct.tolist())}
     every = np.indices((size,) * degree).reshape(degree, -1).T
     return np.array([known[tuple(sorted(each))] for each in every.tolist()]).reshape((size,) * degree)

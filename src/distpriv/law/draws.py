@@ -19,7 +19,7 @@ from attrs import frozen
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logsumexp
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["RowKinds", "SumOfRows", "TiltedMixture"]
 
@@ -243,9 +243,17 @@ class TiltedMixture:
     tilts: Floats
     shares: Floats
 
+    def of_whole_draws(self, draws: int) -> Self:
+        """Return the mixture with shares that are whole numbers of the draws, so that weights are without bias."""
+        sizes = self._sizes(draws)
+        return type(self)(of=self.of, tilts=self.tilts[sizes > 0], shares=sizes[sizes > 0] / draws)
+
+    def _sizes(self, draws: int) -> Rows:
+        return np.asarray(np.diff(np.round(np.cumsum([0.0, *self.shares]) * draws).astype(np.int64)))
+
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Draw from every component its share of the draws."""
-        sizes = np.diff(np.round(np.cumsum([0.0, *self.shares]) * draws).astype(int))
+        sizes = self._sizes(draws)
         return np.concatenate([self.of.draw(tilt, size, rng) for tilt, size in zip(self.tilts, sizes, strict=True)])
 
     @cached_property

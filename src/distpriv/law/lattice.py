@@ -24,8 +24,8 @@ RATE = 2 * math.pi**2
 class Settings:
     """How close a bound is, and what it may cost."""
 
-    negligible: float = 1e-12
-    """A sum that is bounded by this need not be known better."""
+    negligible: float = 1e-6
+    """A sum that is bounded by this need not be known better: it is taken off ε."""
     most_vectors: int = 20_000
     """How many vectors, or beginnings of vectors, are looked at."""
     lovasz: float = 0.99
@@ -58,6 +58,12 @@ def _bounded(form: bytes, size: int) -> float:
     """Return the bound of a form by its numbers: searches ask for the same ones again and again."""
     entries = np.frombuffer(form).reshape(size, size)
     given = (entries + entries.T) / 2
+    pivots = _pivots(given, np.abs(given).sum(axis=1))[0]
+    if (
+        pivots.min() > SETTINGS.least_pivot
+        and (plain := math.expm1(_log_product(RATE * pivots))) <= SETTINGS.negligible
+    ):
+        return plain
     short, basis = _reduced(given)
     pivots, shifts = _pivots(
         short, np.einsum("ij,jk,ik->i", np.abs(basis), np.abs(given), np.abs(basis), optimize=True)

@@ -17,9 +17,10 @@ from typing import Self
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.tilted_stratum import Pull, TiltedStratum, symmetric
 
 __all__ = ["Saddlepoints", "TiltedLaw"]
 
@@ -37,6 +38,12 @@ NOWHERE = -700.0
 LEADING = 4
 """So many saddlepoints along a line lead to the next."""
 
+MANY, STEPS_NEARER = 16, 20
+"""Statistics from which on the matrix of a Newton step is dear, and how many steps with a common matrix come first."""
+
+AT_ONCE = 4_000_000
+"""Numbers in the largest array: 32 MB."""
+
 CLOSE = 1e-3
 """Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
 
@@ -49,8 +56,6 @@ class Saddlepoints:
     levels: tuple[Floats, ...]
     log_densities: Floats
     """log q; −∞ where there is no saddlepoint."""
-    covariances: Floats
-    """K''."""
 
     @property
     def found(self) -> Bools:
@@ -62,18 +67,23 @@ class Saddlepoints:
 class Step:
     """A Newton step at many points."""
 
-    covariances: Floats
+    sizes: Floats
+    """The logarithm of the determinant of 2πK''."""
     levels: Sequence[Floats]
     squares: Floats
     """Of the length of the step, in standard deviations."""
     heights: Floats
     """K(s) − sᵀx, which is least at the saddlepoint."""
-    log_densities: Floats
-    """With what the last step would still change."""
+    numbers: Floats
+    """The logarithm of the variances of the numbers of rows, over what they are without a tilt; all strata together."""
     moves: Floats
     """Of the tilts."""
     rises: Sequence[Floats]
     """Of the levels."""
+
+    def log_densities(self, which: Bools) -> Floats:
+        """Return log q at some of the points, with what the step would still change."""
+        return np.asarray(self.heights[which] - (self.sizes[which] + self.numbers[which] + self.squares[which]) / 2)
 
 
 @frozen(kw_only=True, eq=False)
@@ -99,22 +109,52 @@ class TiltedLaw:
     def covariance(self) -> Floats:
         """K'' without a tilt."""
         at = np.zeros((1, len(self.mean)))
-        return np.asarray(self.noise + sum(stratum.pull(at, np.zeros(1)).profile[0] for stratum in self.strata))
+        return np.asarray(self.covariances(at, [np.zeros(1) for _ in self.strata])[0])
+
+    def covariances(self, tilts: Floats, levels: Sequence[Floats]) -> Floats:
+        """Return K'' at tilts, one a row."""
+        pulls = [of.pull(tilts, level) for of, level in zip(self.strata, levels, strict=True)]
+        return self._covariances(pulls, len(tilts))
+
+    def _covariances(self, pulls: Sequence[Pull], points: int) -> Floats:
+        upper = np.tile(self.noise[np.triu_indices(len(self.noise))], (points, 1))
+        for pull in pulls:
+            upper += pull.profile
+        return symmetric(upper)
 
     def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
         """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
+        chunk = max(1, AT_ONCE // (len(self.mean) + 1) ** 2)
+        parts = [
+            self._saddlepoints(
+                points[start : start + chunk],
+                tilts[start : start + chunk],
+                None if levels is None else [level[start : start + chunk] for level in levels],
+            )
+            for start in range(0, len(points), chunk)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Saddlepoints(
+            tilts=np.concatenate([part.tilts for part in parts]) if parts else tilts,
+            levels=tuple(np.concatenate(level) for level in zip(*(part.levels for part in parts), strict=True)),
+            log_densities=np.concatenate([part.log_densities for part in parts]) if parts else np.zeros(0),
+        )
+
+    def _saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None) -> Saddlepoints:
         known = levels is not None
         tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata] if levels is None else list(levels)
-        logs, covariances = np.full(len(points), -np.inf), np.tile(self.noise, (len(points), 1, 1))
+        logs = np.full(len(points), -np.inf)
+        if len(self.mean) >= MANY and not any(stratum.share for stratum in self.strata):
+            tilts = self._approached(points, tilts)
         left = np.arange(len(points))
         for round_ in range(MOST_STEPS):
             given = [level[left] for level in levels] if round_ or known else None
             step = self._step(points[left], tilts[left], given)
-            covariances[left] = step.covariances
             for level, found in zip(levels, step.levels, strict=True):
                 level[left] = found
             done = step.squares < CLOSE**2
-            logs[left[done]] = step.log_densities[done]
+            logs[left[done]] = step.log_densities(done)
             further = ~done & (step.heights > NOWHERE)
             left = left[further]
             if not len(left):
@@ -122,7 +162,35 @@ class TiltedLaw:
             tilts[left] += step.moves[further]
             for level, move in zip(levels, step.rises, strict=True):
                 level[left] += move[further]
-        return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs, covariances=covariances)
+        return Saddlepoints(tilts=tilts, levels=tuple(levels), log_densities=logs)
+
+    def _approached(self, points: Floats, tilts: Floats) -> Floats:
+        """Return tilts nearer to the saddlepoints, by steps with the untilted K'', one matrix for all points.
+
+        The length of a step is what the last one tells of the curvature (Barzilai & Borwein 1988, eq. 5).
+        """
+        inverse, found = np.linalg.inv(self.covariance), tilts.copy()
+        nearest, left, at = np.full(len(points), np.inf), np.arange(len(points)), tilts
+        before: tuple[Floats, Floats] | None = None
+        for _ in range(STEPS_NEARER):
+            missing = points[left] - self.mean - at @ self.noise
+            for stratum in self.strata:
+                missing -= stratum.mean_at(at)
+            moves = missing @ inverse
+            squares = (moves * missing).sum(axis=1)
+            nearer = squares < nearest[left]
+            found[left[nearer]], nearest[left[nearer]] = at[nearer], squares[nearer]
+            lengths = np.ones(len(left))
+            if before is not None:
+                last, gained = before[0], before[1] - missing
+                curved = (last * gained).sum(axis=1)
+                lengths = np.clip((last @ self.covariance * last).sum(axis=1) / np.maximum(curved, 1e-300), 0.1, 2.0)
+            further = squares > (CLOSE / 2) ** 2
+            if not further.any():
+                break
+            step = (moves * lengths[:, np.newaxis])[further]
+            left, at, before = left[further], at[further] + step, (step, missing[further])
+        return found
 
     def saddlepoints_along(self, lines: Sequence[Floats], tilts: Sequence[Floats]) -> list[Saddlepoints]:
         """Return the saddlepoints of points that move along lines by even steps, each sought from where others lead.
@@ -152,9 +220,9 @@ class TiltedLaw:
         pulls = [
             stratum.pull(tilts, None if levels is None else levels[which]) for which, stratum in enumerate(self.strata)
         ]
-        covariances = sum((pull.profile for pull in pulls), np.tile(self.noise, (len(points), 1, 1)))
+        covariances = self._covariances(pulls, len(points))
         missing = points - sum((pull.slope for pull in pulls), self.mean + tilts @ self.noise)
-        moves: Floats = np.asarray(np.linalg.solve(covariances, missing[:, :, np.newaxis])[:, :, 0], dtype=np.float64)
+        moves, sizes = _solved(covariances, missing)
         rises = [pull.next_level(moves) for pull in pulls]
         squares = sum((pull.surplus**2 / pull.number for pull in pulls), (moves * missing).sum(axis=1))
         heights = (tilts * (self.mean + tilts @ self.noise / 2 - points)).sum(axis=1)
@@ -162,18 +230,31 @@ class TiltedLaw:
         far = self.radius * np.linalg.norm(moves, axis=1) + np.max(np.abs([*rises, np.zeros(len(points))]), axis=0)
         over = np.maximum(far, FULL)
         damping = FULL * np.log1p(over) / (math.log1p(FULL) * over)
-        sizes = points.shape[1] * math.log(2 * math.pi) + np.linalg.slogdet(covariances)[1] + squares
+        numbers = np.zeros(len(points))
         for stratum, pull in zip(self.strata, pulls, strict=True):
-            sizes = sizes + np.log(pull.number / stratum.variance)
+            numbers += np.log(pull.number / stratum.variance)
         return Step(
-            covariances=covariances,
+            sizes=sizes + points.shape[1] * math.log(2 * math.pi),
             levels=[pull.level for pull in pulls],
             squares=squares,
             heights=heights,
-            log_densities=heights - sizes / 2,
+            numbers=numbers,
             moves=moves * damping[:, np.newaxis],
             rises=[rise * damping for rise in rises],
         )
+
+
+def _solved(matrices: Floats, vectors: Floats) -> tuple[Floats, Floats]:
+    """Return the solutions of systems with positive matrices, and the logarithms of their determinants."""
+    if vectors.shape[1] < MANY:
+        solutions = np.linalg.solve(matrices, vectors[:, :, np.newaxis])[:, :, 0]
+        return np.asarray(solutions, dtype=np.float64), np.asarray(np.linalg.slogdet(matrices)[1], dtype=np.float64)
+    moves, sizes = np.empty(vectors.shape), np.empty(len(vectors))
+    for place, (matrix, vector) in enumerate(zip(matrices, vectors, strict=True)):
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        moves[place] = cho_solve(factor, vector, check_finite=False)
+        sizes[place] = 2 * np.log(np.diag(factor[0])).sum()
+    return moves, sizes
 
 
 def _leading_to(place: int, near: Sequence[int]) -> list[float]:

@@ -7,6 +7,7 @@ With a level λ for their number and a tilt s for their sum, each row is a coin,
 The level at which the expected number is k is found along with the tilt (`docs/proofs/delta_by_draws.md`).
 """
 
+import math
 from typing import Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 
-__all__ = ["Pull", "TiltedStratum"]
+__all__ = ["Pull", "TiltedStratum", "symmetric"]
 
 LARGEST = 500.0
 """Log-odds beyond which a coin is certain."""
@@ -39,13 +40,14 @@ class Pull:
     mixed: Floats
     """∂²κ/∂λ∂s."""
     square: Floats
-    """∂²κ/∂s²."""
+    """∂²κ/∂s², its upper triangle."""
 
     @property
     def profile(self) -> Floats:
-        """The second derivative in s of the least κ(λ, s) − kλ over λ."""
-        outer = self.mixed[:, :, np.newaxis] * self.mixed[:, np.newaxis, :]
-        return np.asarray(self.square - outer / self.number[:, np.newaxis, np.newaxis])
+        """The second derivative in s of the least κ(λ, s) − kλ over λ; its upper triangle."""
+        rows, columns = np.triu_indices(self.mixed.shape[1])
+        scaled = self.mixed / self.number[:, np.newaxis]
+        return np.asarray(self.square - scaled[:, rows] * self.mixed[:, columns])
 
     @property
     def slope(self) -> Floats:
@@ -94,6 +96,11 @@ class TiltedStratum:
         odd, even = 1 - 2 * self.share, 1 - 6 * self.share * (1 - self.share)
         return (even / 8 - 5 * odd**2 / 24) / self.variance
 
+    def mean_at(self, tilts: Floats) -> Floats:
+        """Return the mean of the sum at tilts, one a row, with replacement."""
+        chances = self._poisson(self.values @ tilts.T)[1]
+        return np.asarray(chances.T @ self.products[:, 1 : 1 + tilts.shape[1]])
+
     def pull(self, tilts: Floats, levels: Floats | None) -> Pull:
         """Return what the stratum adds at these tilts; without levels, or with replacement, λ follows from the tilt."""
         exponents = self.values @ tilts.T
@@ -115,7 +122,7 @@ class TiltedStratum:
             mean=first[1:].T,
             number=np.maximum(second[0], LEAST_NUMBER),
             mixed=second[1:size].T,
-            square=_square(second[size:], tilts.shape[1]),
+            square=second[size:].T,
         )
 
     def _poisson(self, exponents: Floats) -> tuple[Floats, Floats]:
@@ -149,10 +156,13 @@ def _coins(exponents: Floats, share: float) -> tuple[Floats, Floats]:
     return powers, logs
 
 
-def _square(upper: Floats, size: int) -> Floats:
-    """Return symmetric matrices from their upper triangles, one a column."""
-    found = np.empty((upper.shape[1], size, size))
-    rows, columns = np.triu_indices(size)
-    found[:, rows, columns] = upper.T
-    found[:, columns, rows] = upper.T
-    return found
+def symmetric(upper: Floats) -> Floats:
+    """Return symmetric matrices from their upper triangles, one a row.
+
+    >>> symmetric(np.array([[1.0, 2.0, 3.0]])).tolist()
+    [[[1.0, 2.0], [2.0, 3.0]]]
+    """
+    size = math.isqrt(2 * upper.shape[1])
+    place = np.zeros((size, size), dtype=np.intp)
+    place[np.triu_indices(size)] = np.arange(upper.shape[1])
+    return upper[:, np.maximum(place, place.T)]

@@ -34,6 +34,9 @@ __all__ = ["certified_gaussian"]
 
 NAME, THEOREM = "certified_gaussian", "the exact check"
 
+LARGEST_SEARCH, MOST_PAIRS = 1.5e8, 400
+"""Pairs of populations that noise is searched for, at most, and times the cost of one: the cube of the statistics."""
+
 SETTLED = 2e-3
 """Of many statistics no higher floor is tried where counting the lattice costs less of the error than this."""
 
@@ -94,7 +97,7 @@ def certified_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    made_for = cautious(model)
+    made_for = cautious(model, most=int(min(LARGEST_SEARCH / model.dimension**3, MOST_PAIRS)))
 
     def error(covariance: Floats) -> float:
         return weighted_rms(known.error_covariance(covariance) if objective == "estimate" else covariance, costs)

@@ -11,7 +11,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
-from distpriv.guarantees.lattice_floor import never_smooth
+from distpriv.guarantees.lattice_floor import has_rows, never_smooth
 from distpriv.law.cells import MOST_STATISTICS
 from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
@@ -137,7 +137,9 @@ class Prospects:
     @cached_property
     def too_still(self) -> tuple[str, ...]:
         """The statistics on whose lattice no noise can be coarse."""
-        return never_smooth(self.model, LARGEST_SMOOTHING) if self.model.floor.any() else ()
+        if has_rows(self.model) or not self.model.floor.any():
+            return ()
+        return never_smooth(self.model, LARGEST_SMOOTHING)
 
     @property
     def _public(self) -> Floats | None:

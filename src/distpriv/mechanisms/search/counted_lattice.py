@@ -6,7 +6,7 @@ from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import first_passing, least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import LARGEST_SMOOTHING, moments_delta
-from distpriv.guarantees.lattice_floor import counted, covers_floor
+from distpriv.guarantees.lattice_floor import counted, covers_floor, has_rows
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import Cautious
 from distpriv.guarantees.repair import certified_against_rows
@@ -92,6 +92,8 @@ def widened_until_checked(
     variances = np.append(noise.variances, least[len(noise.variances) :])
     hairs = (GaussianNoise(axes=axes, variances=variances + more * least) for more in UNTIL_CHECKED)
     noise = next((law for law in hairs if covers_floor(model, law)), noise)
+    if has_rows(model):
+        return certified_against_rows(model, target, noise, name=name, theorem=theorem)
     wider = [GaussianNoise(axes=noise.axes, variances=noise.variances * (1 + more)) for more in UNTIL_CHECKED]
     enough = first_passing(wider, lambda law: moments_delta(model, target, law) <= target.delta)
     return certified_against_rows(model, target, enough or noise, name=name, theorem=theorem)
