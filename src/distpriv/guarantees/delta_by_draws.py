@@ -64,6 +64,8 @@ class DrawSettings:
     """Kinds of rows, those that move the statistics farthest, towards which the first tilts pull."""
     near: float = 0.3
     """Second-order terms are computed where the first-order L is above ε less this, and at untilted points."""
+    statistics_alike: float = 8.0
+    """Of more statistics c₂ is a sum of that many terms at least, and the third order, of squares of these, is smaller."""
     deviations: float = 2.5
     """Standard errors in the upper confidence bound: 0.6 % on a normal distribution."""
     far_below: float = 0.1
@@ -220,7 +222,7 @@ def delta_by_draws(
 
 TINY = 1e-300
 
-LARGEST_LOG = 600.0
+LARGEST_LOG = 300.0
 """The logarithm of a ratio that is as good as infinite."""
 
 
@@ -268,7 +270,8 @@ def _log_ratios(
         logs, terms = first.second_order(one, near)
         other_logs, other_terms = second.second_order(other, near)
         corrected[near] = logs - other_logs
-        margins[near] = np.abs(terms - other_terms) / 2 + terms**2 + other_terms**2
+        third_order = (terms**2 + other_terms**2) / max(1.0, len(first.sums.mean) / settings.statistics_alike)
+        margins[near] = np.abs(terms - other_terms) / 2 + third_order
     return _LogRatios(first_order=ratios, corrected=corrected, margins=margins, sample=sample)
 
 

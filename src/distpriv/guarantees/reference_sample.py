@@ -34,7 +34,7 @@ __all__ = [
     "worst_population",
 ]
 
-MADE_FOR, FEWEST = 400, 12
+MADE_FOR, FEWEST = 400, 3
 """About how many pairs of populations noise is made for, and the fewest populations."""
 
 CONFIDENCE = 0.99

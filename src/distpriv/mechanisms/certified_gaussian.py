@@ -34,7 +34,7 @@ __all__ = ["certified_gaussian"]
 
 NAME, THEOREM = "certified_gaussian", "the exact check"
 
-LARGEST_SEARCH, MOST_PAIRS = 1.5e8, 400
+LARGEST_SEARCH, MOST_PAIRS = 6e7, 400
 """Pairs of populations that noise is searched for, at most, and times the cost of one: the cube of the statistics."""
 
 SETTLED = 2e-3
