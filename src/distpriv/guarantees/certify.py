@@ -7,15 +7,16 @@ import numpy as np
 from distpriv.distances.gaussian import variance_ratio
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
+from distpriv.guarantees.certificate import Assurance, Certificate
 from distpriv.guarantees.delta_from_rows import delta_from_rows, has_rows
 from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.exact_delta import worst_gaussian_pair
 from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions, worst_population
+from distpriv.guarantees.reference_sample import allowed_delta, reference_evidence, worst_population
 from distpriv.guarantees.row_delta import RowDelta
-from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
+from distpriv.guarantees.unseen_rows import unseen_rows_evidence
 from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise
@@ -50,7 +51,7 @@ def certified(
     *,
     name: str,
     theorem: str,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> AdditiveMechanism:
     """Return the mechanism with this noise, certified by what its law allows on the model as it is.
 
@@ -60,12 +61,12 @@ def certified(
     not.
     """
     if isinstance(noise, LaplaceNoise):
-        certificate = _translation_certificate(model, target, noise, theorem, assumptions)
+        certificate = _translation_certificate(model, target, noise, theorem, evidence)
     else:
-        certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
+        certificate = gaussian_certificate(model, target, noise, theorem, evidence)
         near = target.delta < certificate.delta <= target.delta * (1 + NEAR)
         if near and noise.parts and noise.is_gaussian:
-            noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
+            noise, certificate = _widened(model, target, noise, theorem, evidence) or (noise, certificate)
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
 
@@ -74,17 +75,13 @@ def _widened(
     target: PrivacyTarget,
     noise: Noise,
     theorem: str,
-    assumptions: Sequence[Assumption],
+    evidence: Sequence[Evidence],
 ) -> tuple[GaussianNoise, Certificate] | None:
     """Return the noise a few parts in a million wider, with its certificate; None if that is not enough."""
     for more in ROOM_FOR_ERROR:
         wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
-        said = Assumption(
-            statement=f"variances are {more:g} of themselves wider than the theorem has them",
-            status="proved",
-            evidence="room for the error of computing δ",
-        )
-        certificate = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
+        said = Evidence.of("DP101", share=more)
+        certificate = gaussian_certificate(model, target, wider, theorem, (*evidence, said))
         if certificate.holds:
             return wider, certificate
     return None
@@ -99,7 +96,7 @@ def by_coupling(
     theorem: str,
     delta: float,
     assurance: Assurance,
-    assumptions: Sequence[Assumption],
+    evidence: Sequence[Evidence],
     contradicted: bool = False,
     drawn: Drawn | None = None,
 ) -> AdditiveMechanism:
@@ -110,7 +107,7 @@ def by_coupling(
         delta=delta,
         assurance=assurance,
         theorem=theorem,
-        assumptions=tuple(assumptions),
+        evidence=tuple(evidence),
         contradicted=contradicted,
         drawn=drawn,
     )
@@ -122,7 +119,7 @@ def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> flo
 
     Above the target it is the model's own, which tells enough, and nothing of populations that a sample may be of.
     """
-    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    lattice, smoothed = _lattice_evidence(model, noise.gaussian)
     if lattice.status != "checked":
         return 1.0
     return allowed_delta(
@@ -139,7 +136,7 @@ def gaussian_certificate(
     target: PrivacyTarget,
     noise: Noise,
     theorem: str,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
     law: RowDelta | None = None,
 ) -> Certificate:
     """Return what noise is worth: by the rows where the statistics are sums over them, else for Gaussian statistics.
@@ -153,10 +150,10 @@ def gaussian_certificate(
         target: what is asked for.
         noise: what is added.
         theorem: what the certificate follows from.
-        assumptions: what it rests on besides.
+        evidence: what it rests on besides.
         law: the δ of the rows, where that is known already.
     """
-    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    lattice, smoothed = _lattice_evidence(model, noise.gaussian)
     pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)
     rows = has_rows(model)
     believed = (
@@ -182,13 +179,13 @@ def gaussian_certificate(
         delta=allowed,
         assurance="checked" if believed and (law.holds if law is not None else not rows) else "assumed",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
-            _distribution_assumption(model, law),
-            *(() if law is not None else (_moments_assumption(model, noise, target, pair, by_moments),)),
+        evidence=(
+            *evidence,
+            _distribution_evidence(model, law),
+            *(() if law is not None else (_moments_evidence(model, noise, target, pair, by_moments),)),
             lattice,
-            *reference_assumptions(model, noise, allowed),
-            *(unseen_rows_assumptions(model) if law is not None else ()),
+            *reference_evidence(model, noise, allowed),
+            *(unseen_rows_evidence(model) if law is not None else ()),
         ),
         contradicted=hopeless,
         law=law,
@@ -206,41 +203,30 @@ def _law(model: QueryModel, target: PrivacyTarget, noise: Noise, smoothed: Mappi
         return None
 
 
-def _distribution_assumption(model: QueryModel, law: RowDelta | None) -> Assumption:
+def _distribution_evidence(model: QueryModel, law: RowDelta | None) -> Evidence:
     """Return what a certificate rests on as to the distribution of the statistics."""
     if law is None:
-        method = model.provenance.method
-        return Assumption(
-            statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
-            status="assumed",
-            evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
-            if is_estimated(model)
-            else method,
-        )
-    evidence = f"δ = {law.delta:.3g} by the exact distribution, worst for {law.pair[0]} against {law.pair[1]}"
-    if not law.exact:
-        ripple = "no periodic structure" if law.peak is None else f"periodic structure of amplitude {law.ripple:.1e}"
-        evidence = (
-            f"δ ≤ {law.delta:.3g} by {law.draws:,} tilted draws, an estimate of {law.estimate:.3g} ± "
-            f"{law.standard_error:.1g} with margins, worst for {law.pair[0]} against {law.pair[1]}; normalisation off "
-            f"by {law.normalisation:.2g} ± {law.normalisation_error:.1g}; {ripple}, missed with a chance of "
-            f"{law.missed:.1e}"
-        )
-    return Assumption(
-        statement="δ is computed from the distribution of the reference rows",
-        status="checked" if law.holds else "assumed",
-        evidence=evidence,
+        made = model.provenance
+        return Evidence.of("DP301", method=made.method, draws=made.draws if is_estimated(model) else None)
+    if law.exact:
+        return Evidence.of("DP201", delta=law.delta, pair=law.pair)
+    return Evidence.of(
+        "DP202" if law.holds else "DP302",
+        delta=law.delta,
+        pair=law.pair,
+        draws=law.draws,
+        estimate=law.estimate,
+        standard_error=law.standard_error,
+        normalisation=law.normalisation,
+        normalisation_error=law.normalisation_error,
+        ripple=None if law.peak is None else law.ripple,
+        missed=law.missed,
     )
 
 
-def _moments_assumption(model: QueryModel, noise: Noise, target: PrivacyTarget, pair: Pair, delta: float) -> Assumption:
-    delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
-    return Assumption(
-        statement=f"δ is {delta_is} for the covariances as they are",
-        status="checked",
-        evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-        f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
-    )
+def _moments_evidence(model: QueryModel, noise: Noise, target: PrivacyTarget, pair: Pair, delta: float) -> Evidence:
+    code = "DP203" if noise.is_gaussian else "DP204"
+    return Evidence.of(code, ratio=_largest_ratio(model), delta=delta, epsilon=target.epsilon, pair=pair)
 
 
 def _worst_pair(
@@ -259,7 +245,7 @@ def _worst_pair(
 
 
 def _translation_certificate(
-    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, assumptions: Sequence[Assumption]
+    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, evidence: Sequence[Evidence]
 ) -> Certificate:
     """Return what Laplace noise is worth by a theorem that assumes translations, and promises δ = 0 for them.
 
@@ -274,22 +260,17 @@ def _translation_certificate(
         delta=most,
         assurance="assumed",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
-            Assumption(
-                statement="the laws of a protected pair are translations of each other, or Gaussian",
-                status="assumed",
-                evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that "
-                f"differ so, δ is between {least:.3g} and {most:.3g}",
-            ),
-            _uncovered_assumption(noise),
+        evidence=(
+            *evidence,
+            Evidence.of("DP303", ratio=_largest_ratio(model), least=least, most=most),
+            _uncovered_evidence(noise),
         ),
     )
 
 
 def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:
     """Return the ε and δ that must hold for continuous statistics, or None if noise does not smooth their lattice."""
-    lattice, smoothed = _lattice_assumption(model, noise)
+    lattice, smoothed = _lattice_evidence(model, noise)
     if lattice.status != "checked":
         return None
     reduced, most = counted(model.protected_pairs, smoothed, target.epsilon)
@@ -298,48 +279,28 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 
 def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
-    smoothed = _lattice_assumption(model, noise)[1]
+    smoothed = _lattice_evidence(model, noise)[1]
     return min((f.least for f in smoothed.values()), default=1.0), max((f.most for f in smoothed.values()), default=1.0)
 
 
-def _lattice_assumption(model: QueryModel, noise: GaussianNoise) -> tuple[Assumption, dict[str, Smoothing]]:
+def _lattice_evidence(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
     if not covers_floor(model, noise):
-        return _uncovered_assumption(noise), {}
+        return _uncovered_evidence(noise), {}
     smoothed = {name: smoothing(model, of, noise) for name, of in model.distributions.items()}
     worst = max(found.error for found in smoothed.values())
     if worst > LARGEST_SMOOTHING:
-        return (
-            Assumption(
-                statement="the statistics are continuous",
-                status="assumed",
-                evidence="the noise does not smooth the lattice that the statistics are on, or are tied together on "
-                f"(error {worst:.2g}), so the lattice attack may read them off",
-            ),
-            {},
-        )
-    return (
-        Assumption(
-            statement="the noise is coarse against the lattice that the statistics live on",
-            status="checked",
-            evidence=f"standard deviations of at least {', '.join(f'{h:.3g}' for h in model.floor)}; a smoothing error "
-            f"of {worst:.1e} is in δ",
-        ),
-        smoothed,
-    )
+        return Evidence.of("DP304", error=worst), {}
+    return Evidence.of("DP205", deviations=model.floor, error=worst), smoothed
 
 
-def _uncovered_assumption(noise: Noise) -> Assumption:
+def _uncovered_evidence(noise: Noise) -> Evidence:
     axes = noise.axes.shape[1]
-    attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
     if axes < noise.dimension:
-        evidence = f"noise covers {axes} of {noise.dimension} directions: {attack}"
-    elif noise.is_gaussian:
-        evidence = f"the noise is finer than the lattice in some direction: {attack}"
-    else:
-        kind = "Laplace" if noise.parts else noise.kind
-        evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
-    return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
+        return Evidence.of("DP305", covered=axes, dimension=noise.dimension)
+    if noise.is_gaussian:
+        return Evidence.of("DP306")
+    return Evidence.of("DP307", noise="Laplace" if noise.parts else noise.kind)
 
 
 def _summed(model: QueryModel) -> bool:

@@ -14,7 +14,7 @@ from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.modelling.row_grid import RowGrid
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
-__all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]
+__all__ = ["Drawn", "DrawnLaw", "Measure", "Witness", "witness_from_dict"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -103,10 +103,10 @@ class Drawn:
         )
 
 
-Evidence = Drawn | RowGrid
+Witness = Drawn | RowGrid
 """What shows δ where moments do not: coupled draws, or the cells of rows that make up an exact law."""
 
 
-def evidence_from_dict(written: Mapping[str, Any]) -> Evidence:
+def witness_from_dict(written: Mapping[str, Any]) -> Witness:
     """Return what `to_dict` wrote down."""
     return RowGrid.from_dict(written) if written["measure"] == "cells" else Drawn.from_dict(written)

@@ -27,7 +27,8 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.errors import NotCertified
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
@@ -114,19 +115,19 @@ def allowing_for_ball(certificate: Certificate, model: QueryModel, target: Priva
     if cost is None:
         return certificate
     within = certificate.epsilon <= _left(target, cost).epsilon
-    counted = Assumption(
-        statement=f"the law of a record is within a relative entropy of {model.provenance.drawing.robust:g} of the one "
-        "modelled, and what that costs is in ε and δ",
-        status="assumed",
-        evidence=f"{model.provenance.records:,} records drawn independently: by Theorem 4.6, with a log-ratio of at "
-        f"most {cost.divergence:.3g} for all but {cost.failure:.3g} of the datasets",
+    counted = Evidence.of(
+        "DP317",
+        radius=model.provenance.drawing.robust,
+        records=model.provenance.records,
+        divergence=cost.divergence,
+        failure=cost.failure,
     )
     return evolve(
         certificate,
         target=target,
         epsilon=target.epsilon if within else certificate.epsilon + 2 * cost.divergence,
         delta=min(1.0, _beyond(certificate.epsilon, certificate.delta, cost)),
-        assumptions=(*certificate.assumptions, counted),
+        evidence=(*certificate.evidence, counted),
     )
 
 

@@ -19,7 +19,8 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.exact_steps import LARGEST_EPSILON, even_shares, exact_steps_delta, reference_is
 from distpriv.modelling.projected_law import Transform
 from distpriv.modelling.row_grid import RowGrid, Sheared, outer
@@ -281,7 +282,7 @@ def exact_grid_certificate(
     target: PrivacyTarget,
     pairs: Sequence[Pair],
     theorem: str = THEOREM,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> Certificate:
     """Return what noise is worth by the exact law of up to three statistics."""
     cells = sum(len(stratum.counts) for stratum in rows.strata)
@@ -292,14 +293,10 @@ def exact_grid_certificate(
         delta=delta,
         assurance="checked" if rows.sample else "proved",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
+        evidence=(
+            *evidence,
             reference_is(rows, delta),
-            Assumption(
-                statement="δ is that of the law of the rows",
-                status="checked",
-                evidence=f"{cells:,} cells of rows, in {len(rows.drawn)} scenarios; what is left out is counted",
-            ),
+            Evidence.of("DP207", cells=cells, scenarios=len(rows.drawn)),
         ),
         drawn=rows,
     )

@@ -14,7 +14,8 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.reference_sample import CONFIDENCE
 from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED
 from distpriv.modelling.plausible_rows import of_populations, plausible_strata
@@ -50,21 +51,11 @@ AT_ONCE = 2**24
 """How many probabilities of populations are held at once."""
 
 
-def reference_is(rows: RowGrid, delta: float) -> Assumption:
+def reference_is(rows: RowGrid, delta: float) -> Evidence:
     """Return what is assumed of the rows that an exact law is of: that they are all, or that they are a sample."""
     if not rows.sample:
-        return Assumption(
-            statement="the reference is the whole population that datasets are drawn from",
-            status="assumed",
-            evidence="the law is known to the last row, and noise is made for it: a row more or less counts",
-        )
-    strata = ", ".join(f"{cells.rows:,}" for cells in rows.strata)
-    return Assumption(
-        statement="the reference is a random sample of the population",
-        status="assumed",
-        evidence=f"rows of each kind: {strata}; δ ≤ {delta:.3g} in {CONFIDENCE:.0%} of the populations of such rows "
-        "that it may be a sample of, each with a row that the sample lacks",
-    )
+        return Evidence.of("DP311")
+    return Evidence.of("DP312", rows=[cells.rows for cells in rows.strata], delta=delta, confidence=CONFIDENCE)
 
 
 def exact_steps_delta(rows: RowGrid, noise: UnimodalNoise, epsilon: float, pairs: Sequence[Pair]) -> float:
@@ -173,14 +164,9 @@ def exact_steps_certificate(
         delta=delta,
         assurance="checked" if rows.sample else "proved",
         theorem=THEOREM,
-        assumptions=(
+        evidence=(
             reference_is(rows, delta),
-            Assumption(
-                statement="δ is exact for the law of the rows",
-                status="checked",
-                evidence=f"{values:,} values on steps of {laws.step:g} in {len(laws.masses)} scenarios; at most "
-                f"{laws.outside:.1e} of a law is left out, and counted",
-            ),
+            Evidence.of("DP206", values=values, step=laws.step, scenarios=len(laws.masses), outside=laws.outside),
         ),
         drawn=rows,
     )

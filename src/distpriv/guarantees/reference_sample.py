@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from distpriv.distances.gaussian_estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Pair
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.line_bound import LineNoise
 from distpriv.guarantees.upper_bound import laplace_bound
@@ -35,7 +35,7 @@ __all__ = [
     "ShiftError",
     "allowed_delta",
     "cautious",
-    "reference_assumptions",
+    "reference_evidence",
     "relative_errors",
     "stretched",
     "worst_population",
@@ -142,23 +142,14 @@ def allowed_delta(
     return max(own, delta_of(worst_population(model, noise, epsilon).model))
 
 
-def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tuple[Assumption, ...]:
+def reference_evidence(model: QueryModel, noise: Noise, delta: float) -> tuple[Evidence, ...]:
     """Return what a certificate on a sample rests on, the rows and how surely they tell the shifts; else nothing."""
     if not model.strata:
         return ()
     errors = relative_errors(model, noise.covariance)
     known = [error for error in errors if math.isfinite(error.relative)]
     worst = max(known, key=lambda error: error.relative, default=errors[0])
-    rows = ", ".join(f"{count:,} {kind}" for kind, count in worst.rows.items())
-    told = f"to {worst.relative:.2g} of itself" if known else "to be none"
-    return (
-        Assumption(
-            statement="the reference is a random sample of the population",
-            status="assumed",
-            evidence=f"rows: {rows}; the shift is known {told} (one standard error), and δ ≤ {delta:.3g} in "
-            f"{CONFIDENCE:.0%} of the populations of such rows that it may be a sample of",
-        ),
-    )
+    return (Evidence.of("DP310", rows=worst.rows, relative_error=worst.relative, delta=delta, confidence=CONFIDENCE),)
 
 
 def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> Population:

@@ -3,16 +3,13 @@
 import math
 from collections.abc import Mapping
 
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.model import QueryModel
 
-__all__ = ["largest_unseen_share", "unseen_rows_assumptions"]
+__all__ = ["largest_unseen_share", "unseen_rows_evidence"]
 
 CONFIDENCE = 0.99
 """With what confidence a share is told."""
-
-
-STATEMENT = "rows that the reference lacks move the statistics as those do that it has, and as often"
 
 
 def largest_unseen_share(rows: int) -> float:
@@ -26,7 +23,7 @@ def largest_unseen_share(rows: int) -> float:
     return -math.expm1(math.log(1 - CONFIDENCE) / rows)
 
 
-def unseen_rows_assumptions(model: QueryModel) -> tuple[Assumption, ...]:
+def unseen_rows_evidence(model: QueryModel) -> tuple[Evidence, ...]:
     """Return that rows which a sample lacks are like those it has, and how many there may be; nothing of a population.
 
     Only rows in which coupled datasets differ can tell scenarios apart, so the chance that one of these is of a kind
@@ -34,30 +31,15 @@ def unseen_rows_assumptions(model: QueryModel) -> tuple[Assumption, ...]:
     """
     if not model.strata:
         return ()
-    several = [(s, largest_unseen_share(s.rows)) for s in model.strata]
-    kinds = " and ".join(f"{s.rows:,} {s.kind} ({share:.2g} of all)" for s, share in several)
+    rows = {stratum.kind: stratum.rows for stratum in model.strata}
+    if any(stratum.loads is not None for stratum in model.strata):  # the weight of rows it lacks is not known
+        return (Evidence.of("DP313", rows=rows, shares=None, chance=None, confidence=None),)
+    shares = {stratum.kind: largest_unseen_share(stratum.rows) for stratum in model.strata}
     chance = max(
-        -math.expm1(sum(_moves(s.drawn, pair) * math.log1p(-share) for s, share in several))
+        -math.expm1(sum(_moves(s.drawn, pair) * math.log1p(-largest_unseen_share(s.rows)) for s in model.strata))
         for pair in model.protected_pairs
     )
-    if any(s.loads is not None for s in model.strata):
-        return (
-            Assumption(
-                statement=STATEMENT,
-                status="assumed",
-                evidence=f"a sample is worth {', '.join(f'{s.rows:,} {s.kind}' for s in model.strata)}; how much "
-                "weight rows that it never shows would have is not known",
-            ),
-        )
-    return (
-        Assumption(
-            statement=STATEMENT,
-            status="assumed",
-            evidence=f"a sample has {kinds}: of any one kind of row that it never shows there are fewer, with a "
-            f"confidence of {CONFIDENCE:.0%} each, and one of it is among those that coupled datasets differ in with a "
-            f"chance of at most {chance:.2g}",
-        ),
-    )
+    return (Evidence.of("DP313", rows=rows, shares=shares, chance=chance, confidence=CONFIDENCE),)
 
 
 def _moves(drawn: Mapping[str, int], pair: tuple[str, str]) -> int:

@@ -13,7 +13,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points
+from distpriv.mechanisms.couplings import largest_over_points, law_evidence, require_points
 from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
@@ -53,7 +53,7 @@ def approximate_wasserstein(
     require_model(model)
     require_points(model, theorem)
     law, delta = (_laplace if noise == "laplace" else _gaussian)(model, target)
-    assumption, assurance = law_assumption(model)
+    evidence, assurance = law_evidence(model)
     return by_coupling(
         model,
         target,
@@ -62,7 +62,7 @@ def approximate_wasserstein(
         theorem=theorem if noise == "laplace" else f"{theorem} with Gaussian noise",
         delta=delta,
         assurance=assurance,
-        assumptions=(assumption,),
+        evidence=(evidence,),
     )
 
 

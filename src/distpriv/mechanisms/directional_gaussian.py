@@ -40,8 +40,7 @@ def directional_gaussian(
     array([165.72])
     """
     noise = directional_gaussian_noise(model, gaussian_radius(target, radius), directions)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_gaussian", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_gaussian", theorem=THEOREM, evidence=equal_means(model))
 
 
 def directional_gaussian_noise(

@@ -47,8 +47,7 @@ def directional_laplace(
     array([10.])
     """
     noise = _noise(model, laplace_epsilon(target), directions)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, evidence=equal_means(model))
 
 
 def _noise(model: QueryModel, epsilon: float, directions: Directions) -> LaplaceNoise | NoNoise:

@@ -49,8 +49,7 @@ def directional_uncertainty(
     array([2.6289])
     """
     noise = _noise(model, gaussian_radius(target, radius), covariance)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, evidence=equal_means(model))
 
 
 def _noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:

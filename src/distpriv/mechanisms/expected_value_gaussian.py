@@ -37,8 +37,9 @@ def expected_value_gaussian(
     array([28.52, 28.52])
     """
     noise = expected_value_gaussian_noise(model, gaussian_radius(target, radius))
-    said = equal_means(model)
-    return certified(model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", assumptions=said)
+    return certified(
+        model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", evidence=equal_means(model)
+    )
 
 
 def expected_value_gaussian_noise(model: QueryModel, radius: float) -> GaussianNoise | NoNoise:

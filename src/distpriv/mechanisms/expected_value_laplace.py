@@ -32,5 +32,6 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     array([6., 6.])
     """
     noise = everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / laplace_epsilon(target))
-    said = equal_means(model)
-    return certified(model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", assumptions=said)
+    return certified(
+        model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", evidence=equal_means(model)
+    )

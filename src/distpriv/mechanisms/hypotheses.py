@@ -9,7 +9,7 @@ from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
@@ -115,12 +115,9 @@ def require_target(target: object) -> None:
         )
 
 
-def equal_means(model: QueryModel) -> tuple[Assumption, ...]:
+def equal_means(model: QueryModel) -> tuple[Evidence, ...]:
     """Return what is said when there is nothing to hide in the means; nothing is said when there is."""
-    if mean_shifts(model).any():
-        return ()
-    same = "no noise is needed for the means, which are the same in both scenarios of every pair"
-    return (Assumption(statement=same, status="checked"),)
+    return () if mean_shifts(model).any() else (Evidence.of("DP209"),)
 
 
 def everywhere(law: type[Law], model: QueryModel, size: float) -> Law | NoNoise:

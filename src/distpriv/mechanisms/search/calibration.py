@@ -19,12 +19,12 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mean_bound import CHOICES, best_bet, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
+from distpriv.guarantees.unseen_rows import unseen_rows_evidence
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.draw_counts import how_many, shape_draws
 from distpriv.mechanisms.search.move_lengths import (
@@ -100,7 +100,7 @@ class Calibration:
     """What is left of δ."""
     rounding: Floats = array_field()
     """By how much each statistic of a dataset may be rounded, however its rows are summed."""
-    unseen: tuple[Assumption, ...] = ()
+    unseen: tuple[Evidence, ...] = ()
     """What has to be believed of rows that the reference lacks."""
     progress: Progress
 
@@ -196,34 +196,16 @@ class Calibration:
             found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
         return found
 
-    def assumptions(self) -> tuple[Assumption, ...]:
+    def evidence(self) -> tuple[Evidence, ...]:
         """Return what the guarantee rests on."""
-        swapped = "in pairs that optimal transport brings together" if self.pairing == "transport" else "independently"
-        source = "chosen by the caller, who must not have tried others" if self.seed_given else "by the system"
-        fewer = "; the query is slow, and more draws would need less noise" if self.fewer else ""
         return (
-            Assumption(
-                statement="the data are drawn from the reference rows as the scenarios say",
-                status="assumed",
-                evidence="nothing is assumed of the statistics: not a law, a density or a lattice",
-            ),
+            Evidence.of("DP322"),
             *self.unseen,
-            Assumption(
-                statement="both datasets of a coupled draw have the laws of their scenarios",
-                status="proved",
-                evidence=f"swapped rows are drawn {swapped}",
+            Evidence.of("DP107", pairing=self.pairing),
+            Evidence.of(
+                "DP211", limit=self.limit, failure=self.failure, draws=self.draws, laws=self.laws, slow=self.fewer
             ),
-            Assumption(
-                statement=f"δ is below {self.limit:.6g}, but for a chance of {self.failure:.3g} that is added to it",
-                status="checked",
-                evidence=f"{self.draws:,} coupled draws of each of {self.laws} laws of differences, other than those "
-                f"that chose the shape of the noise{fewer}",
-            ),
-            Assumption(
-                statement="these draws are independent of the data",
-                status="assumed",
-                evidence=f"seed {self.seed}, {source}",
-            ),
+            Evidence.of("DP323", seed=self.seed, chosen_by="caller" if self.seed_given else "system"),
         )
 
 
@@ -249,7 +231,7 @@ def coupled(
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         assurance="proved",
-        assumptions=plan.assumptions(),
+        evidence=plan.evidence(),
         drawn=Drawn(
             measure=kind.measure,
             noise=noise,
@@ -309,7 +291,7 @@ def calibration(
         failure=failure,
         limit=limit,
         rounding=_rounding(model),
-        unseen=unseen_rows_assumptions(model),
+        unseen=unseen_rows_evidence(model),
         progress=progress,
     )
 

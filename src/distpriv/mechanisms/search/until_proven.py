@@ -46,7 +46,7 @@ def until_proven(
     wider = [noise.widened(factor) for factor in FACTORS]
     enough = first_passing(wider, lambda law: sum_delta(model, target, law) <= target.delta) or wider[-1]
     law = enough if len(enough.parts) > 1 else enough.gaussian
-    return certified_against_rows(model, target, law, name=name, theorem=theorem, assumptions=equal_means(model))
+    return certified_against_rows(model, target, law, name=name, theorem=theorem, evidence=equal_means(model))
 
 
 def sum_delta(model: QueryModel, target: PrivacyTarget, noise: SumNoise) -> float:
