@@ -69,7 +69,7 @@ def combination(coefficients: Mapping[str, float]) -> str:
     'age − 2·women + 0.25·hours'
     """
     signed = "".join(
-        f" {'−' if share < 0 else '+'} " + (name if abs(share) == 1 else f"{abs(share):.3g}·{name}")
+        f" {'−' if share < 0 else '+'} " + f"{abs(share):.3g}·{name}".removeprefix("1·")
         for name, share in coefficients.items()
     )
     return signed.removeprefix(" + ").removeprefix(" ")

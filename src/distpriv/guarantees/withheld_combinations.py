@@ -134,7 +134,7 @@ def withheld_evidence(model: QueryModel, covariance: Floats, *, most: int = 4) -
 
 
 def leading_terms(coefficients: Mapping[str, float], *, most: int = 4) -> tuple[dict[str, float], int]:
-    """Return the leading coefficients, as shares of the largest to three digits, and how many others there are.
+    """Return the leading coefficients, as shares of the largest, and how many others there are.
 
     >>> leading_terms({"age": 0.25, "women": 0.5, "hours": 1e-9})
     ({'women': 1.0, 'age': 0.5}, 0)
@@ -145,4 +145,4 @@ def leading_terms(coefficients: Mapping[str, float], *, most: int = 4) -> tuple[
     largest = coefficients[order[0]]
     order = [name for name in order if abs(coefficients[name]) > 0.01 * abs(largest)]
     leading = order if len(order) <= most + 1 else order[:most]
-    return {name: float(f"{coefficients[name] / largest:.3g}") for name in leading}, len(order) - len(leading)
+    return {name: coefficients[name] / largest for name in leading}, len(order) - len(leading)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 from tests.workflow.forging import AGE, NEVER, Document, forged, make_bundles, read
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
@@ -164,10 +164,10 @@ def ledger_of(bundle: Path) -> str:
 def relabelled(document: dict[str, Any]) -> None:
     """Say that questions were declared which were assumed to be independent."""
     document["questions"] = "declared"
-    told = document["joint_certificate"]["assumptions"]
+    told = document["joint_certificate"]["evidence"]
     number = len(document["evidence"]["joint"]["noises"])
     (assumed,), (claimed,) = (about_questions(questions, number) for questions in ("assumed", "declared"))
-    told[told.index(asdict(assumed))] = asdict(claimed)
+    told[told.index(assumed.to_dict())] = claimed.to_dict()
 
 
 def another_question(document: dict[str, Any]) -> None:
