@@ -89,7 +89,7 @@ class Certificate:
             "holds": self.holds,
             "assurance": self.assurance,
             "theorem": self.theorem,
-            "evidence": [evidence.to_dict() for evidence in self.evidence],
+            "evidence": [asdict(evidence) for evidence in self.evidence],
             "contradicted": self.contradicted,
             "law": None if self.law is None else self.law.to_dict(),
         }
@@ -101,7 +101,7 @@ class Certificate:
         law = values.get("law")
         return cls(
             target=PrivacyTarget(**values["target"]),
-            evidence=tuple(map(Evidence.from_dict, values["evidence"])),
+            evidence=tuple(Evidence(**evidence) for evidence in values["evidence"]),
             law=None if law is None else RowDelta.from_dict(law),
             **as_written,
         )

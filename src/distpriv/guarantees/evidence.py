@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from attrs import Attribute, asdict, field, frozen
+from attrs import Attribute, field, frozen
 
 from distpriv.errors import InvalidInput
 
@@ -60,15 +60,6 @@ class Evidence:
     def of(cls, code: str, **facts: Any) -> Self:
         """Return the evidence of a code, whose first digit is its status, with these facts."""
         return cls(code=code, status=_STATUS[code[:3]], facts=facts)
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
-        return cls(code=written["code"], status=written["status"], facts=written["facts"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        return asdict(self)
 
     def __str__(self) -> str:
         from distpriv.guarantees.evidence_text import sentence  # the registry is read when words are wanted

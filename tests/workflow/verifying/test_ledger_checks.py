@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 from tests.workflow.forging import AGE, NEVER, Document, forged, make_bundles, read
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
@@ -167,7 +167,7 @@ def relabelled(document: dict[str, Any]) -> None:
     told = document["joint_certificate"]["evidence"]
     number = len(document["evidence"]["joint"]["noises"])
     (assumed,), (claimed,) = (about_questions(questions, number) for questions in ("assumed", "declared"))
-    told[told.index(assumed.to_dict())] = claimed.to_dict()
+    told[told.index(asdict(assumed))] = asdict(claimed)
 
 
 def another_question(document: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ def _sheets(document: Mapping[str, Any]) -> dict[str, Rows]:
         ],
         "evidence": [
             ("code", "status", "evidence"),
-            *((each["code"], each["status"], sentence(Evidence.from_dict(each))) for each in own["evidence"]),
+            *((each["code"], each["status"], sentence(Evidence(**each))) for each in own["evidence"]),
         ],
     }
 
