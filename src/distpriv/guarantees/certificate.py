@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import asdict, field, frozen
 
-from distpriv.framework.html import html_list, paragraph, shown
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.row_delta import RowDelta
 
 if TYPE_CHECKING:
     from distpriv.guarantees.drawn import Witness
+    from distpriv.guarantees.row_delta import RowDelta
 
 __all__ = ["ASSURANCE", "Assurance", "Certificate"]
 
@@ -62,7 +61,7 @@ class Certificate:
     """Everything it rests on."""
     contradicted: bool = False
     """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
-    law: RowDelta | None = None
+    law: "RowDelta | None" = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
     drawn: "Witness | None" = field(default=None, repr=False, eq=False)
     """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
@@ -97,6 +96,8 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
+        from distpriv.guarantees.row_delta import RowDelta  # few certificates rest on rows
+
         as_written = {name: values[name] for name in ("epsilon", "delta", "assurance", "theorem", "contradicted")}
         law = values.get("law")
         return cls(
@@ -107,6 +108,8 @@ class Certificate:
         )
 
     def _repr_html_(self) -> str:
+        from distpriv.framework.html import html_list, paragraph, shown
+
         head, *rest = str(self).splitlines()
         return shown(paragraph(head, strong=True), html_list(line.strip() for line in rest))
 

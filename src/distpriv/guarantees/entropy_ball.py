@@ -16,9 +16,7 @@ for a target that is smaller by that, with the λ that leaves most to Gaussian n
 """
 
 import math
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import Any, TypeVar, cast
+from functools import lru_cache
 
 import numpy as np
 from attrs import evolve
@@ -29,13 +27,10 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 
-__all__ = ["across_ball", "allowing_for_ball", "ball_cost", "entropy_failure", "made_for", "without_ball"]
-
-Make = TypeVar("Make", bound=Callable[..., AdditiveMechanism])
+__all__ = ["allowing_for_ball", "ball_cost", "entropy_failure", "made_for", "without_ball"]
 
 ROUNDING = 1e-12
 """By which share what a ball costs is rounded up."""
@@ -137,23 +132,6 @@ def without_ball(model: QueryModel) -> QueryModel:
         return model
     made = model.provenance
     return evolve(model, provenance=evolve(made, drawing=evolve(made.drawing, robust=None)))
-
-
-def across_ball(make: Make) -> Make:
-    """Make a mechanism hold in the whole ball around its model: for a smaller target, and with what is left of it.
-
-    Mechanisms that use others see no ball, so that it is counted once.
-    """
-
-    @wraps(make)
-    def made(model: QueryModel, target: PrivacyTarget, **options: Any) -> AdditiveMechanism:
-        given = isinstance(model, QueryModel) and isinstance(target, PrivacyTarget)  # others are refused by itself
-        if not given or model.provenance.drawing.robust is None:
-            return make(model, target, **options)
-        found = make(without_ball(model), made_for(model, target), **options)
-        return evolve(found, certificate=allowing_for_ball(found.certificate, model, target))
-
-    return cast(Make, made)
 
 
 def _beyond(epsilon: float, delta: float, cost: Discrepancy) -> float:

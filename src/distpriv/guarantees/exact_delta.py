@@ -1,8 +1,10 @@
 """The exact check: δ of a Gaussian model under Gaussian noise, over all pairs (`docs/proofs/exact_check.md`)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +13,13 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
-from distpriv.framework.secrets import Pair
-from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.straight_laws import bend_of
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw
+
+if TYPE_CHECKING:
+    from distpriv.framework.scenarios import Pair
+    from distpriv.guarantees.farthest_pairs import Places
 
 __all__ = [
     "exact_delta",
@@ -136,11 +139,18 @@ def worst_gaussian_pair(
     pairs = model.protected_pairs
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
     most = np.ones(len(pairs)) if factors is None else factors
-    rows = rows_of_pairs(pairs, model.scenarios)
 
     def exact(places: Places) -> Floats:
         return np.minimum(1.0, most[places] * _with_less(model, noise, places, epsilons[places]))
 
+    if not model.scenarios:
+        deltas = exact(np.arange(len(pairs)))
+        return pairs[int(deltas.argmax())], float(deltas.max())
+    # Which pairs are on a line, and which of them can be worst, is a matter of models of rows.
+    from distpriv.guarantees.farthest_pairs import largest_of_rows, lines_of, rows_of_pairs
+    from distpriv.guarantees.straight_laws import bend_of
+
+    rows = rows_of_pairs(pairs, model.scenarios)
     if len(rows) == len(pairs):
         place, delta = largest_of_rows(rows, exact, exact)
         return pairs[place], delta

@@ -5,8 +5,6 @@ from typing import Any, Self
 
 from attrs import asdict, frozen
 
-from distpriv.framework.secrets import Pair
-
 __all__ = ["LARGEST_CHANCE", "LARGEST_RIPPLE", "RowDelta"]
 
 LARGEST_RIPPLE = 1e-3
@@ -22,7 +20,7 @@ class RowDelta:
 
     delta: float
     """An upper confidence bound, or for one statistic the exact δ; the worst pair's."""
-    pair: Pair
+    pair: tuple[str, str]
     """The worst ordered pair."""
     total_variation: float
     """An upper confidence bound on H_0, the worst pair's."""

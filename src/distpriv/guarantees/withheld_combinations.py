@@ -138,7 +138,7 @@ def leading_terms(coefficients: Mapping[str, float], *, most: int = 4) -> tuple[
 
     >>> leading_terms({"age": 0.25, "women": 0.5, "hours": 1e-9})
     ({'women': 1.0, 'age': 0.5}, 0)
-    >>> leading_terms(dict(zip("abcdefgh", np.arange(8.0, 0.0, -1.0), strict=True)))
+    >>> leading_terms(dict(zip("abcdefgh", [8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], strict=True)))
     ({'a': 1.0, 'b': 0.875, 'c': 0.75, 'd': 0.625}, 4)
     """
     order = sorted(coefficients, key=lambda name: -abs(coefficients[name]))

@@ -11,8 +11,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.couplings import largest_over_points, law_evidence, require_points
 from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model

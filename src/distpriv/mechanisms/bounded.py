@@ -10,9 +10,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.couplings import has_points, law_evidence
 from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model

@@ -8,8 +8,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
 from distpriv.guarantees.withheld_combinations import withheld_evidence
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise

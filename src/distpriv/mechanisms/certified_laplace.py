@@ -8,8 +8,7 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import stretched
 from distpriv.mechanisms.hypotheses import laplace_epsilon
 from distpriv.mechanisms.search.line_search import NARROWEST, LineSearch, Shape

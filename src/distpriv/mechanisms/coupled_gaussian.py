@@ -12,8 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.search.calibration import Kind, Shape, calibration, coupled
 from distpriv.mechanisms.search.informative_shape import MOST_STATISTICS, embedded, informative_shape, slope
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard

@@ -8,8 +8,7 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing

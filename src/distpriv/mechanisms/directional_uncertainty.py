@@ -5,8 +5,7 @@ import numpy as np
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import (
     Covariance,
     Radius,

@@ -2,10 +2,9 @@
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.exact_grid import exact_grid_certificate
 from distpriv.guarantees.exact_steps import LARGEST_EPSILON, exact_steps_certificate
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.grid_search import least_on_grid
 from distpriv.mechanisms.search.sampled_steps import noise_on_steps

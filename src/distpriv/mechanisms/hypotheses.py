@@ -11,7 +11,7 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import mean_shifts
+from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Covariance",
+    "Directions",
     "Radius",
     "equal_means",
     "everywhere",
@@ -27,6 +28,7 @@ __all__ = [
     "pair_covariance",
     "require_target",
     "shared_eigenbasis",
+    "shift_axes",
 ]
 
 Radius = Literal["analytic", "classic"]
@@ -34,6 +36,9 @@ Radius = Literal["analytic", "classic"]
 
 Covariance = Literal["shared", "pooled"]
 """Refuse covariances that differ inside a pair, or take their average and let the exact check judge."""
+
+Directions = Literal["one", "several"]
+"""Refuse shifts that are not parallel, or use a basis of their span."""
 
 Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
 
@@ -123,3 +128,12 @@ def equal_means(model: QueryModel) -> tuple[Evidence, ...]:
 def everywhere(law: type[Law], model: QueryModel, size: float) -> Law | NoNoise:
     """Return noise of one size on every statistic: a deviation, or a Laplace scale; and none where that is 0."""
     return law.isotropic(model.dimension, size) if size else NoNoise(dimension=model.dimension)
+
+
+def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:
+    """Return the axes of directional noise, as columns."""
+    if directions == "one":
+        return common_direction(model, theorem)[:, np.newaxis]
+    if directions == "several":
+        return shift_basis(model)
+    raise InvalidInput(f"directions must be 'one' or 'several', got {directions!r}.")

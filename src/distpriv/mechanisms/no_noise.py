@@ -6,9 +6,8 @@ from distpriv.distances.gaussian import mahalanobis
 from distpriv.errors import AssumptionViolated
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, pair_covariance
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoNoise

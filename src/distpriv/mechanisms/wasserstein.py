@@ -8,9 +8,8 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.couplings import (
     has_points,
     largest_over_points,
