@@ -189,6 +189,8 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     law = claim.written.law
     if law is not None and law.peak is not None and len(law.peak) != model.dimension:
         raise InvalidInput("what the rows showed is of another number of statistics.")
+    if law is not None and law.epsilon > within.epsilon * (1 + ROUNDING):
+        raise InvalidInput(f"the rows showed δ at ε = {law.epsilon:g}, and {within.epsilon:g} is to hold.")
     if isinstance(noise, LaplaceNoise):
         return certified(model, within, noise, name=name, theorem=theorem).certificate
     return gaussian_certificate(model, within, noise, theorem, law=law)
