@@ -192,8 +192,7 @@ def _sample(model: QueryModel, noise: Noise, delta: float, *, by_rows: bool) -> 
     """Return what a certificate on a sample rests on; nothing where the reference is the population."""
     if not model.strata:
         return ()
-    from distpriv.guarantees.reference_sample import reference_evidence
-    from distpriv.guarantees.unseen_rows import unseen_rows_evidence
+    from distpriv.guarantees.reference_sample import reference_evidence, unseen_rows_evidence
 
     return (*reference_evidence(model, noise, delta), *(unseen_rows_evidence(model) if by_rows else ()))
 

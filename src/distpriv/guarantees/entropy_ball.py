@@ -38,12 +38,6 @@ ROUNDING = 1e-12
 _SLOPES = np.geomspace(1e-9, 700.0, 4000)
 """The values of s that are tried: the best of them is within a millionth of the best there is."""
 
-FARTHEST = float(_SLOPES[-1])
-"""A relative entropy from which on the bound says nothing."""
-
-LOSSES = (np.arange(129) / 128) ** 2 / 2
-"""The values of λ that are tried, as shares of ε."""
-
 
 def entropy_failure(entropy: float, divergence: float = 0.0) -> float:
     r"""Return η for laws within a relative entropy of each other, either way round, beyond log-ratios of λ.
@@ -55,7 +49,7 @@ def entropy_failure(entropy: float, divergence: float = 0.0) -> float:
     """
     if entropy == 0:
         return 0.0
-    if entropy >= FARTHEST:
+    if entropy >= _SLOPES[-1]:  # where the bound says nothing
         return 1.0
     odds, s = math.exp(min(divergence, 700.0)), _SLOPES
     grown, shrunk = np.expm1(s), -np.expm1(-s * odds)
@@ -150,7 +144,8 @@ def _left(target: PrivacyTarget, cost: Discrepancy) -> PrivacyTarget:
 def _best_cost(entropy: float, target: PrivacyTarget) -> Discrepancy | None:
     """Return the λ and η that leave a target under which Gaussian noise can be smallest; none where none is left."""
     best, widest = None, 0.0
-    for share in np.unique(LOSSES * target.epsilon).tolist():
+    shares = (np.arange(129) / 128) ** 2 / 2  # of ε that λ is tried at
+    for share in np.unique(shares * target.epsilon).tolist():
         cost = Discrepancy(divergence=share, failure=entropy_failure(entropy, share))
         if _beyond(max(0.0, target.epsilon - 2 * share), 0.0, cost) >= target.delta * (1 - 1e-9):
             continue
@@ -165,7 +160,7 @@ def _too_large(radius: float, records: int, target: PrivacyTarget) -> str:
     asked = f"epsilon = {target.epsilon:g}, delta = {target.delta:g}"
     if not target.delta:
         return f"a ball around the reference costs some delta, and {asked} has none: give a delta above 0."
-    low, high = 0.0, min(records * radius, FARTHEST)
+    low, high = 0.0, min(records * radius, float(_SLOPES[-1]))
     while high > 1.001 * low:
         middle = math.sqrt(low * high) if low else high / 1000
         low, high = (middle, high) if _best_cost(middle, target) else (low, middle)

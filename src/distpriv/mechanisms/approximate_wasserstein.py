@@ -19,9 +19,6 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 
 __all__ = ["approximate_wasserstein"]
 
-SPLITS = np.linspace(0.0, 0.98, 50)
-"""Shares of δ that are tried for the mass that moves farther; the rest is for the Gaussian noise."""
-
 
 @across_ball
 def approximate_wasserstein(
@@ -73,7 +70,7 @@ def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]
 
 def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     gaussian_radius(target, "analytic")
-    shares = SPLITS * target.delta
+    shares = np.linspace(0.0, 0.98, 50) * target.delta  # for the mass that moves farther; the rest is for the noise
     radii = largest_over_points(model, partial(closeness_profile, deltas=shares, norm=2))
     deviations = [
         radius / analytic_radius(target.epsilon, target.delta - share)

@@ -20,9 +20,6 @@ from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["bounded", "gaussian_l1_quantile_upper_bound"]
 
-CONFIDENCE = 0.1
-"""The share of δ that is spent on the chance that sampled points understate their law's spread."""
-
 
 @across_ball
 def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
@@ -99,8 +96,8 @@ def _method(model: QueryModel) -> str:
     return "exact quantile" if model.provenance.method == "given points" else "order statistic"
 
 
-def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
-    """Return c for one law."""
+def _reach(model: QueryModel, law: QueryDistribution, delta: float, *, confidence: float = 0.1) -> float:
+    """Return c for one law; so large a share of δ pays for the chance that sampled points understate its spread."""
     if law.points is None:
         return gaussian_l1_quantile_upper_bound(law.covariance, delta / 2)
     lengths = np.abs(law.points - law.mean).sum(axis=1)
@@ -113,7 +110,7 @@ def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
     from scipy.stats import binom
 
     # The r-th smallest of B draws is below the quantile only if r or more of them are.
-    allowed, failure = (1 - CONFIDENCE) * delta / 2, CONFIDENCE * delta / 2
+    allowed, failure = (1 - confidence) * delta / 2, confidence * delta / 2
     ranks = np.arange(1, len(lengths) + 1)
     sure = binom.sf(ranks - 1, len(lengths), 1 - allowed) <= failure
     if not sure.any():

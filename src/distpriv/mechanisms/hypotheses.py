@@ -42,9 +42,6 @@ Directions = Literal["one", "several"]
 
 Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
 
-SMALLEST_RADIUS = 1e-100
-"""Noise for a smaller radius has a variance that is no number."""
-
 SAME = 1e-9
 """Covariances whose ratio is this close to 1 are the same but for rounding."""
 
@@ -58,7 +55,7 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     if radius == "classic" and target.epsilon == 0:
         raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
     found = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
-    if found < SMALLEST_RADIUS:
+    if found < 1e-100:  # noise for it has a variance that is no number
         raise InvalidTarget(
             f"delta = {target.delta:g} is too small to be computed with: give a larger one, such as 1e-9."
         )

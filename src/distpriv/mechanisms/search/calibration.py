@@ -24,7 +24,7 @@ from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mean_bound import CHOICES, best_bet, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.unseen_rows import unseen_rows_evidence
+from distpriv.guarantees.reference_sample import unseen_rows_evidence
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.draw_counts import how_many, shape_draws
 from distpriv.mechanisms.search.move_lengths import (

@@ -15,9 +15,6 @@ from distpriv.noise.laws import GaussianNoise, SumNoise
 
 __all__ = ["doubled_floor", "floor_alone", "sum_delta", "until_proven"]
 
-FACTORS = (1.0, 1.001, 1.003, 1.01, 1.03, 1.06, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 16.0)
-"""By which factors noise is widened, in turn, until the bound is proven, where a search missed it."""
-
 
 def doubled_floor(model: QueryModel, target: PrivacyTarget) -> Floats:
     """Return the least multiple of the floor, by powers of 2, that smooths the lattice of every scenario."""
@@ -43,7 +40,8 @@ def until_proven(
     model: QueryModel, target: PrivacyTarget, noise: SumNoise, name: str, theorem: str
 ) -> AdditiveMechanism:
     """Return the noise with its certificate, wider where moments do not prove it to be enough, or rows contradict."""
-    wider = [noise.widened(factor) for factor in FACTORS]
+    factors = (1.0, 1.001, 1.003, 1.01, 1.03, 1.06, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 16.0)
+    wider = [noise.widened(factor) for factor in factors]
     enough = first_passing(wider, lambda law: sum_delta(model, target, law) <= target.delta) or wider[-1]
     law = enough if len(enough.parts) > 1 else enough.gaussian
     return certified_against_rows(model, target, law, name=name, theorem=theorem, evidence=equal_means(model))

@@ -7,7 +7,7 @@ import numpy as np
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.unseen_rows import unseen_rows_evidence
+from distpriv.guarantees.reference_sample import unseen_rows_evidence
 from distpriv.mechanisms.search.calibration import Calibration
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import silent
