@@ -1,5 +1,8 @@
 """Sections 3 and 4 of the paper, and its appendix: worked examples, tightness, and where a theorem does not hold."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -127,3 +130,19 @@ def test_directional_uncertainty_does_not_care_for_units(seed: int, size: int, t
     expected = matrix @ before @ matrix.T
     # Noise that misses its target only by the error of computing δ is made wider, by at most one part in ten thousand.
     np.testing.assert_allclose(after, expected, rtol=2e-4, atol=1e-6 * np.abs(expected).max(initial=1e-300))
+
+
+def test_a_theorem_loads_neither_rows_nor_engines() -> None:
+    code = "import sys, distpriv.mechanisms.directional_gaussian; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
+    ours = {name for name in loaded.split() if name.startswith("distpriv")}
+    assert not {name for name in ours if name.split(".")[1:2] in (["engines"], ["law"], ["planning"])}
+    assert not ours & {
+        "distpriv.framework.secrets",
+        "distpriv.guarantees.delta_from_rows",
+        "distpriv.mechanisms.search",
+    }
+
+
+def test_the_name_of_a_mechanism_is_its_function_also_where_its_module_was_imported() -> None:
+    assert all(callable(getattr(M, name)) for name in M.__all__)

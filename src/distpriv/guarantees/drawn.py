@@ -81,15 +81,9 @@ class Drawn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "measure": self.measure,
-            "noise": self.noise.to_dict(),
-            "scale": self.scale,
-            "epsilon": self.epsilon,
-            "limit": self.limit,
-            "failure": self.failure,
-            "laws": [law.to_dict() for law in self.laws],
-        }
+        numbers = {name: getattr(self, name) for name in ("scale", "epsilon", "limit", "failure")}
+        laws = [law.to_dict() for law in self.laws]
+        return {"measure": self.measure, "noise": self.noise.to_dict(), **numbers, "laws": laws}
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:

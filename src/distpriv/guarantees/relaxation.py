@@ -43,8 +43,7 @@ def relaxed_by_divergence(certificate: Certificate, *, divergence: float, failur
     loss = _loss(divergence)
     missed = real("failure", failure, InvalidInput, at_least=0, at_most=1, cure="it is a probability, often 0")
     close = Evidence.of("DP314", divergence=loss, failure=missed)
-    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
-    return _weaker(certificate, loss, delta, "Theorem 4.6", close)
+    return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
 def relaxed_by_entropy(
@@ -87,8 +86,7 @@ def relaxed_by_entropy(
     loss = _loss(divergence)
     missed = entropy_failure(count * each, loss)
     close = Evidence.of("DP315", radius=each, records=count, divergence=loss, failure=missed)
-    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
-    return _weaker(certificate, loss, delta, "Theorem 4.6", close)
+    return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
 def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float) -> AdditiveMechanism:
@@ -115,7 +113,7 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
         )
     close = Evidence.of("DP316", distance=reach)
     certificate = mechanism.certificate
-    weaker = _weaker(certificate, loss, math.exp(loss) * certificate.delta, "Theorem 4.7", close)
+    weaker = _weaker(certificate, loss, 0.0, "Theorem 4.7", close)
     noise = mechanism.noise
     if reach > 0:
         if not noise.is_sum_of_parts:
@@ -125,7 +123,9 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     return evolve(mechanism, name=f"relaxed {mechanism.name}", noise=noise, certificate=weaker)
 
 
-def _weaker(certificate: Certificate, loss: float, delta: float, theorem: str, close: Evidence) -> Certificate:
+def _weaker(certificate: Certificate, loss: float, missed: float, theorem: str, close: Evidence) -> Certificate:
+    """Return (ε + 2λ, (1 + e^{ε+λ}) η + e^λ δ), resting on what is assumed besides."""
+    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
     return evolve(
         certificate,
         epsilon=certificate.epsilon + 2 * loss,

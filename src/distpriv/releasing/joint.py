@@ -412,5 +412,7 @@ def widening(evidence: Evidence) -> float | None:
         return None
     factor = evidence.facts.get("factor")
     if not isinstance(factor, float):
-        raise InvalidInput(f"noise cannot have been widened {factor!r:.20} times: give the certificate as it was written.")
+        raise InvalidInput(
+            f"noise cannot have been widened {factor!r:.20} times: give the certificate as it was written."
+        )
     return factor

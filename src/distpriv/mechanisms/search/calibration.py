@@ -43,7 +43,7 @@ from distpriv.modelling.utility import Weights, utility_weights
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.progress import Progress, silent
 
-__all__ = ["Calibration", "Kind", "Scale", "Shape", "calibration", "coupled"]
+__all__ = ["Calibration", "Kind", "Shape", "calibration", "coupled"]
 
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
@@ -68,14 +68,6 @@ class Kind:
     shape: Shape
     curve: Callable[[float, Floats], Floats]
     """From ε and lengths, a bound on the δ of noise and the same noise moved so far."""
-
-
-@frozen(kw_only=True)
-class Scale:
-    """A scale of noise, and the draws that show it to be enough."""
-
-    value: float
-    laws: tuple[DrawnLaw, ...]
 
 
 @frozen(kw_only=True)
@@ -113,8 +105,10 @@ class Calibration:
         """
         return self.failure / (CHOICES * self.laws)
 
-    def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
-        """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
+    def scale(
+        self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]
+    ) -> tuple[float, list[DrawnLaw]]:
+        """Return the least scale at which other draws than those of the shape show δ to be below its limit, and them.
 
         That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
         one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
@@ -145,8 +139,9 @@ class Calibration:
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        laws = [DrawnLaw(values=law.values, counts=law.counts, bet=bet) for law, bet in zip(drawn, bets, strict=True)]
-        return Scale(value=found, laws=tuple(laws))
+        return found, [
+            DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)
+        ]
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win.
@@ -218,11 +213,11 @@ def coupled(
     """
     differences = plan.pilot(as_they_are)
     law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    scale = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
+    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        require_square((scale.value * law.widths) ** 2)
-        noise = law.widened(scale.value)
+    if scale > 0:
+        require_square((scale * law.widths) ** 2)
+        noise = law.widened(scale)
     return by_coupling(
         model,
         target,
@@ -235,11 +230,11 @@ def coupled(
         drawn=Drawn(
             measure=kind.measure,
             noise=noise,
-            scale=scale.value,
+            scale=scale,
             epsilon=target.epsilon,
             limit=plan.limit,
             failure=plan.failure,
-            laws=scale.laws,
+            laws=tuple(laws),
         ),
     )
 
