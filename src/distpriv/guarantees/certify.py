@@ -202,20 +202,10 @@ def _distribution(model: QueryModel, law: RowDelta | None) -> Evidence:
     if law is None:
         made = model.provenance
         return Evidence.of("DP301", method=made.method, draws=made.draws if is_estimated(model) else None)
-    if law.exact:
-        return Evidence.of("DP201", delta=law.delta, pair=law.pair)
-    return Evidence.of(
-        "DP202" if law.holds else "DP302",
-        delta=law.delta,
-        pair=law.pair,
-        draws=law.draws,
-        estimate=law.estimate,
-        standard_error=law.standard_error,
-        normalisation=law.normalisation,
-        normalisation_error=law.normalisation_error,
-        ripple=None if law.peak is None else law.ripple,
-        missed=law.missed,
-    )
+    known = ("delta", "pair", "epsilon", "pairs", "total_variation")
+    drawn = ("draws", "estimate", "standard_error", "normalisation", "normalisation_error", "ripple", "missed")
+    by_rows = "DP201" if law.exact else "DP202" if law.holds else "DP302"
+    return Evidence.of(by_rows, **{name: getattr(law, name) for name in (known if law.exact else known + drawn)})
 
 
 def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[Pair, float]:

@@ -32,7 +32,7 @@ HARMLESS = {
         "what one row of the reference can do; here no certificate rests on it, and where one does it is recomputed",
     ),
     r"(joint_)?certificate\.law\.(ripple|projected|second_order|gate|peak.*): times .*"
-    r"|(joint_)?certificate\.law\.(missed|combinations|total_variation): .*"
+    r"|(joint_)?certificate\.law\.(missed|ripple|combinations|total_variation): .*"
     r"|(joint_)?certificate\.law\.combination.*: (times .*|tiny|huge|zero)": (
         "law",
         "what the rows of the reference showed, which a bundle does not hold, with the same words and the same delta",
