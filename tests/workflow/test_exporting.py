@@ -111,7 +111,7 @@ def exported(bundle: Path, to: str, folder: Path) -> Path:
 def test_a_workbook_has_every_number_and_no_formula(bundle: Path, tmp_path: Path) -> None:
     document = read(bundle / "release.json")
     book = openpyxl.load_workbook(export_bundle(str(bundle), "xlsx", str(tmp_path / "release.xlsx")))
-    assert book.sheetnames == ["numbers", "table people", "certificate", "assumptions"]
+    assert book.sheetnames == ["numbers", "table people", "certificate", "evidence"]
     head, *rows = book["numbers"].values
     named = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
     assert list(named) == list(document["values"])

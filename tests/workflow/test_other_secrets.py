@@ -329,8 +329,7 @@ def test_a_release_with_a_ball_around_its_reference_verifies_and_no_other_ball_d
     assert verified.holds, verified
     document = read(bundle)
     assert document["evidence"]["model"]["robust"] == document["policy"]["model"]["robust"] == 1e-7
-    said = [each["statement"] for each in document["certificate"]["assumptions"]]
-    assert any(statement.startswith("the law of a record is within a relative entropy of 1e-07") for statement in said)
+    assert [one["facts"]["radius"] for one in document["certificate"]["evidence"] if one["code"] == "DP317"] == [1e-7]
 
     def a_larger_ball(document: dict[str, Any]) -> None:
         for place in (document["policy"]["model"], document["evidence"]["model"]):
@@ -341,8 +340,7 @@ def test_a_release_with_a_ball_around_its_reference_verifies_and_no_other_ball_d
 
     def no_word_of_it(document: dict[str, Any]) -> None:
         for key in ("certificate", "joint_certificate"):
-            kept = [a for a in document[key]["assumptions"] if "relative entropy" not in a["statement"]]
-            document[key]["assumptions"] = kept
+            document[key]["evidence"] = [one for one in document[key]["evidence"] if one["code"] != "DP317"]
 
     def less_delta(document: dict[str, Any]) -> None:
         for key in ("certificate", "joint_certificate"):
@@ -365,7 +363,7 @@ def test_releases_with_a_ball_hold_together_and_verify(tmp_path: Path, adult: pa
     assert verified.holds, verified
     joint = read(second)["joint_certificate"]
     assert joint["delta"] <= joint["target"]["delta"]
-    assert any("relative entropy of 1e-07" in each["statement"] for each in joint["assumptions"])
+    assert [one["facts"]["radius"] for one in joint["evidence"] if one["code"] == "DP317"] == [1e-7]
 
 
 def test_questions_that_depend_on_answers_hold_in_a_ball_too(tmp_path: Path, adult: pa.Table) -> None:

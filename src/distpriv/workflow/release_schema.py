@@ -4,8 +4,9 @@ from typing import Any, get_args
 
 from distpriv.auditing.report import AuditRule
 from distpriv.framework.tilts import TiltKind
-from distpriv.guarantees.certificate import Assurance, Status
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.drawn import Measure
+from distpriv.guarantees.evidence import Status
 from distpriv.modelling.drawing import Reference
 from distpriv.modelling.utility import OBJECTIVES
 from distpriv.releasing.fixed import Adaptive
@@ -109,7 +110,7 @@ SHARED: dict[str, Schema] = {
             holds=TRUTH,
             assurance={"enum": list(get_args(Assurance))},
             theorem=TEXT,
-            assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
+            evidence=some(table(code=TEXT, status={"enum": list(get_args(Status))}, facts={"type": "object"})),
             contradicted=TRUTH,
             law=maybe(shared("law")),
         ),

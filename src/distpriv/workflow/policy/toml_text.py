@@ -80,8 +80,9 @@ class PolicyText:
     def refusal(self, path: KeyPath, sentence: str) -> InvalidPolicy:
         """Return the error that says what is wrong with a key, where it stands or should stand."""
         line = self.places.line(path)
-        place = [self.name, *([f"line {line}"] if line else []), *([shown(self._shortened(path))] if path else [])]
-        return InvalidPolicy(f"{', '.join(place)}: {_in_toml(sentence)}")
+        key = shown(self._shortened(path)) if path else ""
+        place = [self.name, *([f"line {line}"] if line else []), *([key] if key else [])]
+        return InvalidPolicy(f"{', '.join(place)}: {_in_toml(sentence)}", key=key)
 
     @contextmanager
     def at(self, path: KeyPath) -> Iterator[None]:
