@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
+from tests.policy.right import WRONG, WRONG_FOR_ADULT
 from tests.workflow.small import only, write_policy, write_tables
-from tests.workflow.wrong_policies import WRONG, WRONG_FOR_ADULT
 
 from distpriv import errors
 from distpriv.cli.app import exit_code, main

@@ -14,6 +14,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
+from distpriv.policy import Policy
 from distpriv.progress import silent
 from distpriv.releasing.ledger import Ledger
 from distpriv.studio import answering
@@ -23,7 +24,6 @@ from distpriv.studio.draft import Draft
 from distpriv.studio.folder import Folder
 from distpriv.studio.outlook import Outlook
 from distpriv.workflow.plan_policy import planned
-from distpriv.workflow.policy import Policy
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from tests.studio.drafts import draft
 from tests.workflow.small import write_policy, write_tables
 
 from distpriv.errors import InvalidInput, InvalidPolicy, InvalidSource
+from distpriv.policy import read_policy
 from distpriv.studio.draft import Draft
 from distpriv.studio.folder import AS_WRITTEN, EMBEDDED, Folder
-from distpriv.workflow.policy import read_policy
 
 
 def of(**changes: object) -> Draft:

@@ -14,8 +14,8 @@ from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidPolicy
+from distpriv.policy import read_policy
 from distpriv.releasing.immunity import THEOREM as IMMUNE
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 from distpriv.workflow.verifying.model_checks import moments_problem

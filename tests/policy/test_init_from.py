@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from distpriv.errors import InvalidInput
+from distpriv.policy import read_policy
+from distpriv.policy.draft import draft_policy, initial_policy
+from distpriv.policy.survey import Survey
 from distpriv.workflow.plan_policy import plan_policy
-from distpriv.workflow.policy import read_policy
-from distpriv.workflow.policy.initial import draft_policy, initial_policy
-from distpriv.workflow.policy.survey import Survey
 
 ROWS = pa.table({"age": [20 + k % 50 for k in range(400)], "income": ["low", "high", "low"] * 133 + ["low"]})
 
@@ -122,8 +122,8 @@ def test_what_spark_reads_is_called_as_it_is_called_from_the_policy(
 ) -> None:
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path / "data")
-    monkeypatch.setattr("distpriv.workflow.policy.initial.survey", lambda _: Survey(rows=0, columns=()))
-    monkeypatch.setattr("distpriv.workflow.policy.initial._of_survey", lambda _, reference: reference)
+    monkeypatch.setattr("distpriv.policy.draft.survey", lambda _: Survey(rows=0, columns=()))
+    monkeypatch.setattr("distpriv.policy.draft._of_survey", lambda _, reference: reference)
     assert draft_policy(tmp_path / "policy.toml", source).path.read_text(encoding="utf-8") == written.replace("../", "")
     (tmp_path / "other").mkdir()
     assert draft_policy(tmp_path / "other" / "policy.toml", source).path.read_text(encoding="utf-8") == written
