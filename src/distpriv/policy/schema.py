@@ -82,27 +82,27 @@ class _Keys(BaseModel):
 class Data(_Keys):
     """``[data]``: where the rows are."""
 
-    reference: Source | None = Field(None, examples=["census.parquet"])
-    private: Source | None = Field(None, examples=["hospital.parquet"], repr=False)
+    reference: Source | None = Field(default=None, examples=["census.parquet"])
+    private: Source | None = Field(default=None, examples=["hospital.parquet"], repr=False)
     id: Annotated[str, AfterValidator(dataset_id)] = Field(examples=["hospital-2026"])
-    robust: list[Source] | None = Field(None, examples=[["other.parquet"]])
+    robust: list[Source] | None = Field(default=None, examples=[["other.parquet"]])
 
 
 class TableOfStatistics(_Keys):
     """``[release.tables.NAME]``: a count, a mean or something else for every combination of levels of some columns."""
 
-    count: bool | None = Field(None, examples=[True])
-    mean: str | None = Field(None, examples=["hours_per_week"])
-    total: str | None = Field(None, examples=["hours_per_week"])
-    quantile: str | None = Field(None, examples=["hours_per_week"])
-    level: Number | None = Field(None, examples=[0.5])
-    variance: str | None = Field(None, examples=["hours_per_week"])
+    count: bool | None = Field(default=None, examples=[True])
+    mean: str | None = Field(default=None, examples=["hours_per_week"])
+    total: str | None = Field(default=None, examples=["hours_per_week"])
+    quantile: str | None = Field(default=None, examples=["hours_per_week"])
+    level: Number | None = Field(default=None, examples=[0.5])
+    variance: str | None = Field(default=None, examples=["hours_per_week"])
     by: Any = Field(examples=[["education", "sex"]])
-    levels: Any = Field(None, examples=[{"sex": ["Female", "Male"]}])
-    other: Any = Field(None, examples=[True])
-    empty: Any = Field(None, examples=[[["Preschool", "Male"]]])
-    otherwise: Any = Field(None, examples=[[40, 38]])
-    min_expected: Number | None = Field(None, examples=[5])
+    levels: Any = Field(default=None, examples=[{"sex": ["Female", "Male"]}])
+    other: Any = Field(default=None, examples=[True])
+    empty: Any = Field(default=None, examples=[[["Preschool", "Male"]]])
+    otherwise: Any = Field(default=None, examples=[[40, 38]])
+    min_expected: Number | None = Field(default=None, examples=[5])
 
     @model_validator(mode="after")
     def _is_a_table(self) -> Self:
@@ -117,14 +117,14 @@ class TableOfStatistics(_Keys):
 class Release(_Keys):
     """``[release]``: what is published; several ``[[release]]``, each with a name, are declared beforehand."""
 
-    name: Line | None = Field(None, examples=["ages"])
-    title: Line | None = Field(None, examples=["Ages in ward 7"])
-    license: Line | None = Field(None, examples=["CC-BY-4.0"])
+    name: Line | None = Field(default=None, examples=["ages"])
+    title: Line | None = Field(default=None, examples=["Ages in ward 7"])
+    license: Line | None = Field(default=None, examples=["CC-BY-4.0"])
     records: int = Field(ge=1, examples=[100])
     statistics: dict[Line, Annotated[str, AfterValidator(lambda text: parse_statistic(text).text)]] = Field(
-        {}, examples=[{"age": "mean(age)"}]
+        default={}, examples=[{"age": "mean(age)"}]
     )
-    tables: dict[Line, TableOfStatistics] = Field({}, examples=[{"people": {"count": True, "by": ["sex"]}}])
+    tables: dict[Line, TableOfStatistics] = Field(default={}, examples=[{"people": {"count": True, "by": ["sex"]}}])
 
     @model_validator(mode="after")
     def _is_a_query(self) -> Self:
@@ -147,7 +147,7 @@ class Release(_Keys):
 class _Hidden(_Keys):
     """What is common to all kinds of ``[[protect]]``."""
 
-    combined: bool = Field(False, examples=[True])
+    combined: bool = Field(default=False, examples=[True])
 
     ways: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """The keys that can say which values there are, those that go together."""
@@ -178,12 +178,12 @@ class _Hidden(_Keys):
 class _Values(_Hidden):
     """Values to keep apart from each other, or a grid of them."""
 
-    values: list[Number] | None = Field(None, examples=[[0.45, 0.55]])
-    between: list[Number] | None = Field(None, examples=[[0.3, 0.7]])
-    within: Positive | None = Field(None, examples=[0.1])
-    step: Positive | None = Field(None, examples=[0.05])
+    values: list[Number] | None = Field(default=None, examples=[[0.45, 0.55]])
+    between: list[Number] | None = Field(default=None, examples=[[0.3, 0.7]])
+    within: Positive | None = Field(default=None, examples=[0.1])
+    step: Positive | None = Field(default=None, examples=[0.05])
 
-    ways = (("values",), ("between", "within", "step"))
+    ways: ClassVar[tuple[tuple[str, ...], ...]] = (("values",), ("between", "within", "step"))
 
     @property
     def apart(self) -> dict[str, Any]:
@@ -195,11 +195,16 @@ class HiddenShare(_Values):
     """A share of the records."""
 
     share: Sql = Field(examples=["income = '>50K'"])
-    positives: list[int] | None = Field(None, examples=[[400, 600]])
-    within: Annotated[float, Field(gt=0, le=1)] | None = Field(None, examples=[0.1])
-    nearest: bool | None = Field(None, examples=[True])
+    positives: list[int] | None = Field(default=None, examples=[[400, 600]])
+    within: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, examples=[0.1])
+    nearest: bool | None = Field(default=None, examples=[True])
 
-    ways = (("values",), ("positives",), ("between", "within"), ("between", "within", "step"))
+    ways: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("values",),
+        ("positives",),
+        ("between", "within"),
+        ("between", "within", "step"),
+    )
 
     @model_validator(mode="after")
     def _nearest_of_values(self) -> Self:
@@ -260,9 +265,9 @@ class HiddenScenarios(_Hidden):
     """Which of several tables the records are like."""
 
     scenarios: dict[Sql, Source] = Field(min_length=2, examples=[{"boom": "a.parquet", "bust": "b.parquet"}])
-    pairs: list[list[str]] | None = Field(None, examples=[[["boom", "bust"]]])
+    pairs: list[list[str]] | None = Field(default=None, examples=[[["boom", "bust"]]])
 
-    ways = (("pairs",), ())
+    ways: ClassVar[tuple[tuple[str, ...], ...]] = (("pairs",), ())
 
     @property
     def first_key(self) -> str:
@@ -300,8 +305,8 @@ Protect = Annotated[
 class _Target(_Keys):
     """An (ε, δ) or the attack accuracy that is tolerated."""
 
-    epsilon: float | None = Field(None, ge=0, allow_inf_nan=False, examples=[1.0])
-    delta: Probability | None = Field(None, examples=[1e-3])
+    epsilon: float | None = Field(default=None, ge=0, allow_inf_nan=False, examples=[1.0])
+    delta: Probability | None = Field(default=None, examples=[1e-3])
     max_attack_accuracy: Accuracy | None = None
 
     @property
@@ -335,16 +340,16 @@ class _Target(_Keys):
 class Privacy(_Target):
     """``[privacy]``: how well this release hides it."""
 
-    assurance: Assurance = Field("checked", examples=["checked"])
+    assurance: Assurance = Field(default="checked", examples=["checked"])
     weights: Annotated[
         Annotated[Literal["relative", "units"], Tag("<a word>")] | Annotated[dict[str, Positive], Tag("<numbers>")],
         Discriminator(lambda given: "<numbers>" if isinstance(given, Mapping) else "<a word>"),
-    ] = Field("relative", examples=[{"age": 2}])
-    prior: dict[str, Number] | None = Field(None, examples=[{"boom": 0.7, "bust": 0.3}])
-    objective: Objective = Field("estimate", examples=["estimate"])
-    max_error: dict[str, Positive] | None = Field(None, examples=[{"age": 0.5}])
-    mechanisms: list[str] | None = Field(None, examples=[["certified_gaussian"]])
-    audit: AuditRule = Field("optional", examples=["required"])
+    ] = Field(default="relative", examples=[{"age": 2}])
+    prior: dict[str, Number] | None = Field(default=None, examples=[{"boom": 0.7, "bust": 0.3}])
+    objective: Objective = Field(default="estimate", examples=["estimate"])
+    max_error: dict[str, Positive] | None = Field(default=None, examples=[{"age": 0.5}])
+    mechanisms: list[str] | None = Field(default=None, examples=[["certified_gaussian"]])
+    audit: AuditRule = Field(default="optional", examples=["required"])
 
     @model_validator(mode="after")
     def _has_mechanisms(self) -> Self:
@@ -362,10 +367,10 @@ class Ledger(_Target):
     """``[ledger]``: where releases are kept, and what all of them together may give away."""
 
     url: Annotated[str, AfterValidator(_url)] = Field(
-        "sqlite:///ledger.db", examples=["sqlite:///ledger.db"], repr=False
+        default="sqlite:///ledger.db", examples=["sqlite:///ledger.db"], repr=False
     )
-    adaptive: Adaptive = Field("refuse", examples=["refuse"])
-    create: bool = Field(False, examples=[True])
+    adaptive: Adaptive = Field(default="refuse", examples=["refuse"])
+    create: bool = Field(default=False, examples=[True])
 
     def total(self, release: Privacy) -> PrivacyTarget:
         """Return the target of all releases together; that of one where nothing is said.
@@ -402,14 +407,14 @@ def _smaller(key: str, allowed: str, asked: str) -> _At:
 class Model(_Keys):
     """``[model]``: how datasets are drawn from the reference; the options of `distpriv.model`."""
 
-    method: Method = Field("auto", examples=["auto"])
-    replacement: bool | None = Field(None, examples=[True])
-    missing: Missing = Field("refuse", examples=["drop"])
-    reference: Reference = Field("sample", examples=["population"])
-    draws: int = Field(5000, ge=2, examples=[5000])
-    seed: int = Field(0, ge=0, examples=[0])
-    weight: Sql | None = Field(None, examples=["fnlwgt"])
-    robust: Positive | None = Field(None, examples=[1e-7])
+    method: Method = Field(default="auto", examples=["auto"])
+    replacement: bool | None = Field(default=None, examples=[True])
+    missing: Missing = Field(default="refuse", examples=["drop"])
+    reference: Reference = Field(default="sample", examples=["population"])
+    draws: int = Field(default=5000, ge=2, examples=[5000])
+    seed: int = Field(default=0, ge=0, examples=[0])
+    weight: Sql | None = Field(default=None, examples=["fnlwgt"])
+    robust: Positive | None = Field(default=None, examples=[1e-7])
 
     @model_validator(mode="after")
     def _is_a_drawing(self) -> Self:
@@ -507,7 +512,7 @@ def validated(file: TomlText) -> PolicyFile:
     try:
         return PolicyFile.model_validate(dict(file.document))
     except RecursionError:
-        raise file.refusal((), "the values are nested too deeply: flatten them.") from None
+        raise file.refusal((), "this is nested too deeply: flatten it.") from None
     except ValidationError as failure:
         errors = failure.errors(include_url=False)
     order = {"extra_forbidden": 0, "union_tag_not_found": 0, "missing": 2}

@@ -31,6 +31,9 @@ LONGEST_TEXT = 40
 
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
+_DEEP_KEY = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""")
+"""Keys of so many parts are in no policy, and tomllib takes cubic time for them."""
+
 _OF_MODEL = ("missing", "reference", "replacement", "method")
 _ARGUMENT = re.compile(
     r"\b(values|positives|between|within|step|nearest|pairs|by|levels|other|missing|reference|replacement|method)="
@@ -80,10 +83,13 @@ class TomlText:
     def parse(cls, text: str, *, name: str) -> Self:
         """Read a text, or say on which line it is not valid TOML."""
         text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+        too_deep = InvalidPolicy(f"{name}: this is nested too deeply: flatten it.")
+        if _DEEP_KEY.search(text):
+            raise too_deep
         try:
             return cls(name=name, text=text, document=tomllib.loads(text))
         except RecursionError as failure:
-            raise InvalidPolicy(f"{name}: the values are nested too deeply: flatten them.") from failure
+            raise too_deep from failure
         except ValueError as failure:
             position = _POSITION.search(str(failure))
             line = position and (position.group(1) or str(text.rstrip("\n").count("\n") + 1))
@@ -110,7 +116,7 @@ class TomlText:
         path: KeyPath = ()
         for place, part in enumerate(location):
             if isinstance(part, int) if isinstance(value, list) else isinstance(value, Mapping) and part in value:
-                value, path = value[part], (*path, part)  # type: ignore[index]
+                value, path = value[part], (*path, part)
             elif isinstance(value, Mapping) and place == len(location) - 1 and str(part)[:1] not in "<[":
                 path = (*path, part)
         return path

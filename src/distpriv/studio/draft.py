@@ -78,7 +78,7 @@ class Draft(_Choices):
     total: ChosenTarget | None = None
     """What all releases together may give away; None for that of this release."""
     dataset: Text
-    private: Text | None = Field(None, repr=False)
+    private: Text | None = Field(default=None, repr=False)
     """Where the private rows are; None where the policy's own path stays as it is."""
     file: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,80}\.toml\z")]
     """The name of the policy file to write."""
@@ -153,8 +153,8 @@ def _hide(policy: Any, secret: ChosenShare) -> None:
 def form_of(policy: PolicyFile) -> dict[str, Any]:
     """Return the choices of a policy for a form, without anything of where private things are."""
     (release,), hidden = policy.releases, policy.protect[0]
-    simple = len(policy.protect) == 1 and isinstance(hidden, HiddenShare)
-    simple = simple and hidden.model_fields_set == {"share", "values"} and len(hidden.values or ()) == 2
+    simple = len(policy.protect) == 1 and isinstance(hidden, HiddenShare) and len(hidden.values or ()) == 2
+    simple = simple and hidden.model_fields_set == {"share", "values"}
     keys = set(ChosenTarget.model_fields)
     return {
         "records": release.records,
