@@ -1,5 +1,6 @@
-"""A policy that is right, and how others are made from it."""
+"""A policy that is right, and how others are made from it, wrong ones too."""
 
+import tomllib
 from pathlib import Path
 
 from distpriv.policy import Policy, policy_of
@@ -50,3 +51,18 @@ def with_protect(body: str) -> str:
 def policy_from(text: str, folder: Path = Path("/policies")) -> Policy:
     """Read a policy as if it were a file in a folder."""
     return policy_of(TomlText.parse(text, name="policy.toml"), folder)
+
+
+def _wrong() -> dict[str, tuple[str, str, bool]]:
+    """Return wrong policies by name: the text, the line and key that are refused, and whether only by a model."""
+    listed = tomllib.loads((Path(__file__).parent / "wrong_policies.toml").read_text(encoding="utf-8"))
+    made = {}
+    for kind, cases in listed.items():
+        for name, (line, count, replacement, place) in cases.items():
+            rows = RIGHT.split("\n")
+            rows[line - 1 : line - 1 + count] = [replacement] if replacement else []
+            made[name] = ("\n".join(rows), place, kind == "modelled")
+    return made
+
+
+WRONG = _wrong()

@@ -120,7 +120,7 @@ class Draft(_Choices):
             _hide(policy, self.secret)
         _put(policy, "privacy", self.privacy.model_dump(), exactly=True)
         _put(policy, "ledger", {"url": policy.get("ledger", {}).get("url", "sqlite:///ledger.db")})
-        _put(policy, "ledger", {} if self.total is None else self.total.model_dump(), exactly=True)
+        _put(policy, "ledger", (self.total or ChosenTarget()).model_dump(), exactly=True)
         return tomlkit.dumps(policy)
 
 
