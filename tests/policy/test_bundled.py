@@ -61,6 +61,17 @@ def test_everything_else_means_what_it_did_and_nothing_tells_where_private_thing
         assert not [secret for secret in ("hospital.parquet", "geheim", "postgresql") if secret in said]
 
 
+@pytest.mark.parametrize(
+    "ledger", ["ledger = '{}'", "[[ledger]]\nurl = '{}'", "[ledger]\nurl = ['{}']", "[ledger]\nurl = '{}'"]
+)
+def test_no_refusal_shows_the_password_of_a_ledger(ledger: str) -> None:
+    written, rest = ledger.format("postgresql:/anna:geheim@host/db"), RIGHT.partition("[ledger]")[0]
+    text = written + "\n" + rest if written[0] != "[" else rest + written
+    with pytest.raises(InvalidPolicy, match="ledger") as refused:
+        policy_from(text)
+    assert "geheim" not in str(refused.value)
+
+
 def test_a_policy_of_a_bundle_can_be_planned_again_and_not_released() -> None:
     public = policy_from(policy_from(RIGHT).public_text())
     assert public.to_dict() == policy_from(RIGHT).to_dict()

@@ -201,7 +201,7 @@ def test_of_pages_that_write_one_policy_each_is_told_the_digest_of_its_own(tmp_p
         saved = list(pool.map(fresh.save, drafts))
     for each, found in zip(drafts, saved, strict=True):
         assert found["digest"] == hashlib.sha256(fresh.folder.text(each).encode()).hexdigest()
-        assert f"ε = {each.privacy['epsilon']:g} " in found["spends"][1]
+        assert f"ε = {each.privacy.epsilon:g} " in found["spends"][1]
     fresh.folder.close()
 
 

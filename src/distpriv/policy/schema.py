@@ -540,7 +540,8 @@ def _refusal(file: TomlText, error: ErrorDetails) -> InvalidPolicy:
         wanted = f"have {words} {context[key]} of them" if key in context else wanted
     for key, words in _LIMITS.items():
         wanted = f"be {words} {context[key]:g}" if key in context else wanted
-    got = "something else" if file.path(path)[:2] == ("ledger", "url") else _shown(value)  # it may hold a password
+    hides = file.path(path)[:2] in (("ledger",), ("ledger", "url"))  # an address may hold a password
+    got = "something else" if hides else _shown(value)
     return file.refusal(path, f"this must {wanted}, got {got}: write {example}.")
 
 
