@@ -93,13 +93,8 @@ class Survey:
         return next((column for column in named if column.low is not None and column.low >= 0), None)
 
     @property
-    def suggested_share(self) -> Value | None:
-        """The rarer value of the last column with two of them, or else one of the first column that offers any."""
-        return next(iter(self.possible_shares), None)
-
-    @property
     def possible_shares(self) -> tuple[Value, ...]:
-        """A value of each column with two of them, from the last to the first; or else one of each that offers any."""
+        """The rarer value of each column with two of them, from the last to the first; or else one of each column."""
         offered = [c for c in self.columns if c.complete and any(self._fits(value) for value in c.values)]
         two = [column for column in reversed(offered) if column.kinds == 2]
         return tuple(min(filter(self._fits, column.values), key=lambda v: v.rows) for column in two or offered)

@@ -66,8 +66,8 @@ def _counts(column: Column, names: Names) -> dict[str, Any]:
 def _secrets(found: Survey, columns: list[Column]) -> list[dict[str, Any]]:
     """Return the shares that can be hidden, the one that offers itself first."""
     shares = [value for column in columns for value in column.values]
-    first = found.suggested_share
-    shares.sort(key=lambda value: first is None or value.condition != first.condition)
+    first = [value.condition for value in found.possible_shares[:1]]
+    shares.sort(key=lambda value: value.condition not in first)
     return [
         {"share": value.condition, "rows": value.rows, "values": list(found.suggested_values(value))}
         for value in shares
