@@ -403,7 +403,7 @@ def _questions(
         if not query.is_labelled:
             if options is None:
                 raise file.refusal((*path, "tables"), "these tables lack levels: give the file as it was written.")
-            query = _labelled(file, path, query, hidden, reference, options)
+            query = _labelled(file, path, query, release.records, hidden, reference, options)
         with file.at((*path, "statistics" if release.statistics else "tables")):
             require_distinct(query)
             key = query_key(query, release.records)
@@ -417,14 +417,18 @@ def _questions(
 
 
 def _labelled(
-    file: TomlText, path: KeyPath, query: Query, hidden: Sequence[Secret], reference: str | None, options: Drawing
+    file: TomlText,
+    path: KeyPath,
+    query: Query,
+    records: int,
+    hidden: Sequence[Secret],
+    reference: str | None,
+    options: Drawing,
 ) -> Query:
     """Return a query with the levels that the public tables have."""
     public = [reference, *(table for secret in hidden for table in secret.tables.values())]
-    records = file.document["release"]
-    count = records[0]["records"] if isinstance(records, list) else records["records"]
     try:
-        query = gathered(query, reference, protect(hidden, count), options)
+        query = gathered(query, reference, protect(hidden, records), options)
         return labelled(query, [table for table in public if table is not None], options.missing)
     except InvalidInput as failure:
         what, *names = failure.about or ("table",)

@@ -127,7 +127,8 @@ class TomlText:
         line, named = self.line(path), path
         if path[:2] == ("protect", 0) and len(self.document["protect"]) == 1:
             named = (path[0], *path[2:])  # the only [[protect]] needs no number
-        place = [self.name, *([f"line {line}"] if line else []), *([shown(named)] if named else [])]
+        key = shown(named) if named else ""
+        place = [self.name, *([f"line {line}"] if line else []), *([key] if key else [])]
         return InvalidPolicy(f"{', '.join(place)}: {_in_toml(sentence)}")
 
     @contextmanager
