@@ -281,7 +281,15 @@ PRINTED_RELEASE: dict[str, Schema] = {
         table(undefended=SHARE, at_most=SHARE, together=SHARE),
     ),
     "policy": said(
-        "As policy.json says, with every default filled in and nothing of where private things are.", {"type": "object"}
+        "As policy.json says, with every default filled in and nothing of where private things are.",
+        table(
+            data={"type": "object"},
+            release={"anyOf": [{"type": "object"}, some({"type": "object"})]},
+            protect=some({"type": "object"}),
+            privacy={"type": "object"},
+            ledger={"type": "object"},
+            model={"type": "object"},
+        ),
     ),
     "versions": said("Of Python and the libraries.", table(python=VERSION, **dict.fromkeys(LIBRARIES, VERSION))),
     "manifest": said("The SHA-256 of every other file of the bundle.", by_name(DIGEST)),
