@@ -446,13 +446,13 @@ class InvalidPolicy(InvalidInput):
     Cure: change the line that the message names; `distpriv init` writes a policy that can be followed.
 
     >>> from distpriv.workflow.plan_policy import plan_policy
-    >>> from distpriv.workflow.policy.initial import draft_policy
+    >>> from distpriv.policy.draft import draft_policy
     >>> policy = draft_policy("policy.toml").path  # as `distpriv init` does
-    >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
+    >>> written = policy.write_text(policy.read_text().replace("accuracy = 0.6 ", "accuracy = 0.4 "))
     >>> plan_policy("policy.toml")
     Traceback (most recent call last):
-    distpriv.errors.InvalidPolicy: policy.toml, line 33, privacy.epsilon: epsilon must be at least 0, got -1.0:
-    smaller is more private, and 1 is a common choice.
+    distpriv.errors.InvalidPolicy: policy.toml, line 33, privacy.max_attack_accuracy: this must be above 0.5, got 0.4:
+    write max_attack_accuracy = 0.6.
     """
 
     code = "DP419"

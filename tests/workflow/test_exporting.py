@@ -24,10 +24,10 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import InvalidInput
 from distpriv.modelling.given import model_to_dict
+from distpriv.policy import read_policy
 from distpriv.workflow.exporting.acro import NOT_RUN
 from distpriv.workflow.exporting.export import export_bundle
 from distpriv.workflow.exporting.notebook import notebook
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 

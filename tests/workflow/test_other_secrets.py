@@ -14,8 +14,8 @@ from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidPolicy
+from distpriv.policy import read_policy
 from distpriv.releasing.immunity import THEOREM as IMMUNE
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 from distpriv.workflow.verifying.model_checks import moments_problem
@@ -241,11 +241,11 @@ def test_a_release_that_hides_a_mixture_of_two_tables_verifies(
 @pytest.mark.parametrize(
     ("secret", "sentence"),
     [
-        ('shift = {women = "women.parquet"}\nvalues = [0, 0.5]', "a shift is between two tables"),
-        ('shift = {women = "women.parquet", men = "private.parquet"}\nvalues = [0, 0.5]', "also a public one"),
+        ('shift = {women = "women.parquet"}\nvalues = [0, 0.5]', r"protect\.shift"),
+        ('shift = {women = "women.parquet", men = "private.parquet"}\nvalues = [0, 0.5]', r"data\.private"),
         ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 1.5]', "protect.*values"),
-        ('shift = {women = "women.parquet", men = "men.parquet"}\nbetween = [0, 0.5]', "a shift goes with"),
-        ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 0.5]\nlevel = 0.5', "take it out"),
+        ('shift = {women = "women.parquet", men = "men.parquet"}\nbetween = [0, 0.5]', r"protect\.between"),
+        ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 0.5]\nlevel = 0.5', r"protect\.level"),
         ('shift = {women = "women.parquet", men = "none.parquet"}\nvalues = [0, 0.5]', "shift.*men.*no file"),
     ],
 )

@@ -9,9 +9,9 @@ from distpriv.extras import extra_needed
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.evidence_text import sentence
 from distpriv.noise.laws import noise_from_dict
+from distpriv.policy.load import policy_in_release
 from distpriv.releasing.released import noise_deviations
 from distpriv.workflow.bundle import bundled_tables
-from distpriv.workflow.policy.bundled import policy_in_release
 
 __all__ = ["workbook"]
 

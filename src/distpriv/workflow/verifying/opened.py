@@ -14,11 +14,11 @@ from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
+from distpriv.policy import Policy
+from distpriv.policy.load import policy_in_release
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.readings import listed_evidence
-from distpriv.workflow.policy import Policy
-from distpriv.workflow.policy.bundled import policy_in_release
 from distpriv.workflow.verifying.bundle_files import Files
 from distpriv.workflow.verifying.recomputing import JOINT, Claim
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.workflow.shared import policy_from
+from tests.policy.right import policy_from
 
 from distpriv.errors import InvalidPolicy
 

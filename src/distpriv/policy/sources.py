@@ -9,7 +9,10 @@ from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput, InvalidSource
 from distpriv.releasing.ledger.urls import checked_url, seen_from
 
-__all__ = ["ledger_url", "same_source", "source"]
+__all__ = ["WITHHELD", "ledger_url", "same_source", "source"]
+
+WITHHELD = "(withheld)"
+"""What stands in a bundle's policy for the private source and for the ledger's address, which may hold a password."""
 
 
 def source(text: str, folder: Path) -> str:

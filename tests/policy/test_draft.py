@@ -1,19 +1,26 @@
+"""`distpriv init` writes a policy that `distpriv plan` can follow, whatever its source is called and holds."""
+
+import os
 import re
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.workflow.shared import policy_from
+from tests.policy.right import policy_from
 
 import distpriv as dp
 from distpriv.cli.commands import show_written
-from distpriv.errors import InvalidPolicy, InvalidSource
-from distpriv.workflow.policy.initial import MOST_STATISTICS, draft_policy, initial_policy
-from distpriv.workflow.policy.survey import survey
+from distpriv.errors import InvalidInput, InvalidPolicy, InvalidSource
+from distpriv.policy import read_policy
+from distpriv.policy.draft import MOST_STATISTICS, draft_policy, initial_policy
+from distpriv.policy.survey import Survey, survey
+from distpriv.workflow.plan_policy import plan_policy
 
 OFFERED = re.compile(r"^# (?=\S+ = \"(?:mean|count|proportion|quantile)\()", re.MULTILINE)
 
@@ -36,7 +43,7 @@ def test_the_example_is_a_policy_on_adult(adult_file: Path) -> None:
     policy = policy_from(initial_policy(), adult_file.parent)
     assert policy.reference == str(adult_file)
     assert policy.model().names == ("age", "hours", "never_married")
-    assert policy.target == dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    assert policy.target == dp.PrivacyTarget.from_attack_accuracy(0.6)
 
 
 def test_a_draft_has_the_columns_of_its_table_and_guesses_at_the_secret(adult_file: Path, adult: pa.Table) -> None:
@@ -52,14 +59,6 @@ def test_every_statistic_of_a_draft_can_be_taken_up(adult_file: Path, adult: pa.
     assert number > 20
     assert set(re.findall(r"(?:mean|count)\((\w+)", taken)) == set(adult.column_names)
     assert model_of(taken, adult.slice(0, 2000)).dimension == number + MOST_STATISTICS
-
-
-def test_both_ways_to_write_a_share_are_explained_in_the_example() -> None:
-    text = (
-        initial_policy().replace("# between", "between").replace("# within", "within").replace("values =", "# values =")
-    )
-    secret = policy_from(text).secrets()[0]
-    assert secret == dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
 
 
 @pytest.mark.parametrize("drafted", [False, True])
@@ -142,19 +141,11 @@ def test_columns_that_cannot_be_released_as_they_are_stay_comments() -> None:
     assert model_of(text, table).names == ("age",)
 
 
-def test_a_table_of_texts_alone_has_one_count_released() -> None:
-    table = pa.table({"kind": ["x", "y", "y"] * 20})
-    assert model_of(initial_policy(table), table).names == ("kind_y",)
-
-
 @pytest.mark.parametrize("table", [pa.table({"age": list(range(30))}), pa.table({"age": pa.array([], pa.int64())})])
 def test_where_nothing_offers_itself_the_person_must_decide(table: pa.Table) -> None:
     text = initial_policy(table)
     assert "no column offers itself" in text
-    with pytest.raises(
-        InvalidPolicy,
-        match=r"this has neither a share, .*, a shift nor scenarios|there is nothing to release",
-    ):
+    with pytest.raises(InvalidPolicy, match=r"protect|release"):
         model_of(text, table)
 
 
@@ -221,3 +212,145 @@ def test_what_is_left_out_is_said_where_the_policy_is_written(
     assert said[0] == "wrote policy.toml: change what says DECIDE, then run distpriv plan policy.toml"
     assert said[1] == "left out: patient_id (by its name it is a key, and nobody asks for the mean of one)"
     assert len(said) == 6
+
+
+ROWS = pa.table({"age": [20 + k % 50 for k in range(400)], "income": ["low", "high", "low"] * 133 + ["low"]})
+
+FILES = {
+    "a CSV file": ("census.csv", "census.csv"),
+    "a Parquet file": ("census.parquet", "census.parquet"),
+    "a compressed CSV file by its full path": ("census.csv.gz", "{here}/census.csv.gz"),
+    "a file with a dot in front": ("census.csv", "./census.csv"),
+    "a file of the folder above": ("../above.csv", "../above.csv"),
+    "a file of the home folder": ("census.csv", "~/census.csv"),
+    "a pattern": ("part 1.csv", "part*.csv"),
+    "a pattern of all folders": ("years/2026/a.parquet", "years/**/*.parquet"),
+    "a pattern of Parquet files by a full path": ("years/a.parquet", "{here}/years/*.parquet"),
+    "a name with a space in front": (" census.csv", " census.csv"),
+    "a name with quotes": ('it\'s "the" census.csv', 'it\'s "the" census.csv'),
+    "a name with brackets": ("census [1].csv", "census [1].csv"),
+    "a name in Greek, with a # and a %": ("απογραφή #1 50%.parquet", "απογραφή #1 50%.parquet"),
+    "a name with an odd space": ("the\u202fcensus.csv", "the\u202fcensus.csv"),
+    "a name with a line end": ("the\ncensus.csv", "the\ncensus.csv"),
+    "a name that begins as a database does": ("duckdb:census.csv", "./duckdb:census.csv"),
+    "a name that begins as a home folder does": ("~census.csv", "{here}/~census.csv"),
+    "a name that is a question": ("what?table=.csv", "what?table=.csv"),
+}
+SEEN_FROM_EVERY_FOLDER = (
+    "a CSV file",
+    "a compressed CSV file by its full path",
+    "a file of the folder above",
+    "a file of the home folder",
+    "a pattern of all folders",
+    "a name that begins as a database does",
+    "a name with quotes",
+)
+"""One name of each kind that is written in another way into a policy of another folder."""
+FOLDERS = {"the same folder": ".", "a folder below": "policies", "another folder": "../other [2]/it's"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that a command is run in, with a name that could be a pattern."""
+    folder = tmp_path / "data [1]"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(ROWS, path)
+        return
+    with pa.output_stream(path, compression="detect") as file:
+        pc.write_csv(ROWS, file)
+
+
+def policy_in(folder: str) -> str:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return os.path.join(folder, "policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "folder"),
+    [
+        pytest.param(*file, folder, id=f"{name}-{place}")
+        for name, file in FILES.items()
+        for place, folder in FOLDERS.items()
+        if name in SEEN_FROM_EVERY_FOLDER or place == "another folder"
+    ],
+)
+def test_a_policy_from_files_can_be_followed_from_any_folder(file: str, source: str, folder: str, here: Path) -> None:
+    write(here / file)
+    named = source.format(here=here if "*" not in source else escaped(here))
+    policy = read_policy(draft_policy(policy_in(folder), named).path)
+    assert policy.model().names == ("age",)
+
+
+def escaped(path: Path) -> str:
+    return str(path).replace("[", "[[]")
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+@pytest.mark.parametrize(
+    "name", ["census.duckdb", "./census.duckdb", "../above.db", "~/census.db", "{here}/census.db", "it's [1] über.db"]
+)
+def test_a_policy_from_a_database_can_be_followed_from_any_folder(name: str, folder: str, here: Path) -> None:
+    file = name.format(here=here)
+    with duckdb.connect(os.path.expanduser(file)) as connection:
+        connection.register("rows", ROWS)
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.persons AS SELECT * FROM rows")
+    policy = read_policy(draft_policy(policy_in(folder), f"duckdb:{file}?table=s.persons").path)
+    assert policy.model().names == ("age",)
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("spark:local[2]?path=census.parquet", "spark:local[2]?path=../data/census.parquet"),
+        ("spark:?path=years/*.parquet", "spark:?path=../data/years/*.parquet"),
+        ("spark:local[2]?path=s3://bucket/census.parquet", "spark:local[2]?path=s3://bucket/census.parquet"),
+        ("spark:?path=dbfs:/census.parquet", "spark:?path=dbfs:/census.parquet"),
+        ("spark:spark://host:7077?table=lake.census", "spark:spark://host:7077?table=lake.census"),
+    ],
+)
+def test_what_spark_reads_is_called_as_it_is_called_from_the_policy(
+    source: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    monkeypatch.setattr("distpriv.policy.draft.survey", lambda _: Survey(rows=0, columns=()))
+    monkeypatch.setattr("distpriv.policy.draft._of_survey", lambda _, reference: reference)
+    assert draft_policy(tmp_path / "policy.toml", source).path.read_text(encoding="utf-8") == written.replace("../", "")
+    (tmp_path / "other").mkdir()
+    assert draft_policy(tmp_path / "other" / "policy.toml", source).path.read_text(encoding="utf-8") == written
+
+
+def test_a_policy_from_a_table_can_be_planned(here: Path) -> None:
+    write(here / "part 1.csv")
+    assert plan_policy(str(draft_policy(policy_in("../other"), "part*.csv").path)).plan.chosen is not None
+
+
+def test_a_name_that_no_text_can_hold_is_refused_and_nothing_is_written(here: Path) -> None:
+    source = os.fsdecode(b"caf\xe9.csv")
+    (here / source).write_text("age,income\n" + "30,low\n40,high\n" * 100)
+    with pytest.raises(InvalidInput, match="is no name in UTF-8: rename it"):
+        draft_policy("policy.toml", source)
+    assert not os.path.lexists("policy.toml")
+
+
+@pytest.mark.parametrize(("name", "offered"), [("fnlwgt", True), ("pweight", True), ("wealth", False)])
+def test_a_column_that_is_called_like_a_weight_is_offered_as_one(name: str, offered: bool) -> None:
+    rows = pa.table({"age": list(range(200)), name: [1.5 + k % 7 for k in range(200)], "sex": ["f", "m"] * 100})
+    assert (f'# weight = "{name}"' in initial_policy(rows)) is offered
+
+
+def test_a_draft_is_not_written_over_a_file_or_where_there_is_no_folder(tmp_path: Path) -> None:
+    path = draft_policy(tmp_path / "policy.toml").path
+    text = path.read_text(encoding="utf-8")
+    for where, why in ((path, "left alone"), (tmp_path / "nowhere" / "policy.toml", "No such file or directory")):
+        with pytest.raises(InvalidInput, match=why):
+            draft_policy(where)
+    assert path.read_text(encoding="utf-8") == text

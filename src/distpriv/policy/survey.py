@@ -3,20 +3,21 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from sqlglot import exp
 
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.errors import InvalidExpression
+from distpriv.framework.domains import is_control
 from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.model import FEWEST_ROWS
-from distpriv.workflow.strict_json import is_no_character
 
-__all__ = ["RECORDS", "Column", "LeftOut", "Survey", "Value", "survey"]
+__all__ = ["RECORDS", "Column", "LeftOut", "Names", "Survey", "Value", "plain", "survey"]
 
 RECORDS = 100
 """How many records a draft is about: a person decides, and the rows of the reference do not bound it."""
@@ -63,6 +64,11 @@ class Column:
     values: tuple[Value, ...] = ()
     kinds: int = 0
 
+    @property
+    def mean_of_it(self) -> str:
+        """The mean of a column of numbers, as a policy asks for it."""
+        return f"mean({self.sql}{'' if self.resolution is None else f', resolution = {self.resolution:g}'})"
+
 
 @frozen(kw_only=True)
 class LeftOut:
@@ -87,13 +93,8 @@ class Survey:
         return next((column for column in named if column.low is not None and column.low >= 0), None)
 
     @property
-    def suggested_share(self) -> Value | None:
-        """The rarer value of the last column with two of them, or else one of the first column that offers any."""
-        return next(iter(self.possible_shares), None)
-
-    @property
     def possible_shares(self) -> tuple[Value, ...]:
-        """A value of each column with two of them, from the last to the first; or else one of each that offers any."""
+        """The rarer value of each column with two of them, from the last to the first; or else one of each column."""
         offered = [c for c in self.columns if c.complete and any(self._fits(value) for value in c.values)]
         two = [column for column in reversed(offered) if column.kinds == 2]
         return tuple(min(filter(self._fits, column.values), key=lambda v: v.rows) for column in two or offered)
@@ -124,6 +125,37 @@ class Survey:
         return min(value.rows, self.rows - value.rows) >= FEWEST_ROWS
 
 
+@frozen
+class Names:
+    """Names for statistics, each given once.
+
+    >>> names = Names()
+    >>> names.new("income >50K"), names.new("income, above 50k")
+    ('income_above_50k', 'income_above_50k_2')
+    """
+
+    _given: set[str] = field(factory=set)
+
+    def new(self, wish: str) -> str:
+        """Return a name like the wish that was not given before."""
+        signs = {"<=": " at most ", ">=": " at least ", "<": " below ", ">": " above ", "+": " plus "}
+        for sign, word in signs.items():
+            wish = wish.replace(sign, word)
+        name = re.sub(r"[\W_]+", "_", wish.lower()).strip("_") or "statistic"
+        name = next(n for k in count(1) if (n := name if k == 1 else f"{name}_{k}") not in self._given)
+        self._given.add(name)
+        return name
+
+
+def plain(number: float) -> str:
+    """Return a number as people write it.
+
+    >>> plain(39.0), plain(0.25)
+    ('39', '0.25')
+    """
+    return str(int(number)) if number == int(number) else f"{number:.6g}"
+
+
 def survey(source: Any) -> Survey:
     """Return what a reference table offers.
 
@@ -144,7 +176,7 @@ def survey(source: Any) -> Survey:
 def _seen(engine: Engine, rows: int) -> Iterator[Column | LeftOut]:
     """Yield what each column offers, or why it offers nothing."""
     for place, column in enumerate(engine.schema):
-        if any(map(is_no_character, column.name)):
+        if any(map(is_control, column.name)):
             yield LeftOut(name=ascii(column.name), why="its name cannot be written: rename it")
         elif place >= MOST_COLUMNS:
             yield LeftOut(name=column.name, why=f"the table has more than {MOST_COLUMNS} columns")
@@ -231,8 +263,8 @@ def _kinds(engine: Engine, column: pa.Field, rows: int) -> Column | LeftOut:
         return LeftOut(name=column.name, why="it is the same in every row" if len(kinds) < 2 else many)
     sql = _spelled(engine, column.name)
     values = [
-        Value(text=str(kind), condition=_condition(sql, kind), share=count / rows, rows=count)
-        for kind, count in kinds[:MOST_VALUES]
+        Value(text=str(kind), condition=_condition(sql, kind), share=number / rows, rows=number)
+        for kind, number in kinds[:MOST_VALUES]
     ]
     complete = len(kinds) == len(counted)
     return Column(name=column.name, sql=sql, complete=complete, values=tuple(values), kinds=len(kinds))

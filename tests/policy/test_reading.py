@@ -1,8 +1,5 @@
 import json
-import re
-import tomllib
 from pathlib import Path
-from typing import Any, get_args
 
 import duckdb
 import pyarrow as pa
@@ -10,16 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workflow.shared import policy_from
-from tests.workflow.wrong_policies import RIGHT, changed, with_protect
+from tests.policy.right import RIGHT, changed, policy_from, with_protect
 
 import distpriv as dp
 from distpriv.errors import InvalidPolicy
-from distpriv.workflow.policy import policy_of, read_policy
-from distpriv.workflow.policy.shape import PolicyShape
-from distpriv.workflow.policy.toml_places import Places
-from distpriv.workflow.policy.toml_text import PolicyText
-from distpriv.workflow.policy.toml_writing import toml_string
+from distpriv.policy import read_policy
+from distpriv.policy.toml_text import toml_line
 
 TABLE = pa.table({"age": [20, 30, 40, 50, 60, 70] * 4, "rich": [True, False] * 12})
 SMALL = changed(
@@ -101,33 +94,12 @@ def test_a_total_as_large_as_the_release_is_accepted(total: str) -> None:
     assert policy_from(changed(("epsilon = 2.0\ndelta = 2e-3", total))).ledger.total
 
 
-def test_a_total_by_attack_accuracy_is_held_against_that_of_the_release() -> None:
-    text = changed(("epsilon = 1.0\ndelta = 1e-3", "max_attack_accuracy = 0.6"))
-    same = changed(("epsilon = 2.0\ndelta = 2e-3", "max_attack_accuracy = 0.6"), text=text)
-    assert policy_from(same).ledger.total == policy_from(same).target
-    less = changed(("epsilon = 2.0\ndelta = 2e-3", "max_attack_accuracy = 0.55"), text=text)
-    with pytest.raises(InvalidPolicy, match=r"max_attack_accuracy = 0\.55, less than this one alone asks for"):
-        policy_from(less)
-
-
 @pytest.mark.parametrize(
     ("given_", "weights"),
     [('"relative"', "relative"), ('"units"', "units"), ("{age = 2}", {"age": 2.0}), ("{}", {})],
 )
 def test_weights_are_relative_or_by_statistic(given_: str, weights: object) -> None:
     assert policy_from(changed(("assurance =", f"weights = {given_}\nassurance ="))).weights == weights
-
-
-def test_mechanisms_are_compared_by_their_estimates_unless_a_policy_asks_for_noise() -> None:
-    assert policy_from(RIGHT).objective == "estimate"
-    policy = policy_from(changed(("assurance =", 'objective = "noise"\nassurance =')))
-    assert policy.objective == policy.to_dict()["privacy"]["objective"] == "noise"
-
-
-def test_the_largest_error_is_given_by_statistic() -> None:
-    assert policy_from(RIGHT).max_error == {}
-    policy = policy_from(changed(("assurance =", "max_error = {age = 0.5}\nassurance =")))
-    assert policy.max_error == policy.to_dict()["privacy"]["max_error"] == {"age": 0.5}
 
 
 def test_secrets_may_be_several_of_every_kind() -> None:
@@ -189,26 +161,11 @@ def test_paths_are_seen_from_the_policy_wherever_it_is_read_from(
     assert seen[0][0] == str(tmp_path / "inner" / "adult.parquet")
 
 
-def test_absolute_paths_and_servers_stay_as_they_are() -> None:
-    text = changed(("adult.parquet", "/data/adult.parquet"), ("sqlite:///ledger.db", "postgresql://u:p@host/db"))
-    assert policy_from(text).reference == "/data/adult.parquet"
-    assert policy_from(text).ledger_url() == "postgresql://u:p@host/db"
-    absolute = changed(("sqlite:///ledger.db", "sqlite:////var/ledger.db?timeout=5"))
-    assert policy_from(absolute).ledger_url() == "sqlite:////var/ledger.db?timeout=5"
-
-
 def test_a_private_source_that_is_the_reference_by_a_link_is_refused(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "table.parquet")
     (tmp_path / "hospital.parquet").symlink_to(tmp_path / "table.parquet")
     with pytest.raises(InvalidPolicy, match="is also a public one here"):
         policy_from(SMALL, tmp_path)
-
-
-def test_a_policy_without_a_private_source_can_be_planned_and_not_released() -> None:
-    policy = policy_from(changed(('private = "hospital.parquet"\n', "")))
-    assert policy.private is None
-    with pytest.raises(InvalidPolicy, match=r"policy.toml, line 1, data.private: this is missing or withheld"):
-        policy.private_source()
 
 
 def test_letters_of_any_language_are_read(tmp_path: Path) -> None:
@@ -226,68 +183,6 @@ def test_letters_of_any_language_are_read(tmp_path: Path) -> None:
     assert json.loads(json.dumps(policy.to_dict()))["release"]["statistics"] == {"größe 📏": "mean(größe)"}
 
 
-def test_the_dictionary_of_a_policy_says_nothing_of_where_private_things_are() -> None:
-    text = changed(("sqlite:///ledger.db", "postgresql://anna:geheim@host/db"))
-    policy = policy_from(text)
-    written = json.dumps(policy.to_dict())
-    assert "/policies" not in written
-    for secret in ("hospital.parquet", "geheim", "postgresql"):
-        assert secret not in written
-        assert secret not in repr(policy)
-    assert json.loads(written) == policy.to_dict()
-
-
-def test_the_dictionary_of_a_policy_is_a_policy_again() -> None:
-    """Nothing that a release depends on is lost: read back, it asks for and hides the same."""
-    more = 'weights = "relative"\nobjective = "noise"\nmax_error = {age = 2}\nassurance ='
-    policy = policy_from(changed(("assurance =", more)))
-    file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
-    again = policy_of(file, Path("/policies"))
-    own = ("questions", "protected", "target", "assurance", "weights", "objective", "max_error")
-    for part in (*own, "options", "records", "dataset", "reference"):
-        assert getattr(again, part) == getattr(policy, part), part
-    assert again.ledger.total == policy.ledger.total
-
-
-lines = RIGHT.split("\n")
-
-
-@given(st.data())
-def test_a_policy_with_any_mistake_is_read_or_refused_in_one_sentence(data: st.DataObject) -> None:
-    text = RIGHT
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(text) - 1))
-        gone = data.draw(st.sampled_from([0, 1, 1, 5, 40]))
-        text = text[:at] + data.draw(st.text(st.sampled_from("[]{}=\"'#.,\n a1é-"), max_size=3)) + text[at + gone :]
-    try:
-        policy_from(text)
-    except InvalidPolicy as refused:
-        message = str(refused)
-        assert "\n" not in message
-        assert message.startswith("policy.toml")
-        assert message[-1] in ".?"
-
-
-KEYS = [(number, line.split(" = ")[0]) for number, line in enumerate(lines) if re.match(r"[a-z_]+ = ", line)]
-OURS = [(number, key) for number, key in KEYS if key not in ("age", "never_married")]
-
-
-@pytest.mark.parametrize(("number", "key"), OURS)
-def test_any_misspelt_key_is_named_with_its_line(number: int, key: str) -> None:
-    for wrong in (key[:-1], key + "s", key.upper() + "X"):
-        text = "\n".join([*lines[:number], lines[number].replace(key, wrong, 1), *lines[number + 1 :]])
-        with pytest.raises(InvalidPolicy, match=rf"line {number + 1}, [a-z.]+{wrong}: there is no such key"):
-            policy_from(text)
-
-
-@pytest.mark.parametrize(("number", "key"), OURS)
-def test_any_value_of_a_wrong_type_is_named_with_its_line(number: int, key: str) -> None:
-    for wrong in ("[[]]", "{}", "2026-01-01", "true"):
-        text = "\n".join([*lines[:number], f"{key} = {wrong}", *lines[number + 1 :]])
-        with pytest.raises(InvalidPolicy, match=rf"line {number + 1}, [a-z.]+{key}[^:]*: this must be "):
-            policy_from(text)
-
-
 words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=9)
 
 
@@ -295,17 +190,8 @@ words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
 def test_names_and_text_of_any_letters_come_through(name: str, value: str) -> None:
     condition = "count(x = '{}')".format(value.replace("'", "''"))
     text = changed(
-        ('age = "mean(age)"', f"{toml_string(name)} = {toml_string(condition)}"),
-        ("never_married = ", f"{toml_string(name + '!')} = "),
+        ('age = "mean(age)"', toml_line(name, condition)),
+        ("never_married = ", toml_line(name + "!", 0).removesuffix("0")),
     )
     policy = policy_from(text)
     assert policy.to_dict()["release"]["statistics"][name] == condition
-
-
-def test_every_key_of_a_policy_has_an_example_that_is_toml() -> None:
-    for table in PolicyShape.model_fields.values():
-        inner: Any = next(iter(get_args(table.annotation)), table.annotation)
-        for name, key in inner.model_fields.items():
-            if name not in ("statistics", "tables", "weights"):
-                assert key.examples is not None
-                assert list(tomllib.loads(key.examples[0])) == [name]

@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sql
 
 from distpriv.errors import InvalidSource
+from distpriv.policy.sources import ledger_url, same_source, source
 from distpriv.releasing.ledger.urls import sqlite_file
-from distpriv.workflow.policy.sources import ledger_url, same_source, source
 
 HERE = Path("/policies")
 
