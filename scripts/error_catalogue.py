@@ -127,7 +127,8 @@ def tree() -> str:
 def _section(entry: CatalogueEntry) -> str:
     bases = " and a ".join(f"`{base.__name__}`" for base in entry.error.__bases__)
     below = ", ".join(f"[`{name}`](#{name.lower()})" for name in _names() if _base(name) is entry.error)
-    place = f"A kind of {bases}{f', with {below} below it' if below else ''}. Exit code {entry.exit_code}."
+    kinds = f"A kind of {bases}{f', with {below} below it' if below else ''}."
+    place = f"Code {entry.error.code}. {kinds} Exit code {entry.exit_code}."
     return (
         f"## {entry.error.__name__}\n\n{fill(entry.when, WIDTH)}\n\n{_pycon(entry.session)}\n"
         f"{fill(f'**Cure:** {entry.cure}', WIDTH)}\n\n{fill(place, WIDTH)}\n"

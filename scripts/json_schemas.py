@@ -1,12 +1,11 @@
 """What distpriv reads and writes, as JSON schemas; `python -m scripts.schema_page` writes them down."""
 
 import json
-import tomllib
 from typing import Any, get_args
 
 from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.utility import OBJECTIVES
-from distpriv.workflow.policy.shape import PolicyShape
+from distpriv.policy.schema import PolicyFile
 from distpriv.workflow.release_schema import (
     AT_LEAST_0,
     AUDIT,
@@ -119,26 +118,6 @@ LEDGER = table(
 )
 
 
-def policy_schema() -> Schema:
-    """Return the schema that policies are read by, with its examples of TOML as the values that they are."""
-    schema = PolicyShape.model_json_schema()
-    for part in (schema, *schema["$defs"].values()):
-        for key, field in part["properties"].items():
-            field.pop("title", None)
-            examples = [value for text in field.pop("examples", []) for value in _values(key, text)]
-            field.update({"examples": examples} if examples else {})
-    several = schema["properties"]["release"]
-    schema["properties"]["release"] = {"anyOf": [several["items"], several]}  # [release], or [[release]] several times
-    return schema
-
-
-def _values(key: str, text: str) -> list[Any]:
-    try:
-        return [tomllib.loads(text)[key]]
-    except tomllib.TOMLDecodeError:
-        return []
-
-
 def _used(schema: Any) -> set[str]:
     """Return the shared schemas that one refers to, and those that these refer to."""
     found: set[str] = set()
@@ -160,7 +139,7 @@ def _document(title: str, schema: Schema) -> Schema:
 
 
 SCHEMAS: dict[str, Schema] = {
-    "policy": {"$schema": DIALECT, **policy_schema(), "title": "A policy file, read as TOML"},
+    "policy": {"$schema": DIALECT, **PolicyFile.model_json_schema(), "title": "A policy file, read as TOML"},
     "release": _document("The release.json of a bundle", RELEASE),
     "release_output": _document(
         "What distpriv release --json prints", table("tables", **PRINTED_RELEASE, repeated=TRUTH, bundle=TEXT)

@@ -21,7 +21,8 @@ from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
 from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Statistic, Variance
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.modelling.model import Provenance, QueryDistribution
@@ -54,7 +55,7 @@ RETURNED = (
     *(Statistic, RowMean, Variance, Quantile, FunctionOfRows),
     *(Scenario, ProtectedScenarios),
     *(QueryDistribution, Provenance, Diagnostics, PairDiagnostics, StatisticDiagnostics),
-    *(AdditiveMechanism, Certificate, Assumption),
+    *(AdditiveMechanism, Certificate, Evidence),
     *(Noise, GaussianNoise, LaplaceNoise, NoNoise, SumNoise, UnimodalNoise),
     *(Fit, Option, Refusal, Entry, History, EarlierRelease, EarlierReleases),
     *(AuditReport, AttackResult, Measures),
@@ -82,8 +83,8 @@ NAMED_FIELDS = [
     *((dp.QueryModel, name) for name in ("names", "distributions", "protected_pairs", "steps", "provenance")),
     *((QueryDistribution, name) for name in ("mean", "covariance")),
     *((AdditiveMechanism, name) for name in ("noise", "certificate")),
-    *((Certificate, name) for name in ("target", "epsilon", "delta", "assurance", "theorem", "assumptions")),
-    *((Assumption, name) for name in ("statement", "status", "evidence")),
+    *((Certificate, name) for name in ("target", "epsilon", "delta", "assurance", "theorem", "evidence")),
+    *((Evidence, name) for name in ("code", "status", "facts")),
     *((dp.Plan, name) for name in ("options", "refusals", "undefended_attack_accuracy")),
     *((dp.Release, name) for name in ("values", "intervals")),
     *((Fit, name) for name in ("p_value", "distance")),

@@ -33,7 +33,7 @@ one line on standard error; the exit code is 2 for an InvalidInput and 1 for eve
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import ClassVar, Literal
 
 __all__ = [
     "AssumptionViolated",
@@ -80,11 +80,15 @@ class DistprivError(Exception):
         sentence: what was wrong, and what to do about it.
         where: what the sentence is put behind, such as the name of a statistic.
         about: what the error is about, for whoever has to find it.
+        key: the key of a policy that it is about, such as ``privacy.epsilon``.
     """
 
-    def __init__(self, sentence: str = "", *, where: str = "", about: About | None = None) -> None:
+    code: ClassVar[str] = "DP400"
+    """What `distpriv explain` knows it by; every class has its own."""
+
+    def __init__(self, sentence: str = "", *, where: str = "", about: About | None = None, key: str = "") -> None:
         super().__init__(f"{where}: {sentence}" if where else sentence)
-        self.sentence, self.about = sentence, about
+        self.sentence, self.about, self.key = sentence, about, key
 
 
 @contextmanager
@@ -124,6 +128,8 @@ class AssumptionViolated(DistprivError):
     mechanism.
     """
 
+    code = "DP401"
+
 
 class NotCertified(DistprivError):
     """No mechanism's certificate holds at the target and the assurance that were asked for.
@@ -138,6 +144,8 @@ class NotCertified(DistprivError):
     distpriv.errors.NotCertified: no mechanism meets epsilon = 1, delta = 0.001 at assurance 'proved' on this model:
     print the plan to see why, and ask for a larger epsilon or delta, or for less assurance.
     """
+
+    code = "DP402"
 
 
 class AuditFailed(NotCertified):
@@ -157,6 +165,8 @@ class AuditFailed(NotCertified):
     leave out the statistic that tells, or ask for assurance 'proved'.
     """
 
+    code = "DP403"
+
 
 class BudgetSpent(NotCertified):
     """All releases of a dataset together would be more than its ledger allows.
@@ -175,6 +185,8 @@ class BudgetSpent(NotCertified):
     distpriv.errors.BudgetSpent: the ledger holds dataset 'clinic' to epsilon = 2 and delta = 0.05 in total since
     it was first asked about: give these, or another id for other data.
     """
+
+    code = "DP404"
 
 
 class LawsChanged(NotCertified):
@@ -197,6 +209,8 @@ class LawsChanged(NotCertified):
     of dataset 'clinic' was certified: give the table as it was, since all releases of a dataset are certified on the
     same laws.
     """
+
+    code = "DP405"
 
 
 class QuestionNotDeclared(NotCertified):
@@ -222,6 +236,8 @@ class QuestionNotDeclared(NotCertified):
     answer.
     """
 
+    code = "DP406"
+
 
 class LedgerUnavailable(DistprivError):
     """The ledger cannot be read or written, or is not as it was written, so nothing is released.
@@ -235,6 +251,8 @@ class LedgerUnavailable(DistprivError):
     distpriv.errors.LedgerUnavailable: there is no ledger sqlite:///no/such/folder/ledger.db, so nothing is released:
     make it once, on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…).
     """
+
+    code = "DP407"
 
 
 class LedgerChanged(DistprivError):
@@ -251,6 +269,8 @@ class LedgerChanged(DistprivError):
     Traceback (most recent call last):
     distpriv.errors.LedgerChanged: another release of dataset 'clinic' was written meanwhile: ask again.
     """
+
+    code = "DP408"
 
 
 class PrivateTableRefused(DistprivError):
@@ -270,6 +290,8 @@ class PrivateTableRefused(DistprivError):
     income in every row if it has that column, and the values that earlier releases of the dataset were made from.
     """
 
+    code = "DP409"
+
 
 class BundleNotWritten(DistprivError):
     """A release is in the ledger, and its bundle could not be written; asking again completes it.
@@ -284,6 +306,8 @@ class BundleNotWritten(DistprivError):
     the bundle is there, may be written to and has room, and run the same command again.
     """
 
+    code = "DP410"
+
 
 class InvalidInput(DistprivError, ValueError):
     """Something that was given cannot be used.
@@ -295,6 +319,8 @@ class InvalidInput(DistprivError, ValueError):
     Traceback (most recent call last):
     distpriv.errors.InvalidInput: a release needs a plan, got 'policy.toml': make one with distpriv.plan(…).
     """
+
+    code = "DP411"
 
 
 class InvalidTarget(InvalidInput):
@@ -310,6 +336,8 @@ class InvalidTarget(InvalidInput):
     0.001.
     """
 
+    code = "DP412"
+
 
 class InvalidQuery(InvalidInput):
     """A statistic or a query that makes no sense, or a function of yours that fails.
@@ -324,6 +352,8 @@ class InvalidQuery(InvalidInput):
     function or table, as in age=mean('age').
     """
 
+    code = "DP413"
+
 
 class InvalidSecret(InvalidInput):
     """A secret, a scenario or a protected pair that makes no sense, or that the reference rows are too few for.
@@ -335,6 +365,8 @@ class InvalidSecret(InvalidInput):
     Traceback (most recent call last):
     distpriv.errors.InvalidSecret: a share must be at least 0 and at most 1, got 45: write 45 % as 0.45.
     """
+
+    code = "DP414"
 
 
 class InvalidExpression(InvalidInput):
@@ -350,6 +382,8 @@ class InvalidExpression(InvalidInput):
     distpriv.errors.InvalidExpression: statistic 'age': there is no column 'agee' in 'agee': did you mean 'age'?
     """
 
+    code = "DP415"
+
 
 class InvalidSource(InvalidInput):
     """A file, a table or a column that cannot be read.
@@ -363,6 +397,8 @@ class InvalidSource(InvalidInput):
     Traceback (most recent call last):
     distpriv.errors.InvalidSource: there is no file '/data/census.csv': check the path.
     """
+
+    code = "DP416"
 
 
 class MissingValues(InvalidSource):
@@ -384,6 +420,8 @@ class MissingValues(InvalidSource):
     private table's.
     """
 
+    code = "DP417"
+
 
 class InvalidModel(InvalidInput):
     """Moments, samples or draws that are no model of the query, or a model that lacks what is asked of it.
@@ -399,6 +437,8 @@ class InvalidModel(InvalidInput):
     the standard deviations), so it is no covariance: check its entries.
     """
 
+    code = "DP418"
+
 
 class InvalidPolicy(InvalidInput):
     """A policy file that cannot be followed; names the key and the line.
@@ -406,11 +446,13 @@ class InvalidPolicy(InvalidInput):
     Cure: change the line that the message names; `distpriv init` writes a policy that can be followed.
 
     >>> from distpriv.workflow.plan_policy import plan_policy
-    >>> from distpriv.workflow.policy.initial import draft_policy
+    >>> from distpriv.policy.draft import draft_policy
     >>> policy = draft_policy("policy.toml").path  # as `distpriv init` does
-    >>> written = policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = -1.0"))
+    >>> written = policy.write_text(policy.read_text().replace("accuracy = 0.6 ", "accuracy = 0.4 "))
     >>> plan_policy("policy.toml")
     Traceback (most recent call last):
-    distpriv.errors.InvalidPolicy: policy.toml, line 33, privacy.epsilon: epsilon must be at least 0, got -1.0:
-    smaller is more private, and 1 is a common choice.
+    distpriv.errors.InvalidPolicy: policy.toml, line 33, privacy.max_attack_accuracy: this must be above 0.5, got 0.4:
+    write max_attack_accuracy = 0.6.
     """
+
+    code = "DP419"

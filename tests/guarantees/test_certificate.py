@@ -1,5 +1,6 @@
 from distpriv import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 
 TARGET = PrivacyTarget(epsilon=1, delta=1e-3)
 
@@ -11,7 +12,7 @@ def certificate(epsilon: float = 1.0, delta: float = 1e-3, contradicted: bool = 
         delta=delta,
         assurance="checked",
         theorem="Theorem 4.2",
-        assumptions=(Assumption(statement="the earth is round", status="checked", evidence="twice"),),
+        evidence=(Evidence.of("DP212", queries=2),),
         contradicted=contradicted,
     )
 
@@ -25,9 +26,10 @@ def test_a_certificate_holds_exactly_if_it_meets_its_target() -> None:
     assert not certificate(delta=float("nan")).holds
 
 
-def test_a_certificate_reads_as_a_statement_with_its_assumptions() -> None:
+def test_a_certificate_reads_as_a_statement_with_its_evidence() -> None:
     assert str(certificate()).splitlines() == [
         "(1, 0.001)-distribution privacy at assurance 'checked', by Theorem 4.2: the target (1, 0.001) holds",
-        "  checked: the earth is round (twice)",
+        "  checked: all queries and their noise were fixed before the first answer (2 queries, declared in the ledger) "
+        "[DP212]",
     ]
     assert "DOES NOT HOLD" in str(certificate(delta=0.1))

@@ -25,23 +25,22 @@ def test_noise_above_the_floor_that_passes_the_check_is_trusted_as_gaussian() ->
     assert found.holds
     exact = dp.exact_delta(model(), 81 * np.eye(2), epsilon=1)
     assert exact <= found.delta <= exact * (1 + 1e-6)
-    assert any("coarse against the lattice" in a.statement and a.status == "checked" for a in found.assumptions)
+    assert "DP205" in {evidence.code for evidence in found.evidence}
 
 
 def test_noise_below_the_floor_is_only_assumed_and_names_the_lattice_attack() -> None:
     noise = GaussianNoise(axes=np.eye(2), variances=np.array([100.0, 0.5]))
     found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
     assert found.assurance == "assumed"
-    assert "finer than the lattice in some direction" in str(found)
-    assert "lattice attack" in str(found)
+    assert found.evidence[-1].code == "DP306"
 
 
 def test_noise_along_one_direction_is_only_assumed_and_names_the_lattice_attack() -> None:
     noise = GaussianNoise(axes=np.array([[1.0], [0.0]]), variances=np.array([1e4]))
     found = certified(model(), TARGET, noise, name="x", theorem="y").certificate
     assert found.assurance == "assumed"
-    assert "noise covers 1 of 2 directions" in str(found)
-    assert "lattice attack" in str(found)
+    assert found.evidence[-1].code == "DP305"
+    assert found.evidence[-1].facts == {"covered": 1, "dimension": 2}
 
 
 def test_noise_that_fails_the_check_does_not_hold_at_any_assurance() -> None:

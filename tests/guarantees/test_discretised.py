@@ -24,9 +24,7 @@ epsilons = st.floats(0.05, 3)
 def certificate_of(epsilon: float, delta: float) -> Certificate:
     """What holds for continuous noise, put in a certificate of that target."""
     target = dp.PrivacyTarget(epsilon=epsilon, delta=delta)
-    return Certificate(
-        target=target, epsilon=epsilon, delta=delta, assurance="proved", theorem="a test", assumptions=()
-    )
+    return Certificate(target=target, epsilon=epsilon, delta=delta, assurance="proved", theorem="a test", evidence=())
 
 
 def test_a_certificate_is_weakened_as_theorem_4_6_has_it() -> None:
@@ -36,7 +34,7 @@ def test_a_certificate_is_weakened_as_theorem_4_6_has_it() -> None:
     assert weaker.epsilon == 0.7
     assert weaker.delta == pytest.approx((1 + math.exp(0.6)) * 1e-4 + math.exp(0.1) * 1e-3)
     assert (weaker.assurance, weaker.holds) == ("proved", True)
-    assert weaker.assumptions[-1].status == "proved"
+    assert weaker.evidence[-1].status == "proved"
 
 
 @given(

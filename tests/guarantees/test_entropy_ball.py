@@ -203,7 +203,7 @@ def test_a_plan_says_what_the_ball_costs_and_certifies_the_whole_of_it() -> None
     certificate = plan.mechanism.certificate
     assert (certificate.epsilon, certificate.target) == (TARGET.epsilon, TARGET)
     assert left.delta < certificate.delta <= TARGET.delta
-    assert any("within a relative entropy of 1e-06" in each.statement for each in certificate.assumptions)
+    assert [one.facts["radius"] for one in certificate.evidence if one.code == "DP317"] == [1e-6]
     bare = dp.plan(of_coins(replacement=True), TARGET)
     assert bare.made_for == TARGET
     assert "robust" not in bare.to_dict()

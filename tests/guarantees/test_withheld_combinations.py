@@ -8,9 +8,8 @@ import distpriv as dp
 from distpriv.guarantees.withheld_combinations import (
     HARDLY,
     masked_statistics,
-    published,
     withheld,
-    withheld_assumption,
+    withheld_evidence,
 )
 from distpriv.modelling.public_knowledge import PublicKnowledge
 
@@ -57,8 +56,9 @@ def test_what_does_not_vary_is_no_direction() -> None:
     cells = dp.gaussian_model(
         means={"a": [40, 60], "b": [43, 57]}, covariances=[[9, -9], [-9, 9]], pairs=[("a", "b")], names=["women", "men"]
     )
-    assert published(cells, 1e4 * np.eye(2)) == "the one direction is masked"
-    assert published(cells, 0.1 * np.eye(2)) == "the one direction is released"
+    for noise, released in ((1e4, 0), (0.1, 1)):
+        facts = withheld_evidence(cells, noise * np.eye(2)).facts
+        assert (facts["directions"], facts["released"]) == (1, released)
 
 
 def test_a_certificate_names_what_is_masked_and_how_much_of_it_is_released() -> None:
@@ -66,12 +66,11 @@ def test_a_certificate_names_what_is_masked_and_how_much_of_it_is_released() -> 
         means={"a": [0, 0, 0], "b": [0, 0, 0]}, covariances=np.eye(3), pairs=[("a", "b")], names=["x", "y", "z"]
     )
     noise = np.diag([99.0, 9.0, 0.1])
-    said = withheld_assumption(model, noise)
+    said = withheld_evidence(model, noise)
     assert masked_statistics(model, noise) == ("x", "y")
-    assert said.statement.endswith(": x; y")
-    assert " 0.01, 0.1 of" in said.evidence
-    assert said.evidence.endswith(" x, y")
-    assert published(model, 99 * np.eye(3)) != published(model, 0.1 * np.eye(3))
+    assert said.facts["statistics"] == ["x", "y"]
+    assert [one["released"] for one in said.facts["masked"]] == pytest.approx([0.01, 0.1])
+    assert [one["terms"] for one in said.facts["masked"]] == [{"x": 1.0}, {"y": 1.0}]
 
 
 def test_of_a_large_table_all_masked_cells_are_named_and_of_the_directions_a_few() -> None:
@@ -79,10 +78,10 @@ def test_of_a_large_table_all_masked_cells_are_named_and_of_the_directions_a_few
     model = dp.gaussian_model(
         means={"a": zeros, "b": zeros}, covariances=np.eye(9), pairs=[("a", "b")], names=list("abcdefghi")
     )
-    said = withheld_assumption(model, np.diag([*range(50, 10, -5), 0.1]))
-    assert said.statement.endswith(": a; b; and 6 more")
-    assert "0.0196, 0.0217 and up to 0.0625" in said.evidence
-    assert said.evidence.endswith(" a, b, c, d, e, f, g, h")
+    said = withheld_evidence(model, np.diag([*range(50, 10, -5), 0.1]))
+    assert [one["terms"] for one in said.facts["masked"]] == [{"a": 1.0}, {"b": 1.0}]
+    assert (said.facts["more"], said.facts["most"]) == (6, pytest.approx(1 / 16))
+    assert said.facts["statistics"] == list("abcdefgh")
 
 
 @settings(max_examples=20)

@@ -7,6 +7,7 @@ from tests.mechanisms.hockey_stick_on_a_line import worst_delta
 
 import distpriv as dp
 from distpriv.errors import AssumptionViolated, InvalidInput
+from distpriv.mechanisms.couplings import has_points, proven_distance, unordered
 
 M = dp.mechanisms
 FIGURE_1 = dp.empirical_model(
@@ -56,7 +57,7 @@ def test_sampled_laws_are_only_assumed_and_it_is_said() -> None:
     model = dp.model(table, dp.Query(m=dp.quantile("x", 0.5)), share, records=20, draws=200)
     certificate = M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).certificate
     assert certificate.assurance == "assumed"
-    assert "estimated, not bounded" in str(certificate)
+    assert certificate.evidence[0].code == "DP320"
     proven = M.wasserstein(model, dp.PrivacyTarget(epsilon=1), distance="coupling")
     assert proven.certificate.assurance == "proved"
     assert proven.noise.expected_rms > M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).noise.expected_rms
@@ -80,3 +81,18 @@ def test_gaussian_translations_are_as_far_apart_as_their_means_and_others_infini
     unlike = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[2]]}, pairs=[("a", "b")])
     with pytest.raises(AssumptionViolated, match=r"infinite: use bounded, or approximate_wasserstein"):
         M.wasserstein(unlike, target)
+
+
+def test_pairs_are_taken_in_one_order() -> None:
+    model = dp.gaussian_model(
+        means={"a": [0], "b": [1], "c": [2]}, covariances=np.eye(1), pairs=[("a", "b"), ("b", "a"), ("c", "a")]
+    )
+    assert len(model.protected_pairs) == 4
+    assert {frozenset(pair) for pair in unordered(model)} == {frozenset("ab"), frozenset("ac")}
+    assert len(unordered(model)) == 2
+
+
+def test_a_model_of_moments_has_neither_points_nor_a_proven_distance() -> None:
+    model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=np.eye(1), pairs=[("a", "b")])
+    assert not has_points(model)
+    assert proven_distance(model) is None

@@ -7,11 +7,11 @@ from attrs import asdict, fields
 import distpriv as dp
 from distpriv.errors import InvalidInput
 from distpriv.modelling.drawing import LAW, Drawing
-from distpriv.workflow.policy.shape import ModelTable
+from distpriv.policy.schema import Model
 
 
 def test_a_policy_has_a_key_for_every_option_with_the_same_default() -> None:
-    assert dict(ModelTable()) == {**asdict(Drawing()), "replacement": None}  # as the rows need it
+    assert dict(Model()) == {**asdict(Drawing()), "replacement": None}  # as the rows need it
 
 
 def test_a_model_takes_every_option_with_the_same_default() -> None:

@@ -7,10 +7,11 @@ import pytest
 import distpriv as dp
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.reference_sample import relative_errors
+from distpriv.guarantees.reference_sample import relative_errors, worst_population
 from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import SampledStratum
 from distpriv.modelling.plausible_models import plausible_models
+from distpriv.noise.laws import GaussianNoise
 
 Secret = dp.Mean | dp.Quantile | dp.Correlation
 
@@ -78,8 +79,19 @@ def test_populations_move_the_means_of_both_scenarios_together(adult: pa.Table) 
     assert np.cov(shifts.T) == pytest.approx(shift_error(model), rel=0.15, abs=0.01)
     independent = sum(100**2 * stratum.error for stratum in model.strata)
     assert np.trace(np.cov(shifts.T)) < 0.3 * np.trace(np.asarray(independent))
-    errors = [error.relative for error in relative_errors(model)]
+    errors = list(relative_errors(model).values())
     assert all(0 < error < 1 for error in errors)
+
+
+def test_a_sample_allows_for_no_smaller_delta_than_a_population(adult: pa.Table) -> None:
+    rows = adult.slice(0, 1000)
+    noise = GaussianNoise.of(np.diag([1.0, 9.0]))
+    sample, population = (
+        dp.model(rows, QUERY, SECRETS[0], records=100, reference=reference) for reference in ("sample", "population")
+    )
+    worst = worst_population(sample, noise, 0.2).model
+    own, allowed = (dp.exact_delta(model, noise.covariance, epsilon=0.2) for model in (population, worst))
+    assert allowed > own
 
 
 def test_strata_with_weights_are_written_down_and_read_again(adult: pa.Table) -> None:

@@ -20,7 +20,7 @@ from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSource, PrivateTableRefused
-from distpriv.releasing.private import look_at, reading_assumption, readings, require_source
+from distpriv.releasing.private import look_at, reading_evidence, readings, require_source
 
 ROWS = 60
 AGES = np.random.default_rng(0).integers(20, 70, ROWS)
@@ -117,17 +117,18 @@ def test_whatever_the_rows_hold_the_statistics_are_within_what_readings_say(
     assert 0 <= found["spread"] <= (read["middle"]["high"] - read["middle"]["low"]) ** 2
 
 
-def test_readings_are_the_references_and_are_said_in_words(model: dp.QueryModel) -> None:
+def test_readings_are_the_references_and_are_evidence(model: dp.QueryModel) -> None:
     read = {entry.pop("statistic"): entry for entry in readings(model)}
     median = float(np.quantile(AGES, 0.5, method="lower"))
     assert read["age"] == {"low": float(AGES.min()), "high": float(AGES.max()), "otherwise": median}
     assert read["women"] == {"low": 0.0, "high": 1.0, "otherwise": 0.0}
     assert read["capped"] == read["age"]  # bounds are wider, and the reference shows no such value
     assert read["f_2"]["low"] < 0 < read["f_2"]["otherwise"] < 8 < read["f_2"]["high"]
-    said = str(reading_assumption(model))
-    assert f"age is held between {AGES.min()} and {AGES.max()}, and counts as {median:g} where a row has none" in said
-    assert "sex = 'F' counts as not so where a row does not tell" in said
-    assert "where its function has no number; what functions see of income is held between" in said
+    facts = reading_evidence(model).facts
+    assert {"of": "age", "low": float(AGES.min()), "high": float(AGES.max()), "otherwise": median} in facts["numbers"]
+    assert "sex = 'F'" in facts["conditions"]
+    assert [entry["of"] for entry in facts["results"]] == ["f_1", "f_2"]
+    assert "income" in {column["of"] for column in facts["columns"]}
     with pytest.raises(InvalidModel, match="made from rows"):
         readings(dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")]))
 

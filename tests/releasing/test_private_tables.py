@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import distpriv as dp
-from distpriv.releasing.private import look_at, reading_assumption
+from distpriv.releasing.private import look_at, reading_evidence
 
 RNG = np.random.default_rng(3)
 SIZE = 400
@@ -107,12 +107,12 @@ def test_what_is_refused_of_a_private_table_does_not_depend_on_its_levels() -> N
     assert len(refusals) == 1
 
 
-def test_a_certificate_says_how_rows_are_read_in_two_sentences_whatever_the_number_of_cells() -> None:
+def test_a_certificate_has_how_rows_are_read_once_whatever_the_number_of_cells() -> None:
     model = model_of(t=dp.table("mean(age)", by=["region", "sex"]))
-    words = reading_assumption(model).evidence
-    assert "is read as the nearest combination of region, sex that it has" in words
-    assert "what age adds to a total of 't' is held between 0 and 59" in words
-    assert words.count("region") == 1
+    facts = reading_evidence(model).facts
+    assert facts["combined"] == ["region", "sex"]
+    assert facts["totals"] == [{"of": "age", "low": 0.0, "high": 59.0, "table": "t"}]
+    assert facts["tables"] == ["t"]
 
 
 def _long_tail(size: int, levels: int) -> pa.Table:

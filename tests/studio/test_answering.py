@@ -14,6 +14,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
+from distpriv.policy import Policy
 from distpriv.progress import silent
 from distpriv.releasing.ledger import Ledger
 from distpriv.studio import answering
@@ -23,7 +24,6 @@ from distpriv.studio.draft import Draft
 from distpriv.studio.folder import Folder
 from distpriv.studio.outlook import Outlook
 from distpriv.workflow.plan_policy import planned
-from distpriv.workflow.policy import Policy
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_of_pages_that_write_one_policy_each_is_told_the_digest_of_its_own(tmp_p
         saved = list(pool.map(fresh.save, drafts))
     for each, found in zip(drafts, saved, strict=True):
         assert found["digest"] == hashlib.sha256(fresh.folder.text(each).encode()).hexdigest()
-        assert f"ε = {each.privacy['epsilon']:g} " in found["spends"][1]
+        assert f"ε = {each.privacy.epsilon:g} " in found["spends"][1]
     fresh.folder.close()
 
 

@@ -9,10 +9,11 @@ import pytest
 from tests.studio.drafts import draft
 from tests.workflow.small import write_policy, write_tables
 
+import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidPolicy, InvalidSource
+from distpriv.policy import read_policy
 from distpriv.studio.draft import Draft
 from distpriv.studio.folder import AS_WRITTEN, EMBEDDED, Folder
-from distpriv.workflow.policy import read_policy
 
 
 def of(**changes: object) -> Draft:
@@ -172,8 +173,8 @@ def test_what_is_wrong_with_a_draft_is_said_and_nothing_is_written(folder: Folde
     wrong: list[tuple[dict[str, object], str]] = [
         ({"statistics": {"age": "mean(agee)"}}, r"the policy, line \d+, release\.statistics\.age: .*agee"),
         ({"statistics": {}}, "nothing is published yet: choose a mean, a count or a table"),
-        ({"secret": {"share": "income = '>50K'", "values": [0.2]}}, "a share is hidden by two values"),
-        ({"privacy": {"max_attack_accuracy": 0.5}}, "attack accuracy"),
+        ({"secret": {"share": "income = '>50K'", "values": [0.2]}}, "a share is hidden by"),
+        ({"privacy": {"max_attack_accuracy": 0.5}}, r"privacy\.max_attack_accuracy"),
         ({"records": 0}, "the number of records"),
     ]
     for changes, sentence in wrong:
@@ -207,6 +208,28 @@ def test_an_opened_policy_keeps_what_the_form_does_not_show(tmp_path: Path, adul
     assert (again.private, again.reference, again.options, again.ledger) == (
         before.private, before.reference, before.options, before.ledger
     )  # fmt: skip
+
+
+def test_an_opened_policy_keeps_its_comments_in_the_file_and_shows_none(tmp_path: Path, adult: pa.Table) -> None:
+    write_tables(tmp_path, adult)
+    path = write_policy(
+        tmp_path, ("records = 100", "records = 100  # all of ward 7"), ("[[protect]]", "# why\n[[protect]]")
+    )
+    folder = Folder.started(tmp_path, str(path))
+    changes = {
+        "records": 60,
+        "secret": {"share": "sex = 'Male'", "values": [0.4, 0.5]},
+        "statistics": {"a": "mean(age)"},
+    }
+    changed = Draft.from_json({**folder.form(), **changes, "privacy": {"max_attack_accuracy": 0.6}, "total": None})
+    written = folder.write(changed)
+    text = written.path.read_text()
+    for line in ("records = 60  # all of ward 7", "# why", 'private = "private.parquet"  # in ward 7'):
+        assert line in text
+    assert "ward 7" not in folder.shown_text(changed)
+    assert written.policy.secrets() == [dp.Share("sex = 'Male'", values=(0.4, 0.5))]
+    assert written.policy.query() == dp.Query(a=dp.mean("age"))
+    assert written.policy.ledger.total == dp.PrivacyTarget.from_attack_accuracy(0.6)
 
 
 def test_nothing_of_where_private_things_are_goes_to_the_page(tmp_path: Path, adult: pa.Table) -> None:

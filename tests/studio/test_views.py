@@ -120,5 +120,5 @@ def test_another_process_certifies_and_ends_with_a_sentence_or_when_nobody_liste
     pq.write_table(pa.table({"age": [1, 2] * 50, "income": [">50K", "<=50K"] * 50}), tmp_path / "adult.parquet")
     refused, first = asyncio.run(lines())
     assert [event["kind"] for event in refused] == ["refused"]
-    assert refused[0]["refusal"].startswith("the policy, release: this is missing")
+    assert refused[0]["refusal"].startswith("the policy, line 1, data.id: this is missing")
     assert first["kind"] in ("tried", "progress", "refused")

@@ -25,11 +25,11 @@ from attrs import evolve
 from tests.workflow.small import POLICY
 
 from distpriv.planning.plan import Plan
+from distpriv.policy import Policy, read_policy
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.release import Release
 from distpriv.workflow.plan_policy import PlannedPolicy
-from distpriv.workflow.policy import Policy, read_policy
 from distpriv.workflow.release_policy import release_policy
 
 LEDGER = os.environ.get("DISTPRIV_TEST_LEDGER")

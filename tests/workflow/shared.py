@@ -1,14 +1,5 @@
 import re
-from pathlib import Path
 from typing import Any
-
-from distpriv.workflow.policy import Policy, policy_of
-from distpriv.workflow.policy.toml_text import PolicyText
-
-
-def policy_from(text: str, folder: Path = Path("/policies")) -> Policy:
-    """Read a policy as if it were a file in a folder."""
-    return policy_of(PolicyText.parse(text, name="policy.toml"), folder)
 
 
 def is_one_sentence(message: str) -> bool:

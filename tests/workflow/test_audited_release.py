@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from distpriv.auditing.audit import audit as attack
 from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
+from distpriv.policy import read_policy
 from distpriv.workflow.ledgers import history_of
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 

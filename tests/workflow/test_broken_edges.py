@@ -20,15 +20,16 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.policy.right import policy_from
 from tests.workflow.new_ledger import new_ledger
-from tests.workflow.shared import document_of, policy_from
+from tests.workflow.shared import document_of
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
+from distpriv.policy import read_policy
+from distpriv.policy.sources import same_source
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
-from distpriv.workflow.policy import read_policy
-from distpriv.workflow.policy.sources import same_source
 from distpriv.workflow.release_policy import release_policy
 
 

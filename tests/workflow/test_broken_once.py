@@ -96,25 +96,25 @@ def an_attacker_who_was_blind_anyway(document: Document) -> None:
 # --- what is promised
 
 
-def no_assumptions(document: Document) -> None:
+def no_evidence(document: Document) -> None:
     for certificate in certificates(document):
-        certificate["assumptions"] = []
+        certificate["evidence"] = []
 
 
 def everything_proved(document: Document) -> None:
     for certificate in certificates(document):
-        for assumption in certificate["assumptions"]:
-            assumption["status"] = "proved"
+        for evidence in certificate["evidence"]:
+            evidence["status"] = "proved"
 
 
 def other_evidence(document: Document) -> None:
     for certificate in certificates(document):
-        certificate["assumptions"][0]["evidence"] = "shown by an independent body"
+        certificate["evidence"][0]["facts"] = {"shown_by": "an independent body"}
 
 
-def one_assumption_more(document: Document) -> None:
+def one_piece_more(document: Document) -> None:
     for certificate in certificates(document):
-        certificate["assumptions"].append({"statement": "holds for all time", "status": "proved", "evidence": ""})
+        certificate["evidence"].append({"code": "DP199", "status": "proved", "facts": {}})
 
 
 def a_theorem_that_is_none(document: Document) -> None:
@@ -299,7 +299,7 @@ def test_fewer_bounds_on_a_record_do_not_make_group_privacy_cheap(tmp_path: Path
         narrower(document["noise"], 0.01)
         with_intervals(document, 0.01)
         for certificate in certificates(document):
-            certificate["assumptions"][1]["statement"] = "one record moves the statistics by at most 0.0073, 0.01"
+            certificate["evidence"][1]["facts"]["sensitivities"] = model["record_sensitivities"]
 
     assert not accepted(forged(bundle, tmp_path / "forged", forge))
 

@@ -103,7 +103,7 @@ def test_noise_is_widened_until_the_total_holds_and_where_none_helps_nothing_is_
     with only("expected_value_gaussian"):
         release_policy(str(write_policy(folder, total, SAMPLE, (age, ""))), folder / "one")
         second = release_policy(str(write_policy(folder, total, SAMPLE, (age, ""), (never, asked[0]))), folder / "two")
-        assert any(map(widening, second.release.certificate.assumptions))
+        assert any(map(widening, second.release.certificate.evidence))
         assert verify_bundle(second.folder).holds
         with pytest.raises(BudgetSpent, match="2 earlier releases leave no room for hours"):
             release_policy(str(write_policy(folder, total, SAMPLE, (age, ""), (never, asked[1]))), folder / "three")

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.workflow.shared import policy_from
+from tests.policy.right import policy_from
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.errors import InvalidPolicy, QuestionNotDeclared
+from distpriv.policy import policy_of, read_policy
+from distpriv.policy.toml_text import TomlText
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.plan_policy import plan_policy
-from distpriv.workflow.policy import policy_of, read_policy
-from distpriv.workflow.policy.toml_places import Places
-from distpriv.workflow.policy.toml_text import PolicyText
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
@@ -48,7 +47,7 @@ def test_several_releases_are_read_each_by_its_name() -> None:
 
 def test_the_dictionary_of_a_policy_with_several_releases_is_a_policy_again() -> None:
     policy = policy_from(POLICY.replace(ONE, TWO))
-    file = PolicyText(name="policy.json", text="", document=policy.to_dict(), places=Places())
+    file = TomlText(name="policy.json", text="", document=policy.to_dict())
     again = policy_of(file, Path("/policies"))
     assert [(q.name, q.query) for q in again.questions] == [(q.name, q.query) for q in policy.questions]
     assert again.only("ages").to_dict() == policy.to_dict()

@@ -4,8 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from distpriv.errors import InvalidInput
+from distpriv.policy import read_policy
 from distpriv.workflow.example import POLICY, PRIVATE, REFERENCE, write_example
-from distpriv.workflow.policy import read_policy
 
 
 def test_the_example_is_a_policy_whose_tables_have_no_row_in_common(tmp_path: Path) -> None:

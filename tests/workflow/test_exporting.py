@@ -24,10 +24,10 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import InvalidInput
 from distpriv.modelling.given import model_to_dict
+from distpriv.policy import read_policy
 from distpriv.workflow.exporting.acro import NOT_RUN
 from distpriv.workflow.exporting.export import export_bundle
 from distpriv.workflow.exporting.notebook import notebook
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
@@ -111,7 +111,7 @@ def exported(bundle: Path, to: str, folder: Path) -> Path:
 def test_a_workbook_has_every_number_and_no_formula(bundle: Path, tmp_path: Path) -> None:
     document = read(bundle / "release.json")
     book = openpyxl.load_workbook(export_bundle(str(bundle), "xlsx", str(tmp_path / "release.xlsx")))
-    assert book.sheetnames == ["numbers", "table people", "certificate", "assumptions"]
+    assert book.sheetnames == ["numbers", "table people", "certificate", "evidence"]
     head, *rows = book["numbers"].values
     named = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
     assert list(named) == list(document["values"])

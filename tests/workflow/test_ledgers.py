@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.policy.right import changed, policy_from
 from tests.releasing.test_ledger_broken_once import FORGETFUL, SPELLINGS, WITH_PASSWORD
-from tests.workflow.shared import policy_from
 from tests.workflow.small import only, write_policy, write_tables
-from tests.workflow.wrong_policies import changed
 from typer.testing import CliRunner
 
 import distpriv as dp

@@ -14,8 +14,8 @@ from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidPolicy
+from distpriv.policy import read_policy
 from distpriv.releasing.immunity import THEOREM as IMMUNE
-from distpriv.workflow.policy import read_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 from distpriv.workflow.verifying.model_checks import moments_problem
@@ -241,11 +241,11 @@ def test_a_release_that_hides_a_mixture_of_two_tables_verifies(
 @pytest.mark.parametrize(
     ("secret", "sentence"),
     [
-        ('shift = {women = "women.parquet"}\nvalues = [0, 0.5]', "a shift is between two tables"),
-        ('shift = {women = "women.parquet", men = "private.parquet"}\nvalues = [0, 0.5]', "also a public one"),
+        ('shift = {women = "women.parquet"}\nvalues = [0, 0.5]', r"protect\.shift"),
+        ('shift = {women = "women.parquet", men = "private.parquet"}\nvalues = [0, 0.5]', r"data\.private"),
         ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 1.5]', "protect.*values"),
-        ('shift = {women = "women.parquet", men = "men.parquet"}\nbetween = [0, 0.5]', "a shift goes with"),
-        ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 0.5]\nlevel = 0.5', "take it out"),
+        ('shift = {women = "women.parquet", men = "men.parquet"}\nbetween = [0, 0.5]', r"protect\.between"),
+        ('shift = {women = "women.parquet", men = "men.parquet"}\nvalues = [0, 0.5]\nlevel = 0.5', r"protect\.level"),
         ('shift = {women = "women.parquet", men = "none.parquet"}\nvalues = [0, 0.5]', "shift.*men.*no file"),
     ],
 )
@@ -329,8 +329,7 @@ def test_a_release_with_a_ball_around_its_reference_verifies_and_no_other_ball_d
     assert verified.holds, verified
     document = read(bundle)
     assert document["evidence"]["model"]["robust"] == document["policy"]["model"]["robust"] == 1e-7
-    said = [each["statement"] for each in document["certificate"]["assumptions"]]
-    assert any(statement.startswith("the law of a record is within a relative entropy of 1e-07") for statement in said)
+    assert [one["facts"]["radius"] for one in document["certificate"]["evidence"] if one["code"] == "DP317"] == [1e-7]
 
     def a_larger_ball(document: dict[str, Any]) -> None:
         for place in (document["policy"]["model"], document["evidence"]["model"]):
@@ -341,8 +340,7 @@ def test_a_release_with_a_ball_around_its_reference_verifies_and_no_other_ball_d
 
     def no_word_of_it(document: dict[str, Any]) -> None:
         for key in ("certificate", "joint_certificate"):
-            kept = [a for a in document[key]["assumptions"] if "relative entropy" not in a["statement"]]
-            document[key]["assumptions"] = kept
+            document[key]["evidence"] = [one for one in document[key]["evidence"] if one["code"] != "DP317"]
 
     def less_delta(document: dict[str, Any]) -> None:
         for key in ("certificate", "joint_certificate"):
@@ -365,7 +363,7 @@ def test_releases_with_a_ball_hold_together_and_verify(tmp_path: Path, adult: pa
     assert verified.holds, verified
     joint = read(second)["joint_certificate"]
     assert joint["delta"] <= joint["target"]["delta"]
-    assert any("relative entropy of 1e-07" in each["statement"] for each in joint["assumptions"])
+    assert [one["facts"]["radius"] for one in joint["evidence"] if one["code"] == "DP317"] == [1e-7]
 
 
 def test_questions_that_depend_on_answers_hold_in_a_ball_too(tmp_path: Path, adult: pa.Table) -> None:

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
-from distpriv.workflow.policy import read_policy
-from distpriv.workflow.policy.bundled import policy_in_release
+from distpriv.policy import read_policy
+from distpriv.policy.load import policy_in_release
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 

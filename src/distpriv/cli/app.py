@@ -60,7 +60,7 @@ def init(
 ) -> None:
     """Write a first policy, commented, to be changed where it says DECIDE."""
     from distpriv.cli.commands import show_written
-    from distpriv.workflow.policy.initial import draft_policy
+    from distpriv.policy.draft import draft_policy
 
     show_written(draft_policy(file, source), json=json)
 

@@ -1,6 +1,7 @@
 """The domain of a parameter, declared once: what is accepted, and what is said about everything else."""
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
@@ -8,7 +9,7 @@ from typing import Any
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["as_written", "did_you_mean", "items", "one_of", "real", "whole", "yes_or_no"]
+__all__ = ["as_written", "did_you_mean", "is_control", "items", "one_of", "real", "whole", "yes_or_no"]
 
 
 def real(
@@ -102,6 +103,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {next(name for name in names if name.lower() == near[0])!r}?"
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"there are: {shown}."
+
+
+def is_control(character: str) -> bool:
+    """Tell whether a character is a control character other than tab and line end, or half of a surrogate pair."""
+    return character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
 
 
 def _as_float(value: object) -> float:

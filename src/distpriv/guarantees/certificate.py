@@ -1,16 +1,18 @@
 """A certificate: what is promised, whether the target is met, and what that rests on."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import asdict, field, frozen
 
-from distpriv.framework.html import html_list, paragraph, shown
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.drawn import Evidence
-from distpriv.guarantees.row_delta import RowDelta
+from distpriv.guarantees.evidence import Evidence
 
-__all__ = ["ASSURANCE", "Assumption", "Assurance", "Certificate", "Status"]
+if TYPE_CHECKING:
+    from distpriv.guarantees.drawn import Witness
+    from distpriv.guarantees.row_delta import RowDelta
+
+__all__ = ["ASSURANCE", "Assurance", "Certificate"]
 
 Assurance = Literal["proved", "checked", "assumed"]
 """How much must be believed.
@@ -21,32 +23,6 @@ lattice. `assumed`: also what the theorem assumes beyond that, which the data ma
 
 ASSURANCE: dict[Assurance, int] = {"assumed": 0, "checked": 1, "proved": 2}
 """How little must be believed: a certificate is good for its own level and for those below."""
-
-Status = Literal["proved", "checked", "assumed"]
-"""Whether an assumption follows, was found to hold on the model, or has to be believed."""
-
-
-@frozen(kw_only=True)
-class Assumption:
-    """One thing a guarantee rests on, and the numbers that speak for or against it.
-
-    >>> from distpriv.guarantees.certificate import Assumption
-    >>> rests_on = Assumption(statement="the shifts are parallel", status="checked", evidence="0.1° off at most")
-    >>> print(rests_on)
-    checked: the shifts are parallel (0.1° off at most)
-    >>> rests_on.statement, rests_on.status, rests_on.evidence
-    ('the shifts are parallel', 'checked', '0.1° off at most')
-    """
-
-    statement: str
-    """What must be so."""
-    status: Status
-    """Whether that is proved, checked on the model, or assumed."""
-    evidence: str = ""
-    """The numbers."""
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.statement}" + (f" ({self.evidence})" if self.evidence else "")
 
 
 @frozen(kw_only=True)
@@ -61,10 +37,8 @@ class Certificate:
     (1.0, 0.000509, 0.001, True)
     >>> promise.assurance, promise.theorem, promise.contradicted
     ('checked', 'Theorem 4.2', False)
-    >>> promise.assumptions[0].statement
-    'the statistics are Gaussian with the modelled means and covariances, on their lattice'
-    >>> [assumption.status for assumption in promise.assumptions]
-    ['assumed', 'checked', 'checked']
+    >>> [(evidence.code, evidence.status) for evidence in promise.evidence]
+    [('DP301', 'assumed'), ('DP203', 'checked'), ('DP205', 'checked')]
     >>> {assurance: promise.holds_at(assurance) for assurance in ("proved", "checked", "assumed")}
     {'proved': False, 'checked': True, 'assumed': True}
     >>> promise.to_dict()["holds"], type(promise).from_dict(promise.to_dict()) == promise
@@ -83,13 +57,13 @@ class Certificate:
     """What has to be believed."""
     theorem: str
     """What it follows from."""
-    assumptions: tuple[Assumption, ...]
+    evidence: tuple[Evidence, ...]
     """Everything it rests on."""
     contradicted: bool = False
     """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
-    law: RowDelta | None = None
+    law: "RowDelta | None" = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
-    drawn: Evidence | None = field(default=None, repr=False, eq=False)
+    drawn: "Witness | None" = field(default=None, repr=False, eq=False)
     """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
 
     @property
@@ -114,7 +88,7 @@ class Certificate:
             "holds": self.holds,
             "assurance": self.assurance,
             "theorem": self.theorem,
-            "assumptions": [asdict(assumption) for assumption in self.assumptions],
+            "evidence": [asdict(evidence) for evidence in self.evidence],
             "contradicted": self.contradicted,
             "law": None if self.law is None else self.law.to_dict(),
         }
@@ -122,16 +96,20 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
+        from distpriv.guarantees.row_delta import RowDelta  # few certificates rest on rows
+
         as_written = {name: values[name] for name in ("epsilon", "delta", "assurance", "theorem", "contradicted")}
         law = values.get("law")
         return cls(
             target=PrivacyTarget(**values["target"]),
-            assumptions=tuple(Assumption(**assumption) for assumption in values["assumptions"]),
+            evidence=tuple(Evidence(**evidence) for evidence in values["evidence"]),
             law=None if law is None else RowDelta.from_dict(law),
             **as_written,
         )
 
     def _repr_html_(self) -> str:
+        from distpriv.framework.html import html_list, paragraph, shown
+
         head, *rest = str(self).splitlines()
         return shown(paragraph(head, strong=True), html_list(line.strip() for line in rest))
 
@@ -141,4 +119,4 @@ class Certificate:
             f"({self.epsilon:g}, {self.delta:.3g})-distribution privacy at assurance {self.assurance!r}, by "
             f"{self.theorem}: the target ({self.target.epsilon:g}, {self.target.delta:g}) {verdict}"
         )
-        return "\n".join([promise, *(f"  {assumption}" for assumption in self.assumptions)])
+        return "\n".join([promise, *(f"  {evidence}" for evidence in self.evidence)])

@@ -1,24 +1,30 @@
-"""From noise to a mechanism with its certificate: no certificate leaves the library without its check."""
+"""From noise to a mechanism with its certificate: no certificate leaves the library without its check.
 
-from collections.abc import Mapping, Sequence
+What models of rows, samples, lattices and Laplace noise need is imported where a model or its noise has them: a theorem
+of the paper on given moments loads neither engine nor transforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from distpriv.distances.gaussian import variance_ratio
-from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
-from distpriv.guarantees.delta_from_rows import delta_from_rows, has_rows
-from distpriv.guarantees.drawn import Drawn
+from distpriv.guarantees.certificate import Assurance, Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.exact_delta import worst_gaussian_pair
-from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, smoothing
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.reference_sample import allowed_delta, reference_assumptions, worst_population
-from distpriv.guarantees.row_delta import RowDelta
-from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
-from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound, worst_pair_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, NoNoise, SumNoise
+
+if TYPE_CHECKING:
+    from distpriv.framework.scenarios import Pair
+    from distpriv.guarantees.drawn import Drawn
+    from distpriv.guarantees.lattice_floor import Smoothing
+    from distpriv.guarantees.row_delta import RowDelta
 
 __all__ = [
     "by_coupling",
@@ -34,14 +40,8 @@ __all__ = [
 LARGEST_SMOOTHING = 1e-3
 """A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
 
-NEAR = 1e-3
-"""A δ that misses its target by less than this share may miss it by the error of its computation alone."""
-
 ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
 """By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
-
-FAR_ABOVE = 10.0
-"""A δ by moments that is so many times the target's is not computed from the rows."""
 
 
 def certified(
@@ -51,7 +51,7 @@ def certified(
     *,
     name: str,
     theorem: str,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> AdditiveMechanism:
     """Return the mechanism with this noise, certified by what its law allows on the model as it is.
 
@@ -61,34 +61,17 @@ def certified(
     not.
     """
     if isinstance(noise, LaplaceNoise):
-        certificate = _translation_certificate(model, target, noise, theorem, assumptions)
+        certificate = _translation_certificate(model, target, noise, theorem, evidence)
     else:
-        certificate = gaussian_certificate(model, target, noise, theorem, assumptions)
-        near = target.delta < certificate.delta <= target.delta * (1 + NEAR)
-        if near and noise.parts and noise.is_gaussian:
-            noise, certificate = _widened(model, target, noise, theorem, assumptions) or (noise, certificate)
+        certificate = gaussian_certificate(model, target, noise, theorem, evidence)
+        narrow = noise.parts and noise.is_gaussian and target.delta < certificate.delta <= 1.001 * target.delta
+        for more in ROOM_FOR_ERROR if narrow else ():
+            wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
+            said = (*evidence, Evidence.of("DP101", share=more))
+            if (anew := gaussian_certificate(model, target, wider, theorem, said)).holds:
+                noise, certificate = wider, anew
+                break
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
-
-
-def _widened(
-    model: QueryModel,
-    target: PrivacyTarget,
-    noise: Noise,
-    theorem: str,
-    assumptions: Sequence[Assumption],
-) -> tuple[GaussianNoise, Certificate] | None:
-    """Return the noise a few parts in a million wider, with its certificate; None if that is not enough."""
-    for more in ROOM_FOR_ERROR:
-        wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
-        said = Assumption(
-            statement=f"variances are {more:g} of themselves wider than the theorem has them",
-            status="proved",
-            evidence="room for the error of computing δ",
-        )
-        certificate = gaussian_certificate(model, target, wider, theorem, (*assumptions, said))
-        if certificate.holds:
-            return wider, certificate
-    return None
 
 
 def by_coupling(
@@ -100,7 +83,7 @@ def by_coupling(
     theorem: str,
     delta: float,
     assurance: Assurance,
-    assumptions: Sequence[Assumption],
+    evidence: Sequence[Evidence],
     contradicted: bool = False,
     drawn: Drawn | None = None,
 ) -> AdditiveMechanism:
@@ -111,7 +94,7 @@ def by_coupling(
         delta=delta,
         assurance=assurance,
         theorem=theorem,
-        assumptions=tuple(assumptions),
+        evidence=tuple(evidence),
         contradicted=contradicted,
         drawn=drawn,
     )
@@ -123,16 +106,11 @@ def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> flo
 
     Above the target it is the model's own, which tells enough, and nothing of populations that a sample may be of.
     """
-    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    lattice, smoothed = _lattice(model, noise.gaussian)
     if lattice.status != "checked":
         return 1.0
-    return allowed_delta(
-        model,
-        noise,
-        target.epsilon,
-        lambda of: _worst_pair(of, noise, target.epsilon, smoothed)[1],
-        limit=target.delta,
-    )
+    own = _worst_pair(model, noise, target.epsilon, smoothed)[1]
+    return own if own > target.delta else _allowed(model, noise, target.epsilon, smoothed, own)
 
 
 def gaussian_delta(model: QueryModel, noise: Noise, epsilon: float) -> float:
@@ -145,119 +123,109 @@ def gaussian_certificate(
     target: PrivacyTarget,
     noise: Noise,
     theorem: str,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
     law: RowDelta | None = None,
 ) -> Certificate:
     """Return what noise is worth: by the rows where the statistics are sums over them, else for Gaussian statistics.
 
-    By moments δ is exact for Gaussian noise, or none; a proven bound where there is Laplace noise too. Where it is far
-    above the target the rows are not looked at, and no target is met. Given its variances Laplace noise only widens the
-    Gaussian part, which alone tells how well the lattice is smoothed.
+    By moments δ is exact for Gaussian noise, or none; a proven bound where there is Laplace noise too. Where it is ten
+    times the target's the rows are not looked at, and no target is met. Given its variances Laplace noise only widens
+    the Gaussian part, which alone tells how well the lattice is smoothed.
 
     Args:
         model: the model of the statistics.
         target: what is asked for.
         noise: what is added.
         theorem: what the certificate follows from.
-        assumptions: what it rests on besides.
+        evidence: what it rests on besides.
         law: the δ of the rows, where that is known already.
     """
-    lattice, smoothed = _lattice_assumption(model, noise.gaussian)
+    lattice, smoothed = _lattice(model, noise.gaussian)
     pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)
-    rows = has_rows(model)
-    believed = (
-        lattice.status == "checked" and not is_estimated(model) and (rows or law is not None or not _summed(model))
-    )
-    hopeless = believed and rows and law is None and by_moments > FAR_ABOVE * target.delta
+    summed = model.provenance.method == "exact moments"
+    rows = summed and model.simulator is not None
+    believed = lattice.status == "checked" and not is_estimated(model) and (rows or law is not None or not summed)
+    hopeless = believed and rows and law is None and by_moments > 10 * target.delta
     if believed and rows and law is None and not hopeless:
         law = _law(model, target, noise, smoothed)
-    if law is None:
-        allowed = by_moments
-        if not rows or not believed:
-            allowed = allowed_delta(
-                model,
-                noise,
-                target.epsilon,
-                lambda of: by_moments if of is model else _worst_pair(of, noise, target.epsilon, smoothed)[1],
-            )
-    else:
+    if law is not None:
         allowed = law.delta
+    else:
+        from_rows = rows and believed
+        allowed = by_moments if from_rows else _allowed(model, noise, target.epsilon, smoothed, by_moments)
+    code = "DP203" if noise.is_gaussian else "DP204"
+    by_formula = Evidence.of(code, ratio=_largest_ratio(model), delta=by_moments, epsilon=target.epsilon, pair=pair)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
         delta=allowed,
         assurance="checked" if believed and (law.holds if law is not None else not rows) else "assumed",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
-            _distribution_assumption(model, law),
-            *(() if law is not None else (_moments_assumption(model, noise, target, pair, by_moments),)),
+        evidence=(
+            *evidence,
+            _distribution(model, law),
+            *(() if law is not None else (by_formula,)),
             lattice,
-            *reference_assumptions(model, noise, allowed),
-            *(unseen_rows_assumptions(model) if law is not None else ()),
+            *_sample(model, noise, allowed, by_rows=law is not None),
         ),
         contradicted=hopeless,
         law=law,
     )
 
 
-def _law(model: QueryModel, target: PrivacyTarget, noise: Noise, smoothed: Mapping[str, Smoothing]) -> RowDelta | None:
+def _law(model: QueryModel, target: PrivacyTarget, noise: Noise, smoothed: dict[str, Smoothing]) -> RowDelta | None:
     """Return δ by the rows of the reference, or of the worst population that it may be a sample of."""
-    population = worst_population(model, noise, target.epsilon) if model.strata else None
+    from distpriv.guarantees.delta_from_rows import delta_from_rows
+    from distpriv.guarantees.reference_sample import worst_population
+
+    of, epsilon = worst_population(model, noise, target.epsilon) if model.strata else None, target.epsilon
     try:
-        return delta_from_rows(
-            model, noise, target.epsilon, matters=target.delta, smoothed=smoothed, population=population
-        )
+        return delta_from_rows(model, noise, epsilon, matters=target.delta, smoothed=smoothed, population=of)
     except np.linalg.LinAlgError:  # numbers of all sizes, of which nothing can be computed
         return None
 
 
-def _distribution_assumption(model: QueryModel, law: RowDelta | None) -> Assumption:
+def _allowed(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing], own: float) -> float:
+    """Return the δ by moments, of a sample that of the worst population it may be of."""
+    if not model.strata or own >= 1:
+        return own
+    from distpriv.guarantees.reference_sample import worst_population
+
+    return max(own, _worst_pair(worst_population(model, noise, epsilon).model, noise, epsilon, smoothed)[1])
+
+
+def _sample(model: QueryModel, noise: Noise, delta: float, *, by_rows: bool) -> tuple[Evidence, ...]:
+    """Return what a certificate on a sample rests on; nothing where the reference is the population."""
+    if not model.strata:
+        return ()
+    from distpriv.guarantees.reference_sample import reference_evidence, unseen_rows_evidence
+
+    return (*reference_evidence(model, noise, delta), *(unseen_rows_evidence(model) if by_rows else ()))
+
+
+def _distribution(model: QueryModel, law: RowDelta | None) -> Evidence:
     """Return what a certificate rests on as to the distribution of the statistics."""
     if law is None:
-        method = model.provenance.method
-        return Assumption(
-            statement="the statistics are Gaussian with the modelled means and covariances, on their lattice",
-            status="assumed",
-            evidence=f"moments estimated from {model.provenance.draws or 'given'} points"
-            if is_estimated(model)
-            else method,
-        )
-    evidence = f"δ = {law.delta:.3g} by the exact distribution, worst for {law.pair[0]} against {law.pair[1]}"
-    if not law.exact:
-        ripple = "no periodic structure" if law.peak is None else f"periodic structure of amplitude {law.ripple:.1e}"
-        evidence = (
-            f"δ ≤ {law.delta:.3g} by {law.draws:,} tilted draws, an estimate of {law.estimate:.3g} ± "
-            f"{law.standard_error:.1g} with margins, worst for {law.pair[0]} against {law.pair[1]}; normalisation off "
-            f"by {law.normalisation:.2g} ± {law.normalisation_error:.1g}; {ripple}, missed with a chance of "
-            f"{law.missed:.1e}"
-        )
-    return Assumption(
-        statement="δ is computed from the distribution of the reference rows",
-        status="checked" if law.holds else "assumed",
-        evidence=evidence,
-    )
+        made = model.provenance
+        return Evidence.of("DP301", method=made.method, draws=made.draws if is_estimated(model) else None)
+    known = ("delta", "pair", "epsilon", "pairs", "total_variation")
+    drawn = ("draws", "estimate", "standard_error", "normalisation", "normalisation_error", "ripple", "missed")
+    by_rows = "DP201" if law.exact else "DP202" if law.holds else "DP302"
+    return Evidence.of(by_rows, **{name: getattr(law, name) for name in (known if law.exact else known + drawn)})
 
 
-def _moments_assumption(model: QueryModel, noise: Noise, target: PrivacyTarget, pair: Pair, delta: float) -> Assumption:
-    delta_is, relation = ("exact", "=") if noise.is_gaussian else ("a proven bound", "≤")
-    return Assumption(
-        statement=f"δ is {delta_is} for the covariances as they are",
-        status="checked",
-        evidence=f"they differ by a factor of up to {_largest_ratio(model):.3g}; δ {relation} {delta:.3g} at "
-        f"ε = {target.epsilon:g}, worst for {pair[0]} against {pair[1]}",
-    )
-
-
-def _worst_pair(
-    model: QueryModel, noise: Noise, epsilon: float, smoothed: Mapping[str, Smoothing]
-) -> tuple[Pair, float]:
+def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing]) -> tuple[Pair, float]:
     """Return the ordered pair with the largest δ, and that δ, with what the lattice costs where it is smoothed."""
     pairs = model.protected_pairs
-    unchanged = np.full(len(pairs), epsilon), np.ones(len(pairs))
-    reduced, most = counted(pairs, smoothed, epsilon) if smoothed else unchanged
+    reduced, most = np.full(len(pairs), epsilon), np.ones(len(pairs))
+    if smoothed:
+        from distpriv.guarantees.lattice_floor import counted
+
+        reduced, most = counted(pairs, smoothed, epsilon)
     if noise.is_gaussian:
         return worst_gaussian_pair(model, noise.gaussian, reduced, most)
+    from distpriv.guarantees.upper_bound import worst_pair_upper_bound
+
     left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
     at = dict(zip(pairs, zip(left.tolist(), most.tolist(), strict=True), strict=True))
     pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
@@ -265,37 +233,33 @@ def _worst_pair(
 
 
 def _translation_certificate(
-    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, assumptions: Sequence[Assumption]
+    model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, evidence: Sequence[Evidence]
 ) -> Certificate:
     """Return what Laplace noise is worth by a theorem that assumes translations, and promises δ = 0 for them.
 
     Where the covariances of a pair differ the laws are no translations, and the certificate has the δ that is proven
     for Gaussian laws with these covariances instead.
     """
+    from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
+
     least = delta_lower_bound(model, noise, epsilon=target.epsilon)
     most = delta_upper_bound(model, noise, epsilon=target.epsilon)
+    translations = Evidence.of("DP303", ratio=_largest_ratio(model), least=least, most=most)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
         delta=most,
         assurance="assumed",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
-            Assumption(
-                statement="the laws of a protected pair are translations of each other, or Gaussian",
-                status="assumed",
-                evidence=f"covariances differ by a factor of up to {_largest_ratio(model):.3g}; for Gaussian laws that "
-                f"differ so, δ is between {least:.3g} and {most:.3g}",
-            ),
-            _uncovered_assumption(noise),
-        ),
+        evidence=(*evidence, translations, _uncovered(noise)),
     )
 
 
 def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarget) -> tuple[float, float] | None:
     """Return the ε and δ that must hold for continuous statistics, or None if noise does not smooth their lattice."""
-    lattice, smoothed = _lattice_assumption(model, noise)
+    from distpriv.guarantees.lattice_floor import counted
+
+    lattice, smoothed = _lattice(model, noise)
     if lattice.status != "checked":
         return None
     reduced, most = counted(model.protected_pairs, smoothed, target.epsilon)
@@ -304,53 +268,31 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 
 def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
-    smoothed = _lattice_assumption(model, noise)[1]
-    return min((f.least for f in smoothed.values()), default=1.0), max((f.most for f in smoothed.values()), default=1.0)
+    smoothed = _lattice(model, noise)[1].values()
+    return min((each.least for each in smoothed), default=1.0), max((each.most for each in smoothed), default=1.0)
 
 
-def _lattice_assumption(model: QueryModel, noise: GaussianNoise) -> tuple[Assumption, dict[str, Smoothing]]:
+def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[str, Smoothing]]:
     """Return whether the noise smooths the lattice of every scenario, and how well it does."""
+    from distpriv.guarantees.lattice_floor import covers_floor, smoothing
+
     if not covers_floor(model, noise):
-        return _uncovered_assumption(noise), {}
-    smoothed = {name: smoothing(model, of, noise) for name, of in model.distributions.items()}
-    worst = max(found.error for found in smoothed.values())
+        return _uncovered(noise), {}
+    smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
+    worst = max(each.error for each in smoothed.values())
     if worst > LARGEST_SMOOTHING:
-        return (
-            Assumption(
-                statement="the statistics are continuous",
-                status="assumed",
-                evidence="the noise does not smooth the lattice that the statistics are on, or are tied together on "
-                f"(error {worst:.2g}), so the lattice attack may read them off",
-            ),
-            {},
-        )
-    return (
-        Assumption(
-            statement="the noise is coarse against the lattice that the statistics live on",
-            status="checked",
-            evidence=f"standard deviations of at least {', '.join(f'{h:.3g}' for h in model.floor)}; a smoothing error "
-            f"of {worst:.1e} is in δ",
-        ),
-        smoothed,
-    )
+        return Evidence.of("DP304", error=worst), {}
+    return Evidence.of("DP205", deviations=model.floor, error=worst), smoothed
 
 
-def _uncovered_assumption(noise: Noise) -> Assumption:
+def _uncovered(noise: Noise) -> Evidence:
+    """Return why noise smooths no lattice."""
     axes = noise.axes.shape[1]
-    attack = "counts and means of whole numbers are on a lattice, and the lattice attack reads them off"
     if axes < noise.dimension:
-        evidence = f"noise covers {axes} of {noise.dimension} directions: {attack}"
-    elif noise.is_gaussian:
-        evidence = f"the noise is finer than the lattice in some direction: {attack}"
-    else:
-        kind = "Laplace" if noise.parts else noise.kind
-        evidence = f"{kind} noise covers every direction, but no proof says that it smooths a lattice"
-    return Assumption(statement="the statistics are continuous", status="assumed", evidence=evidence)
-
-
-def _summed(model: QueryModel) -> bool:
-    """Tell whether the statistics are sums over rows, at hand or not."""
-    return model.provenance.method == "exact moments"
+        return Evidence.of("DP305", covered=axes, dimension=noise.dimension)
+    if noise.is_gaussian:
+        return Evidence.of("DP306")
+    return Evidence.of("DP307", noise="Laplace" if noise.parts else noise.kind)
 
 
 def is_estimated(model: QueryModel) -> bool:

@@ -11,7 +11,8 @@ import math
 from attrs import evolve
 
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice
@@ -60,15 +61,11 @@ def discretised_certificate(certificate: Certificate, cost: Discrepancy, target:
     missed = cost.failure + math.exp(loss) * math.expm1(min(1.0, cost.divergence - loss))
     odds = math.exp(min(700.0, certificate.epsilon + loss))
     delta = (1 + odds) * missed + math.exp(loss) * certificate.delta
-    counted = Assumption(
-        statement="noise is drawn in whole numbers of steps, and what that costs is in ε and δ",
-        status="proved",
-        evidence=f"a log-ratio of at most {cost.divergence:.1e} for all but {cost.failure:.1e} of the answers",
-    )
+    counted = Evidence.of("DP102", divergence=cost.divergence, failure=cost.failure)
     return evolve(
         certificate,
         target=target,
         epsilon=max(certificate.epsilon, target.epsilon),
         delta=min(1.0, delta * (1 + ROUNDING)),
-        assumptions=(*certificate.assumptions, counted),
+        evidence=(*certificate.evidence, counted),
     )

@@ -14,7 +14,7 @@ from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.law.cells import RowGrid
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 
-__all__ = ["Drawn", "DrawnLaw", "Evidence", "Measure", "evidence_from_dict"]
+__all__ = ["Drawn", "DrawnLaw", "Measure", "Witness", "witness_from_dict"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -81,15 +81,9 @@ class Drawn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "measure": self.measure,
-            "noise": self.noise.to_dict(),
-            "scale": self.scale,
-            "epsilon": self.epsilon,
-            "limit": self.limit,
-            "failure": self.failure,
-            "laws": [law.to_dict() for law in self.laws],
-        }
+        numbers = {name: getattr(self, name) for name in ("scale", "epsilon", "limit", "failure")}
+        laws = [law.to_dict() for law in self.laws]
+        return {"measure": self.measure, "noise": self.noise.to_dict(), **numbers, "laws": laws}
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
@@ -103,10 +97,10 @@ class Drawn:
         )
 
 
-Evidence = Drawn | RowGrid
+Witness = Drawn | RowGrid
 """What shows δ where moments do not: coupled draws, or the cells of rows that make up an exact law."""
 
 
-def evidence_from_dict(written: Mapping[str, Any]) -> Evidence:
+def witness_from_dict(written: Mapping[str, Any]) -> Witness:
     """Return what `to_dict` wrote down."""
     return RowGrid.from_dict(written) if written["measure"] == "cells" else Drawn.from_dict(written)

@@ -16,9 +16,7 @@ for a target that is smaller by that, with the λ that leaves most to Gaussian n
 """
 
 import math
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import Any, TypeVar, cast
+from functools import lru_cache
 
 import numpy as np
 from attrs import evolve
@@ -27,26 +25,18 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.errors import NotCertified
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 
-__all__ = ["across_ball", "allowing_for_ball", "ball_cost", "entropy_failure", "made_for", "without_ball"]
-
-Make = TypeVar("Make", bound=Callable[..., AdditiveMechanism])
+__all__ = ["allowing_for_ball", "ball_cost", "entropy_failure", "made_for", "without_ball"]
 
 ROUNDING = 1e-12
 """By which share what a ball costs is rounded up."""
 
 _SLOPES = np.geomspace(1e-9, 700.0, 4000)
 """The values of s that are tried: the best of them is within a millionth of the best there is."""
-
-FARTHEST = float(_SLOPES[-1])
-"""A relative entropy from which on the bound says nothing."""
-
-LOSSES = (np.arange(129) / 128) ** 2 / 2
-"""The values of λ that are tried, as shares of ε."""
 
 
 def entropy_failure(entropy: float, divergence: float = 0.0) -> float:
@@ -59,7 +49,7 @@ def entropy_failure(entropy: float, divergence: float = 0.0) -> float:
     """
     if entropy == 0:
         return 0.0
-    if entropy >= FARTHEST:
+    if entropy >= _SLOPES[-1]:  # where the bound says nothing
         return 1.0
     odds, s = math.exp(min(divergence, 700.0)), _SLOPES
     grown, shrunk = np.expm1(s), -np.expm1(-s * odds)
@@ -114,19 +104,19 @@ def allowing_for_ball(certificate: Certificate, model: QueryModel, target: Priva
     if cost is None:
         return certificate
     within = certificate.epsilon <= _left(target, cost).epsilon
-    counted = Assumption(
-        statement=f"the law of a record is within a relative entropy of {model.provenance.drawing.robust:g} of the one "
-        "modelled, and what that costs is in ε and δ",
-        status="assumed",
-        evidence=f"{model.provenance.records:,} records drawn independently: by Theorem 4.6, with a log-ratio of at "
-        f"most {cost.divergence:.3g} for all but {cost.failure:.3g} of the datasets",
+    counted = Evidence.of(
+        "DP317",
+        radius=model.provenance.drawing.robust,
+        records=model.provenance.records,
+        divergence=cost.divergence,
+        failure=cost.failure,
     )
     return evolve(
         certificate,
         target=target,
         epsilon=target.epsilon if within else certificate.epsilon + 2 * cost.divergence,
         delta=min(1.0, _beyond(certificate.epsilon, certificate.delta, cost)),
-        assumptions=(*certificate.assumptions, counted),
+        evidence=(*certificate.evidence, counted),
     )
 
 
@@ -136,23 +126,6 @@ def without_ball(model: QueryModel) -> QueryModel:
         return model
     made = model.provenance
     return evolve(model, provenance=evolve(made, drawing=evolve(made.drawing, robust=None)))
-
-
-def across_ball(make: Make) -> Make:
-    """Make a mechanism hold in the whole ball around its model: for a smaller target, and with what is left of it.
-
-    Mechanisms that use others see no ball, so that it is counted once.
-    """
-
-    @wraps(make)
-    def made(model: QueryModel, target: PrivacyTarget, **options: Any) -> AdditiveMechanism:
-        given = isinstance(model, QueryModel) and isinstance(target, PrivacyTarget)  # others are refused by itself
-        if not given or model.provenance.drawing.robust is None:
-            return make(model, target, **options)
-        found = make(without_ball(model), made_for(model, target), **options)
-        return evolve(found, certificate=allowing_for_ball(found.certificate, model, target))
-
-    return cast(Make, made)
 
 
 def _beyond(epsilon: float, delta: float, cost: Discrepancy) -> float:
@@ -171,7 +144,8 @@ def _left(target: PrivacyTarget, cost: Discrepancy) -> PrivacyTarget:
 def _best_cost(entropy: float, target: PrivacyTarget) -> Discrepancy | None:
     """Return the λ and η that leave a target under which Gaussian noise can be smallest; none where none is left."""
     best, widest = None, 0.0
-    for share in np.unique(LOSSES * target.epsilon).tolist():
+    shares = (np.arange(129) / 128) ** 2 / 2  # of ε that λ is tried at
+    for share in np.unique(shares * target.epsilon).tolist():
         cost = Discrepancy(divergence=share, failure=entropy_failure(entropy, share))
         if _beyond(max(0.0, target.epsilon - 2 * share), 0.0, cost) >= target.delta * (1 - 1e-9):
             continue
@@ -186,7 +160,7 @@ def _too_large(radius: float, records: int, target: PrivacyTarget) -> str:
     asked = f"epsilon = {target.epsilon:g}, delta = {target.delta:g}"
     if not target.delta:
         return f"a ball around the reference costs some delta, and {asked} has none: give a delta above 0."
-    low, high = 0.0, min(records * radius, FARTHEST)
+    low, high = 0.0, min(records * radius, float(_SLOPES[-1]))
     while high > 1.001 * low:
         middle = math.sqrt(low * high) if low else high / 1000
         low, high = (middle, high) if _best_cost(middle, target) else (low, middle)

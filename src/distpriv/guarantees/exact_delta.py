@@ -1,24 +1,28 @@
 """The exact check: δ of a Gaussian model under Gaussian noise, over all pairs (`docs/proofs/exact_check.md`)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distpriv.distances.gaussian import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput, InvalidModel
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import real
-from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.straight_laws import along_noise, bend_of
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, Noise, NoiseLaw
 
+if TYPE_CHECKING:
+    from distpriv.framework.scenarios import Pair
+    from distpriv.guarantees.farthest_pairs import Places
+
 __all__ = [
+    "along_noise",
     "exact_delta",
     "exact_epsilon",
     "gaussian_noise",
@@ -132,11 +136,18 @@ def worst_gaussian_pair(
     pairs = model.protected_pairs
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
     most = np.ones(len(pairs)) if factors is None else factors
-    rows = rows_of_pairs(pairs, model.scenarios)
 
     def exact(places: Places) -> Floats:
         return np.minimum(1.0, most[places] * _with_less(model, noise, places, epsilons[places]))
 
+    if not model.scenarios:
+        deltas = exact(np.arange(len(pairs)))
+        return pairs[int(deltas.argmax())], float(deltas.max())
+    # Which pairs are on a line, and which of them can be worst, is a matter of models of rows.
+    from distpriv.guarantees.farthest_pairs import largest_of_rows, lines_of, rows_of_pairs
+    from distpriv.guarantees.straight_laws import bend_of
+
+    rows = rows_of_pairs(pairs, model.scenarios)
     if len(rows) == len(pairs):
         place, delta = largest_of_rows(rows, exact, exact)
         return pairs[place], delta
@@ -182,6 +193,22 @@ def _noisy_laws(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise) 
     turned = axes.T @ shifts
     shifts = np.where(np.abs(turned) <= rounding, 0.0, turned)[:, :, 0]
     return shifts, covariances[:, 0], covariances[:, 1]
+
+
+def along_noise(noise: GaussianNoise, covariances: Floats) -> tuple[Floats, Floats]:
+    """Return a basis of the noise's own axes, and covariances in it with the noise added.
+
+    They are turned before the noise is added: strong noise along some axes would otherwise swallow, by rounding, what
+    the covariances are in the others.
+
+    >>> along_noise(GaussianNoise.isotropic(2, 3.0), np.eye(2))[1].tolist()
+    [[10.0, 0.0], [0.0, 10.0]]
+    """
+    axes = completed(noise.axes) if len(noise.variances) else np.eye(noise.dimension)
+    added = np.zeros(noise.dimension)
+    added[: len(noise.variances)] = noise.variances
+    turned = axes.T @ covariances @ axes + np.diag(added)
+    return axes, (turned + turned.swapaxes(-1, -2)) / 2
 
 
 def gaussian_noise(model: QueryModel, mechanism: AdditiveMechanism | NoiseLaw | Any) -> GaussianNoise:

@@ -15,7 +15,8 @@ from distpriv.distances.gaussian.estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.reference_sample import CONFIDENCE
 from distpriv.law.cells import Cells, RowGrid
 from distpriv.law.grid import ExactGrid, GridNoise
@@ -185,7 +186,7 @@ def exact_certificate(
     target: PrivacyTarget,
     pairs: Sequence[Pair],
     theorem: str = THEOREM,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> Certificate:
     """Return what noise is worth by the exact law of up to three statistics."""
     delta = exact_rows_delta(rows, noises, target, pairs)
@@ -196,31 +197,13 @@ def exact_certificate(
         delta=delta,
         assurance="checked" if rows.sample else "proved",
         theorem=theorem,
-        assumptions=(
-            *assumptions,
-            _reference_is(rows, delta),
-            Assumption(
-                statement="δ is that of the law of the rows",
-                status="checked",
-                evidence=f"{cells:,} cells of rows, in {len(rows.drawn)} scenarios; what is left out is counted",
-            ),
-        ),
+        evidence=(*evidence, _reference_is(rows, delta), Evidence.of("DP207", cells=cells, scenarios=len(rows.drawn))),
         drawn=rows,
     )
 
 
-def _reference_is(rows: RowGrid, delta: float) -> Assumption:
+def _reference_is(rows: RowGrid, delta: float) -> Evidence:
     """Return what is assumed of the rows that an exact law is of: that they are all, or that they are a sample."""
     if not rows.sample:
-        return Assumption(
-            statement="the reference is the whole population that datasets are drawn from",
-            status="assumed",
-            evidence="the law is known to the last row, and noise is made for it: a row more or less counts",
-        )
-    strata = ", ".join(f"{cells.rows:,}" for cells in rows.strata)
-    return Assumption(
-        statement="the reference is a random sample of the population",
-        status="assumed",
-        evidence=f"rows of each kind: {strata}; δ ≤ {delta:.3g} in {CONFIDENCE:.0%} of the populations of such rows "
-        "that it may be a sample of, each with a row that the sample lacks",
-    )
+        return Evidence.of("DP311")
+    return Evidence.of("DP312", rows=[cells.rows for cells in rows.strata], delta=delta, confidence=CONFIDENCE)

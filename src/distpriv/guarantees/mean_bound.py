@@ -17,9 +17,6 @@ __all__ = ["CHOICES", "best_bet", "least_draws", "log_evidence"]
 CHOICES = 2
 """Of how many noises that are tested on draws one may be chosen: who takes the better of two is misled by either."""
 
-NEAR = 1 - 1e-9
-"""How near a bet may come to the largest, at which a single 1 loses everything."""
-
 
 def log_evidence(values: Floats, counts: Rows, limit: float, bet: float) -> float:
     """Return the logarithm of what the bet has won; ln(1/β) or more shows a mean below the limit, but for chance β.
@@ -38,9 +35,8 @@ def best_bet(values: Floats, counts: Rows, limit: float, *, draws: int, failure:
     of 0 as there will be are evidence enough.
     """
     gain = limit - values
-    # (1 + λc)^draws = 1/β.
-    low = min(math.expm1(-math.log(failure) / draws) / limit * (1 + 1e-9), NEAR / (1 - limit))
-    high = NEAR / (1 - limit)
+    high = (1 - 1e-9) / (1 - limit)  # just below the largest bet, at which a single 1 loses everything
+    low = min(math.expm1(-math.log(failure) / draws) / limit * (1 + 1e-9), high)  # (1 + λc)^draws = 1/β
     for _ in range(50):
         middle = (low + high) / 2
         # The slope of Σ log(1 + λ (c − x)) in λ.

@@ -6,15 +6,16 @@ populations that such a sample may be of (`modelling.plausible_models`), and noi
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.special import ndtri
 
 from distpriv.distances.gaussian.estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.line_noise import LineNoise
 from distpriv.guarantees.upper_bound import laplace_bound
@@ -25,32 +26,36 @@ from distpriv.noise.laws import GaussianNoise, Noise
 __all__ = [
     "CONFIDENCE",
     "Cautious",
-    "ShiftError",
-    "allowed_delta",
     "cautious",
-    "reference_assumptions",
+    "largest_unseen_share",
+    "reference_evidence",
     "relative_errors",
     "stretched",
+    "unseen_rows_evidence",
     "worst_population",
 ]
 
-MADE_FOR, FEWEST = 400, 3
-"""About how many pairs of populations noise is made for, and the fewest populations."""
-
 CONFIDENCE = 0.99
-"""With what confidence δ is allowed for."""
+"""With what confidence δ, and the share of rows that a sample lacks, are bounded."""
 
-FARTHEST = 2.3263478740408408
-"""The quantile of a normal law at that confidence."""
 
-WORST = 24
-"""How many pairs are looked at in every population: those that leak most by the reference itself."""
+@frozen(kw_only=True)
+class SampleSettings:
+    """How many populations and pairs of them are computed."""
 
-WORST_OF_LAPLACE = 2
-"""The same under Laplace noise, of which estimates take longer."""
+    pairs: int = 400
+    """About how many pairs of populations noise is made for."""
+    fewest: int = 3
+    """The fewest populations that noise is made for."""
+    worst: int = 24
+    """The protected pairs that are looked at in every population: those with the largest δ by the reference itself."""
+    worst_of_laplace: int = 2
+    """The same under Laplace noise, of which estimates take longer."""
+    shortlisted: int = 12
+    """The populations, by each of two rules, in which Laplace noise is looked at."""
 
-SHORTLISTED = 12
-"""In how many populations, by each of two rules, Laplace noise is looked at."""
+
+SETTINGS = SampleSettings()
 
 
 @frozen(kw_only=True)
@@ -64,45 +69,26 @@ class Cautious:
     """For every protected pair, which one it is in that model."""
 
 
-@frozen(kw_only=True)
-class ShiftError:
-    """How surely a reference tells the mean shift of a pair, along what tells its scenarios apart best."""
-
-    pair: Pair
-    rows: Mapping[str, int]
-    """How many rows of each kind the reference has."""
-    relative: float
-    """The standard error of the shift, over the shift; infinite where there is no shift."""
-
-
-def relative_errors(model: QueryModel, noise: Floats | None = None) -> list[ShiftError]:
+def relative_errors(model: QueryModel, noise: Floats | None = None) -> dict[Pair, float]:
     r"""Return the relative standard error of every protected pair's mean shift; nothing where it is exact.
 
     Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
-    covariance of the error of d.
+    covariance of the error of d. Infinite where there is no shift.
 
     >>> import distpriv as dp
     >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> model = dp.model(dp.datasets.adult().slice(0, 2000), query, secret, records=100)
-    >>> error = relative_errors(model)[0]
-    >>> list(error.rows.values()), round(error.relative, 3)
-    ([514, 1486], 0.08)
+    >>> round(relative_errors(model)[model.protected_pairs[0]], 3)
+    0.08
     """
-    if not model.strata:
-        return []
-    return [_shift_error(model, pair, noise) for pair in model.protected_pairs]
-
-
-def _shift_error(model: QueryModel, pair: Pair, noise: Floats | None) -> ShiftError:
-    shift = model.mean_shift(pair)
-    first, second = (model.distributions[name].covariance for name in pair)
-    direction = _solved((first + second) / 2 + (0.0 if noise is None else noise), shift)
-    moved = float(direction @ shift)
-    return ShiftError(
-        pair=pair,
-        rows={stratum.kind: stratum.rows for stratum, _ in _strata(model, pair)},
-        relative=math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf,
-    )
+    found = {}
+    for pair in model.protected_pairs if model.strata else ():
+        shift = model.mean_shift(pair)
+        first, second = (model.distributions[name].covariance for name in pair)
+        direction = _solved((first + second) / 2 + (0.0 if noise is None else noise), shift)
+        moved = float(direction @ shift)
+        found[pair] = math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf
+    return found
 
 
 def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
@@ -115,49 +101,51 @@ def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
     ]
 
 
-def allowed_delta(
-    model: QueryModel, noise: Noise, epsilon: float, delta_of: Callable[[QueryModel], float], limit: float = 1.0
-) -> float:
-    """Return the δ of noise that is not exceeded in 99 of 100 populations that such a reference may be a sample of.
-
-    A hundred populations are ranked by estimates of δ, and the worst of them is then judged as the model itself is.
-
-    Args:
-        model: a model from rows; for one of a population δ is its own.
-        noise: Gaussian noise, none, or Laplace noise with it or without.
-        epsilon: ε.
-        delta_of: returns δ, or a bound on it, for the worst pair of a model under this noise.
-        limit: a δ above which it does not matter how large it is: where the model's own is, that is returned.
-    """
-    own = delta_of(model)
-    if not model.strata or own >= 1 or own > limit:
-        return own
-    return max(own, delta_of(worst_population(model, noise, epsilon).model))
-
-
-def reference_assumptions(model: QueryModel, noise: Noise, delta: float) -> tuple[Assumption, ...]:
+def reference_evidence(model: QueryModel, noise: Noise, delta: float) -> tuple[Evidence, ...]:
     """Return what a certificate on a sample rests on, the rows and how surely they tell the shifts; else nothing."""
     if not model.strata:
         return ()
     errors = relative_errors(model, noise.covariance)
-    known = [error for error in errors if math.isfinite(error.relative)]
-    worst = max(known, key=lambda error: error.relative, default=errors[0])
-    rows = ", ".join(f"{count:,} {kind}" for kind, count in worst.rows.items())
-    told = f"to {worst.relative:.2g} of itself" if known else "to be none"
-    return (
-        Assumption(
-            statement="the reference is a random sample of the population",
-            status="assumed",
-            evidence=f"rows: {rows}; the shift is known {told} (one standard error), and δ ≤ {delta:.3g} in "
-            f"{CONFIDENCE:.0%} of the populations of such rows that it may be a sample of",
-        ),
+    finite = {pair: error for pair, error in errors.items() if math.isfinite(error)}
+    pair = max(finite, key=finite.__getitem__, default=model.protected_pairs[0])
+    rows = {stratum.kind: stratum.rows for stratum, _ in _strata(model, pair)}
+    return (Evidence.of("DP310", rows=rows, relative_error=errors[pair], delta=delta, confidence=CONFIDENCE),)
+
+
+def largest_unseen_share(rows: int) -> float:
+    """Return the share below which rows of a kind are that a sample of so many rows has none of: 4.6/N at 99 %.
+
+    A kind with a larger share would have shown itself with a chance of 99 %: (1 − α)^N = 0.01.
+
+    >>> round(largest_unseen_share(1000), 5)
+    0.00459
+    """
+    return -math.expm1(math.log(1 - CONFIDENCE) / rows)
+
+
+def unseen_rows_evidence(model: QueryModel) -> tuple[Evidence, ...]:
+    """Return that rows which a sample lacks are like those it has, and how many there may be; nothing of a population.
+
+    Only rows in which coupled datasets differ can tell scenarios apart: the chance that one of these is of a kind that
+    the reference never shows is that of the pair that differs in most rows.
+    """
+    if not model.strata:
+        return ()
+    rows = {stratum.kind: stratum.rows for stratum in model.strata}
+    if any(stratum.loads is not None for stratum in model.strata):  # the weight of rows it lacks is not known
+        return (Evidence.of("DP313", rows=rows, shares=None, chance=None, confidence=None),)
+    shares = {kind: largest_unseen_share(count) for kind, count in rows.items()}
+    chance = max(
+        -math.expm1(sum(abs(moves) * math.log1p(-largest_unseen_share(s.rows)) for s, moves in _strata(model, pair)))
+        for pair in model.protected_pairs
     )
+    return (Evidence.of("DP313", rows=rows, shares=shares, chance=chance, confidence=CONFIDENCE),)
 
 
 def worst_population(model: QueryModel, noise: Noise, epsilon: float) -> Population:
     """Return that of a hundred populations in which noise hides least, by estimates."""
     rank = _gaussian_estimates if noise.is_gaussian else _laplace_estimates
-    most = WORST if noise.is_gaussian else WORST_OF_LAPLACE
+    most = SETTINGS.worst if noise.is_gaussian else SETTINGS.worst_of_laplace
     can_be_worst = [model.protected_pairs[place] for place in farthest(model.protected_pairs, model.scenarios)]
     roughly = rank([model], can_be_worst, noise, epsilon)[0]
     pairs = [can_be_worst[k] for k in np.argsort(-roughly, kind="stable")[:most]]
@@ -176,7 +164,11 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     axes, scales = _other_axes(noise)
     along = np.linalg.pinv(axes) / scales[:, np.newaxis]
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
-    chosen = {int(k) for found in (as_wide, np.array(carried)) for k in np.argsort(-found, kind="stable")[:SHORTLISTED]}
+    chosen = {
+        int(k)
+        for found in (as_wide, np.array(carried))
+        for k in np.argsort(-found, kind="stable")[: SETTINGS.shortlisted]
+    }
     return sorted(chosen)
 
 
@@ -207,7 +199,7 @@ def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], nois
     return np.array([[laplace_bound(model, pair, noise, epsilon) for pair in pairs] for model in models])
 
 
-def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -> Cautious:
+def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_SEED) -> Cautious:
     """Return the pairs to make noise for: the model's own and, of a sample, those of populations that it may be of.
 
     Of shares in a range the farthest pairs are enough: what noise is worth for all of them, certificates say.
@@ -225,8 +217,8 @@ def cautious(model: QueryModel, most: int = MADE_FOR, seed: int = MAKING_SEED) -
         made_for = model if all_of_them else evolve(model, protected_pairs=fewer)
         return Cautious(model=made_for, origin=model, origins=own)
     apart = np.array([-_distance(model, model.protected_pairs[place]) for place in own])
-    chosen = sorted(own[k] for k in np.argsort(apart, kind="stable")[:WORST])
-    several = plausible_models(model, int(np.clip(most // len(chosen), FEWEST, TRIED)), seed)
+    chosen = sorted(own[k] for k in np.argsort(apart, kind="stable")[: SETTINGS.worst])
+    several = plausible_models(model, int(np.clip(most // len(chosen), SETTINGS.fewest, TRIED)), seed)
     laws, pairs, origins = dict(model.distributions), [model.protected_pairs[place] for place in own], list(own)
     for number, population in enumerate(several, start=1):
         laws |= {f"{name} / {number}": law for name, law in population.distributions.items()}
@@ -271,14 +263,14 @@ def stretched(model: QueryModel) -> QueryModel:
     """
     if not model.strata:
         return model
-    errors = {error.pair: error.relative for error in relative_errors(model)}
+    errors, quantile = relative_errors(model), float(ndtri(CONFIDENCE))
     distributions = dict(model.distributions)
     for names in _families(model):
         relative = max((r for pair, r in errors.items() if pair[0] in names and math.isfinite(r)), default=0.0)
         middle = np.mean([model.distributions[name].mean for name in sorted(names)], axis=0)
         for name in names:
             law = model.distributions[name]
-            distributions[name] = evolve(law, mean=middle + (1 + FARTHEST * relative) * (law.mean - middle))
+            distributions[name] = evolve(law, mean=middle + (1 + quantile * relative) * (law.mean - middle))
     return evolve(model, distributions=distributions)
 
 

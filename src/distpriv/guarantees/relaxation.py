@@ -12,8 +12,9 @@ from attrs import evolve
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import real
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.entropy_ball import entropy_failure
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise, SumNoise
@@ -41,13 +42,8 @@ def relaxed_by_divergence(certificate: Certificate, *, divergence: float, failur
     """
     loss = _loss(divergence)
     missed = real("failure", failure, InvalidInput, at_least=0, at_most=1, cure="it is a probability, often 0")
-    close = Assumption(
-        statement=f"the true laws have {missed:g}-approximate max-divergence of at most {loss:g} from those modelled",
-        status="assumed",
-        evidence="both ways, for every scenario",
-    )
-    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
-    return _weaker(certificate, loss, delta, "Theorem 4.6", close)
+    close = Evidence.of("DP314", divergence=loss, failure=missed)
+    return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
 def relaxed_by_entropy(
@@ -89,13 +85,8 @@ def relaxed_by_entropy(
         )
     loss = _loss(divergence)
     missed = entropy_failure(count * each, loss)
-    close = Assumption(
-        statement=f"the law of a record is within a relative entropy of {each:g} of the one modelled",
-        status="assumed",
-        evidence=f"{count:,} records drawn independently: a log-ratio of at most {loss:g} for all but {missed:.3g}",
-    )
-    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
-    return _weaker(certificate, loss, delta, "Theorem 4.6", close)
+    close = Evidence.of("DP315", radius=each, records=count, divergence=loss, failure=missed)
+    return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
 def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float) -> AdditiveMechanism:
@@ -120,12 +111,9 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
         raise InvalidInput(
             "divergence must be above 0 where distance is, since no noise hides a difference at no cost: give 0.1, say."
         )
-    close = Assumption(
-        statement=f"every true law is within an ∞-Wasserstein distance of {reach:g} (L1) of the one modelled",
-        status="assumed",
-    )
+    close = Evidence.of("DP316", distance=reach)
     certificate = mechanism.certificate
-    weaker = _weaker(certificate, loss, math.exp(loss) * certificate.delta, "Theorem 4.7", close)
+    weaker = _weaker(certificate, loss, 0.0, "Theorem 4.7", close)
     noise = mechanism.noise
     if reach > 0:
         if not noise.is_sum_of_parts:
@@ -135,14 +123,16 @@ def relaxed(mechanism: AdditiveMechanism, *, distance: float, divergence: float)
     return evolve(mechanism, name=f"relaxed {mechanism.name}", noise=noise, certificate=weaker)
 
 
-def _weaker(certificate: Certificate, loss: float, delta: float, theorem: str, close: Assumption) -> Certificate:
+def _weaker(certificate: Certificate, loss: float, missed: float, theorem: str, close: Evidence) -> Certificate:
+    """Return (ε + 2λ, (1 + e^{ε+λ}) η + e^λ δ), resting on what is assumed besides."""
+    delta = (1 + math.exp(certificate.epsilon + loss)) * missed + math.exp(loss) * certificate.delta
     return evolve(
         certificate,
         epsilon=certificate.epsilon + 2 * loss,
         delta=min(1.0, delta),
         assurance="assumed",
         theorem=f"{theorem} on {certificate.theorem}",
-        assumptions=(*certificate.assumptions, close),
+        evidence=(*certificate.evidence, close),
     )
 
 

@@ -9,8 +9,8 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified, gaussian_delta
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.row_delta import RowDelta
 from distpriv.law.resonance import unknown_covariance
@@ -54,7 +54,7 @@ def certified_against_rows(
     *,
     name: str,
     theorem: str,
-    assumptions: Sequence[Assumption] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> AdditiveMechanism:
     """Return the mechanism with noise that is certified by moments, wider where the rows ask for more.
 
@@ -63,7 +63,7 @@ def certified_against_rows(
     """
 
     def made(law: GaussianOrSum) -> AdditiveMechanism:
-        return certified(model, target, law, name=name, theorem=theorem, assumptions=assumptions)
+        return certified(model, target, law, name=name, theorem=theorem, evidence=evidence)
 
     found = made(noise)
     for _ in range(SETTINGS.peaks):

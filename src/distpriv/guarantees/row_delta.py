@@ -5,12 +5,7 @@ from typing import Any, Self
 
 from attrs import asdict, frozen
 
-from distpriv.framework.scenarios import Pair
-
-__all__ = ["LARGEST_CHANCE", "LARGEST_RIPPLE", "RowDelta"]
-
-LARGEST_RIPPLE = 1e-3
-"""A relative amplitude of the density's ripple above which nothing is certified."""
+__all__ = ["LARGEST_CHANCE", "RowDelta"]
 
 LARGEST_CHANCE = 0.01
 """A chance to have missed a peak above which nothing is certified."""
@@ -22,7 +17,7 @@ class RowDelta:
 
     delta: float
     """An upper confidence bound, or for one statistic the exact δ; the worst pair's."""
-    pair: Pair
+    pair: tuple[str, str]
     """The worst ordered pair."""
     total_variation: float
     """An upper confidence bound on H_0, the worst pair's."""
@@ -51,8 +46,8 @@ class RowDelta:
 
     @property
     def holds(self) -> bool:
-        """Whether the rows have no periodic structure that the computation cannot see."""
-        return self.exact or (self.ripple <= LARGEST_RIPPLE and self.missed <= LARGEST_CHANCE)
+        """Whether the rows have no periodic structure that the computation cannot see: at most 0.1 % of the density."""
+        return self.exact or (self.ripple <= 1e-3 and self.missed <= LARGEST_CHANCE)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers and lists."""

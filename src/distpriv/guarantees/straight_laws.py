@@ -12,12 +12,13 @@ from typing import Self
 import numpy as np
 from attrs import frozen
 
-from distpriv.framework.arrays import Floats, completed
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.exact_delta import along_noise
 from distpriv.guarantees.farthest_pairs import Line
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["Bend", "along_noise", "bend_of"]
+__all__ = ["Bend", "bend_of"]
 
 
 @frozen(kw_only=True)
@@ -126,19 +127,3 @@ class _Whitened:
             return None
         means = shifts @ axes @ whitening.T
         return cls(means=means, covariances=turned, least=least, lost=lost, lost_of_means=lost_of_means)
-
-
-def along_noise(noise: GaussianNoise, covariances: Floats) -> tuple[Floats, Floats]:
-    """Return a basis of the noise's own axes, and covariances in it with the noise added.
-
-    They are turned before the noise is added: strong noise along some axes would otherwise swallow, by rounding, what
-    the covariances are in the others.
-
-    >>> along_noise(GaussianNoise.isotropic(2, 3.0), np.eye(2))[1].tolist()
-    [[10.0, 0.0], [0.0, 10.0]]
-    """
-    axes = completed(noise.axes) if len(noise.variances) else np.eye(noise.dimension)
-    added = np.zeros(noise.dimension)
-    added[: len(noise.variances)] = noise.variances
-    turned = axes.T @ covariances @ axes + np.diag(added)
-    return axes, (turned + turned.swapaxes(-1, -2)) / 2

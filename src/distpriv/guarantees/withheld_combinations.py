@@ -1,4 +1,4 @@
-r"""Which combinations of the statistics, called directions, a release masks, in words.
+r"""Which combinations of the statistics, called directions, a release masks.
 
 Let C be the covariance of what is publicly unknown of F and N that of the noise. There are m combinations w with
 :math:`C w = k (C + N) w`, uncorrelated in F and in the noise: what is seen of one says nothing of the others, and the
@@ -12,19 +12,15 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.evidence_text import combination
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import PublicKnowledge
 
-__all__ = ["Withheld", "combination_in_words", "published", "withheld", "withheld_assumption"]
+__all__ = ["Withheld", "leading_terms", "masked_statistics", "withheld", "withheld_evidence"]
 
 HARDLY = 0.5
-"""A release that tells less of a combination's variance than this withholds it."""
-SAME = 1e-9
-MOST_WORDS = 4
-"""How many statistics of a combination are named."""
-NAMED, OF_MANY = 4, 2
-"""How many combinations are all written out, and how many of more, those that a release tells least of."""
+"""The share of the variance below which a direction, or a statistic, is masked."""
 
 
 @frozen(kw_only=True)
@@ -42,9 +38,8 @@ class Withheld:
     """The share of its variance that the release tells."""
 
     def __str__(self) -> str:
-        return combination_in_words(
-            tuple(self.combination), tuple(self.combination.values()), np.ones(len(self.combination))
-        )
+        leading, others = leading_terms(self.combination)
+        return combination(leading) + (f" and {others} others" if others else "")
 
 
 def withheld(model: QueryModel, covariance: Floats) -> tuple[Withheld, ...]:
@@ -67,13 +62,13 @@ def _directions(model: QueryModel, covariance: Floats) -> tuple[int, tuple[Withh
     unknown, noise = public[np.ix_(varies, varies)] / scale, covariance[np.ix_(varies, varies)] / scale
     # Cw = k(C + N)w, in axes in which C + N is the identity.
     variances, axes = np.linalg.eigh(unknown + noise)
-    kept = variances > SAME * variances.max(initial=0.0)
-    whitening = axes[:, kept] / np.sqrt(variances[kept])
+    regular = variances > 1e-9 * variances.max(initial=0.0)
+    whitening = axes[:, regular] / np.sqrt(variances[regular])
     shares, turned = np.linalg.eigh(whitening.T @ unknown @ whitening)
     combinations = whitening @ turned
     names = [name for name, known in zip(model.names, varies, strict=True) if known]
     # What does not vary is known already: k = 0 there is no withholding.
-    moving = np.einsum("ik,ij,jk->k", combinations, unknown, combinations) > SAME * (combinations**2).sum(axis=0)
+    moving = np.einsum("ik,ij,jk->k", combinations, unknown, combinations) > 1e-9 * (combinations**2).sum(axis=0)
     return int(moving.sum()), tuple(
         Withheld(combination=dict(zip(names, _unit(combinations[:, k]), strict=True)), told=float(shares[k]))
         for k in np.flatnonzero((shares < HARDLY) & moving)
@@ -86,28 +81,6 @@ def _unit(combination: Floats) -> list[float]:
     length = float(np.linalg.norm(combination))
     found: list[float] = (combination * (np.sign(largest) / length if length > 0 else 0.0)).tolist()
     return found
-
-
-def published(model: QueryModel, covariance: Floats) -> str:
-    """Return in words how many directions are released, and which are masked.
-
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
-    >>> published(model, np.diag([50.0, 0.1]))
-    '1 of 2 directions is released; 1 that reveals the secret is masked: statistic_1'
-    >>> published(model, np.diag([50.0, 20.0])), published(model, 0.1 * np.eye(2))
-    ('all 2 directions are masked', 'all 2 directions are released')
-    """
-    every, found = _directions(model, covariance)
-    released = every - len(found)
-    if not found or not released:
-        what = "masked" if found else "released"
-        return f"the one direction is {what}" if every == 1 else f"all {every} directions are {what}"
-    told = f"{released} of {every} directions {'is' if released == 1 else 'are'} released"
-    masked = "1 that reveals the secret is" if len(found) == 1 else f"{len(found)} that reveal the secret are"
-    named = "; ".join(map(str, found if len(found) <= NAMED else found[:OF_MANY]))
-    more = f"; and {len(found) - OF_MANY} more" if len(found) > NAMED else ""
-    return f"{told}; {masked} masked: {named}{more}"
 
 
 def masked_statistics(model: QueryModel, covariance: Floats) -> tuple[str, ...]:
@@ -130,36 +103,46 @@ def masked_statistics(model: QueryModel, covariance: Floats) -> tuple[str, ...]:
     return tuple(model.names[place] for place in few[np.argsort(told[few].round(9), kind="stable")])
 
 
-def withheld_assumption(model: QueryModel, covariance: Floats) -> Assumption:
-    """Return what is published as a certificate says it, with every statistic that is masked."""
-    found, cells = withheld(model, covariance), masked_statistics(model, covariance)
-    told = ", ".join(f"{each.told:.3g}" for each in found[: NAMED if len(found) <= NAMED else OF_MANY])
-    told += f" and up to {found[-1].told:.3g}" if len(found) > NAMED else ""
-    evidence = f"along every direction at least {HARDLY:g} of the variance is released"
-    if found:
-        evidence = f"along masked directions {told} of the variance is released, with statistics in standard deviations"
-    if cells:
-        evidence += f"; less than {HARDLY:g} of the variance of {', '.join(cells)}"
-    return Assumption(statement=f"published: {published(model, covariance)}", status="proved", evidence=evidence)
+def withheld_evidence(model: QueryModel, covariance: Floats, *, most: int = 4) -> Evidence:
+    """Return which directions are released and which are masked, with every statistic that is masked.
 
+    Of more than so many masked directions the two of which least is released are written out.
 
-def combination_in_words(names: tuple[str, ...], coefficients: tuple[float, ...], deviations: Floats) -> str:
-    """Say which combination of statistics it is, the one first that matters most.
-
-    >>> combination_in_words(("age", "women", "hours"), (0.25, 0.5, 1e-9), np.array([10.0, 5.0, 1.0]))
-    'age + 2·women'
-    >>> combination_in_words(tuple("abcdefgh"), (1.0,) * 8, np.arange(8.0, 0.0, -1.0))
-    'a + b + c + d and 4 others'
-    >>> combination_in_words(("men", "women"), (1.0, -0.9999), np.ones(2))
-    'men − women'
+    >>> from distpriv.guarantees.evidence_text import sentence
+    >>> from distpriv.modelling.given import gaussian_model
+    >>> model = gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
+    >>> sentence(withheld_evidence(model, np.diag([50.0, 0.1])))
+    'released directions: 1 of 2 (masked, as they reveal the secret: statistic_1 (0.0244 of the variance released); less
+    than half of the variance is released of statistic_1)'
     """
-    effects = np.abs(np.array(coefficients)) * deviations
-    order = [int(k) for k in np.argsort(-effects, kind="stable") if effects[k] > 0.01 * effects.max()]
-    said = ""
-    for k in order if len(order) <= MOST_WORDS + 1 else order[:MOST_WORDS]:
-        share = coefficients[k] / coefficients[order[0]]
-        written = f"{abs(share):.3g}"
-        times = "" if written == "1" else f"{written}·"
-        sign = (" + " if share > 0 else " − ") if said else ""
-        said += f"{sign}{times}{names[k]}"
-    return said if len(order) <= MOST_WORDS + 1 else f"{said} and {len(order) - MOST_WORDS} others"
+    directions, masked = _directions(model, covariance)
+    named = masked if len(masked) <= most else masked[:2]
+    more = len(masked) - len(named)
+    return Evidence.of(
+        "DP103",
+        directions=directions,
+        released=directions - len(masked),
+        masked=[
+            {"terms": terms, "others": others or None, "released": each.told}
+            for each in named
+            for terms, others in [leading_terms(each.combination)]
+        ],
+        more=more or None,
+        most=masked[-1].told if more else None,
+        statistics=masked_statistics(model, covariance),
+    )
+
+
+def leading_terms(coefficients: Mapping[str, float], *, most: int = 4) -> tuple[dict[str, float], int]:
+    """Return the leading coefficients, as shares of the largest, and how many others there are.
+
+    >>> leading_terms({"age": 0.25, "women": 0.5, "hours": 1e-9})
+    ({'women': 1.0, 'age': 0.5}, 0)
+    >>> leading_terms(dict(zip("abcdefgh", [8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], strict=True)))
+    ({'a': 1.0, 'b': 0.875, 'c': 0.75, 'd': 0.625}, 4)
+    """
+    order = sorted(coefficients, key=lambda name: -abs(coefficients[name]))
+    largest = coefficients[order[0]]
+    order = [name for name in order if abs(coefficients[name]) > 0.01 * abs(largest)]
+    leading = order if len(order) <= most + 1 else order[:most]
+    return {name: coefficients[name] / largest for name in leading}, len(order) - len(leading)

@@ -13,23 +13,29 @@ eigenvector_gaussian: 4.64, holds: True
 directional_gaussian: 3.64, holds: True
 """
 
-from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
-from distpriv.mechanisms.bounded import bounded
-from distpriv.mechanisms.certified_gaussian import certified_gaussian
-from distpriv.mechanisms.certified_laplace import certified_laplace
-from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
-from distpriv.mechanisms.coupled_laplace import coupled_laplace
-from distpriv.mechanisms.directional_gaussian import directional_gaussian
-from distpriv.mechanisms.directional_laplace import directional_laplace
-from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
-from distpriv.mechanisms.eigenvector_gaussian import eigenvector_gaussian
-from distpriv.mechanisms.exact_law import exact_law
-from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
-from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
-from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
-from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
-from distpriv.mechanisms.no_noise import no_noise
-from distpriv.mechanisms.wasserstein import wasserstein
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distpriv.mechanisms.approximate_wasserstein import approximate_wasserstein
+    from distpriv.mechanisms.bounded import bounded
+    from distpriv.mechanisms.certified_gaussian import certified_gaussian
+    from distpriv.mechanisms.certified_laplace import certified_laplace
+    from distpriv.mechanisms.coupled_gaussian import coupled_gaussian
+    from distpriv.mechanisms.coupled_laplace import coupled_laplace
+    from distpriv.mechanisms.directional_gaussian import directional_gaussian
+    from distpriv.mechanisms.directional_laplace import directional_laplace
+    from distpriv.mechanisms.directional_uncertainty import directional_uncertainty
+    from distpriv.mechanisms.eigenvector_gaussian import eigenvector_gaussian
+    from distpriv.mechanisms.exact_law import exact_law
+    from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian
+    from distpriv.mechanisms.expected_value_laplace import expected_value_laplace
+    from distpriv.mechanisms.group_privacy_gaussian import group_privacy_gaussian
+    from distpriv.mechanisms.group_privacy_laplace import group_privacy_laplace
+    from distpriv.mechanisms.no_noise import no_noise
+    from distpriv.mechanisms.wasserstein import wasserstein
 
 __all__ = [
     "approximate_wasserstein",
@@ -50,3 +56,24 @@ __all__ = [
     "no_noise",
     "wasserstein",
 ]
+
+
+class _Mechanisms(ModuleType):
+    """The package, in which a mechanism's name is its function and not the module of that name that it is in."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'distpriv.mechanisms' has no attribute {name!r}")
+        import_module(f"distpriv.mechanisms.{name}")
+        return vars(self)[name]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        is_module = name in __all__ and isinstance(value, ModuleType)  # as importing a submodule sets it
+        super().__setattr__(name, getattr(value, name) if is_module else value)
+
+    def __dir__(self) -> list[str]:
+        return sorted(__all__)
+
+
+# Mechanisms load when they are first used: a theorem on given moments needs little of what the others need.
+sys.modules[__name__].__class__ = _Mechanisms

@@ -11,17 +11,13 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import largest_over_points, law_assumption, require_points
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
+from distpriv.mechanisms.couplings import largest_over_points, law_evidence, require_points
 from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 
 __all__ = ["approximate_wasserstein"]
-
-SPLITS = np.linspace(0.0, 0.98, 50)
-"""Shares of δ that are tried for the mass that moves farther; the rest is for the Gaussian noise."""
 
 
 @across_ball
@@ -53,7 +49,7 @@ def approximate_wasserstein(
     require_model(model)
     require_points(model, theorem)
     law, delta = (_laplace if noise == "laplace" else _gaussian)(model, target)
-    assumption, assurance = law_assumption(model)
+    evidence, assurance = law_evidence(model)
     return by_coupling(
         model,
         target,
@@ -62,7 +58,7 @@ def approximate_wasserstein(
         theorem=theorem if noise == "laplace" else f"{theorem} with Gaussian noise",
         delta=delta,
         assurance=assurance,
-        assumptions=(assumption,),
+        evidence=(evidence,),
     )
 
 
@@ -74,7 +70,7 @@ def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]
 
 def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     gaussian_radius(target, "analytic")
-    shares = SPLITS * target.delta
+    shares = np.linspace(0.0, 0.98, 50) * target.delta  # for the mass that moves farther; the rest is for the noise
     radii = largest_over_points(model, partial(closeness_profile, deltas=shares, norm=2))
     deviations = [
         radius / analytic_radius(target.epsilon, target.delta - share)

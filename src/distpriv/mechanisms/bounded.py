@@ -8,20 +8,17 @@ from scipy.special import ndtri
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Assurance
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.couplings import has_points, law_assumption
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
+from distpriv.mechanisms.couplings import has_points, law_evidence
 from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["bounded", "gaussian_l1_quantile_upper_bound"]
-
-CONFIDENCE = 0.1
-"""The share of δ that is spent on the chance that sampled points understate their law's spread."""
 
 
 @across_ball
@@ -50,19 +47,11 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
         raise InvalidTarget("Theorem 3.3 needs a chance of going beyond the bound: give a delta above 0.")
     reach = max(_reach(model, law, target.delta) for law in model.distributions.values())
     scale = (mean_sensitivity(model, order=1) + 2 * reach) / epsilon
-    assurance: Assurance
+    law: Evidence = Evidence.of("DP301", method="given moments")
+    assurance: Assurance = "assumed"
     if has_points(model):
-        assumption, assurance = law_assumption(model)
-    else:
-        assurance = "assumed"
-        assumption = Assumption(
-            statement="the statistics are Gaussian with the modelled means and covariances", status="assumed"
-        )
-    beyond = Assumption(
-        statement=f"statistics are within {reach:.4g} of their mean (L1) but for a chance of δ/2",
-        status="checked" if assurance != "assumed" else "assumed",
-        evidence=_evidence(model),
-    )
+        law, assurance = law_evidence(model)
+    beyond = Evidence.of("DP309" if assurance == "assumed" else "DP210", reach=reach, method=_method(model))
     return by_coupling(
         model,
         target,
@@ -71,7 +60,7 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
         theorem="Theorem 3.3",
         delta=target.delta,
         assurance=assurance,
-        assumptions=(assumption, beyond),
+        evidence=(law, beyond),
     )
 
 
@@ -100,16 +89,15 @@ def _lipschitz(covariance: Floats) -> float:
     return float(np.sqrt(max(0.0, ((signs @ covariance) * signs).sum(axis=1).max())))
 
 
-def _evidence(model: QueryModel) -> str:
+def _method(model: QueryModel) -> str:
+    """Return how c was found."""
     if not has_points(model):
-        return "bound on the quantile of Gaussian laws"
-    if model.provenance.method == "given points":
-        return "quantile of the laws"
-    return "order statistic of the sampled points, its chance of being too small counted in δ"
+        return "Gaussian tail bound"
+    return "exact quantile" if model.provenance.method == "given points" else "order statistic"
 
 
-def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
-    """Return c for one law."""
+def _reach(model: QueryModel, law: QueryDistribution, delta: float, *, confidence: float = 0.1) -> float:
+    """Return c for one law; so large a share of δ pays for the chance that sampled points understate its spread."""
     if law.points is None:
         return gaussian_l1_quantile_upper_bound(law.covariance, delta / 2)
     lengths = np.abs(law.points - law.mean).sum(axis=1)
@@ -122,7 +110,7 @@ def _reach(model: QueryModel, law: QueryDistribution, delta: float) -> float:
     from scipy.stats import binom
 
     # The r-th smallest of B draws is below the quantile only if r or more of them are.
-    allowed, failure = (1 - CONFIDENCE) * delta / 2, CONFIDENCE * delta / 2
+    allowed, failure = (1 - confidence) * delta / 2, confidence * delta / 2
     ranks = np.arange(1, len(lengths) + 1)
     sure = binom.sf(ranks - 1, len(lengths), 1 - allowed) <= failure
     if not sure.any():

@@ -8,10 +8,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.guarantees.withheld_combinations import withheld_assumption
+from distpriv.guarantees.withheld_combinations import withheld_evidence
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.search.counted_lattice import (
@@ -82,8 +81,9 @@ def certified_gaussian(
     >>> mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.001), weights="units")
     >>> mechanism.certificate.holds, mechanism.certificate.assurance
     (True, 'checked')
-    >>> print(mechanism.certificate.assumptions[0].statement)
-    published: 1 of 2 directions is released; 1 that reveals the secret is masked: statistic_2 + 0.23·statistic_1
+    >>> print(mechanism.certificate.evidence[0])
+    proved: released directions: 1 of 2 (masked, as they reveal the secret: statistic_2 + 0.23·statistic_1 (... of the
+    variance released)...) [DP103]
     >>> target = mechanism.certificate.target
     >>> quiet = dp.mechanisms.certified_gaussian(model, target, objective="noise", weights="units")
     >>> round(quiet.noise.expected_rms, 2)
@@ -120,8 +120,8 @@ def certified_gaussian(
     wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
     best = min(private or found or [wide], key=error)
     made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
-    told = (withheld_assumption(model, made.noise.covariance), *made.certificate.assumptions)
-    return evolve(made, certificate=evolve(made.certificate, assumptions=told))
+    told = (withheld_evidence(model, made.noise.covariance), *made.certificate.evidence)
+    return evolve(made, certificate=evolve(made.certificate, evidence=told))
 
 
 def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, progress: Progress) -> Floats | None:

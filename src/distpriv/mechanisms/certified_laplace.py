@@ -8,8 +8,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import first_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import moments_delta, smoothed_target
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import stretched
 from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
@@ -66,7 +65,7 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
     wider = [noise.widened(1 + widening) for widening in (0.0, *(1e-3 * 2.0 ** np.arange(15)).tolist())]
     laws = [law if len(law.parts) > 1 else law.gaussian for law in wider]
     enough = first_passing(laws, lambda law: moments_delta(model, target, law) <= target.delta) or laws[-1]
-    return certified_against_rows(model, target, enough, name=NAME, theorem=THEOREM, assumptions=equal_means(model))
+    return certified_against_rows(model, target, enough, name=NAME, theorem=THEOREM, evidence=equal_means(model))
 
 
 def noise_by_search(model: QueryModel, target: PrivacyTarget, weights: Floats) -> SumNoise | None:

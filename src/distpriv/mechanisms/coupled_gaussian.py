@@ -12,8 +12,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.search.calibration import Kind, Shape, calibration, coupled
 from distpriv.mechanisms.search.informative_shape import MOST_STATISTICS, embedded, informative_shape, slope
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, length, pilot_scale, standard
@@ -25,12 +24,6 @@ from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_gaussian", "gaussian_shape", "shape_for"]
-
-IMPROVEMENTS = 10
-"""How often the shape is improved; each time gains less than the one before."""
-
-THINNEST = 1e-8
-"""The least variance in a direction that moves, as a share of the largest, statistics in units of their moves."""
 
 
 @across_ball
@@ -105,7 +98,7 @@ def gaussian_shape(
     curve = partial(gaussian_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in moved], np.ones(len(moved))
     best, least = np.eye(len(root)), np.inf
-    for _ in range(IMPROVEMENTS if len(root) else 0):
+    for _ in range(10 if len(root) else 0):  # every improvement gains less than the one before
         moments = [(law.T * w) @ law / len(law) for law, w in zip(moved, importance, strict=True)]
         covariance = _solution(np.tensordot(shares, moments, axes=1), root)
         lengths = [length(_whitening(covariance), 2, law) for law in moved]
@@ -121,12 +114,12 @@ def gaussian_shape(
     return embedded(best, units / units.max(initial=1e-300)), math.sqrt(least) if len(root) else 0.0
 
 
-def _solution(moment: Floats, root: Floats) -> Floats:
-    """Return S with S Q S = M, Q the diagonal of the squares of `root`, no direction of it too thin."""
+def _solution(moment: Floats, root: Floats, *, thinnest: float = 1e-8) -> Floats:
+    """Return S with S Q S = M, Q the diagonal of the squares of `root`, no variance a less share of the largest."""
     values, vectors = np.linalg.eigh(moment * np.outer(root, root))
     inside = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T / np.outer(root, root)
     values, vectors = np.linalg.eigh(inside / np.abs(inside).max())
-    return np.asarray((vectors * np.maximum(values, THINNEST * values.max())) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, thinnest * values.max())) @ vectors.T)
 
 
 def _whitening(covariance: Floats) -> Floats:

@@ -8,8 +8,7 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.search.calibration import Kind, calibration, coupled
 from distpriv.mechanisms.search.move_lengths import ROUGH, Lengths, pilot_scale, standard
 from distpriv.modelling.coupling import Pairing
@@ -19,12 +18,6 @@ from distpriv.noise.laws import LaplaceNoise
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_laplace", "laplace_deltas_upper_bound", "laplace_shape"]
-
-IMPROVEMENTS = 8
-"""How often the scales are improved; each time gains less than the one before."""
-
-THINNEST = 1e-4
-"""The least scale along any axis, as a share of the largest, each in units of the moves along its axis."""
 
 
 @across_ball
@@ -118,10 +111,11 @@ def _scales(
     curve = partial(laplace_deltas_upper_bound, epsilon)
     importance, shares = [np.ones(len(law)) for law in along], np.ones(len(along))
     best, least = np.ones(len(costs)), np.inf
-    for _ in range(IMPROVEMENTS if len(costs) else 0):
+    for _ in range(8 if len(costs) else 0):  # every improvement gains less than the one before
         pull = np.sum([c * (w @ law) / len(law) for c, w, law in zip(shares, importance, along, strict=True)], axis=0)
         scales = np.cbrt(pull / costs)
-        thinnest = THINNEST * (scales[sizes > 0] / sizes[sizes > 0]).max()
+        # No scale is less than a ten-thousandth of the largest, each in units of the moves along its axis.
+        thinnest = 1e-4 * (scales[sizes > 0] / sizes[sizes > 0]).max()
         scales = np.maximum(scales, thinnest * np.maximum(sizes, 1e-12 * sizes.max()))
         lengths = [(law / scales).sum(axis=1) for law in along]
         rough = [Lengths.rounded_up(law, ROUGH) for law in lengths]

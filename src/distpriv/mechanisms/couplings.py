@@ -7,14 +7,15 @@ import numpy as np
 from distpriv.errors import AssumptionViolated, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.certificate import Assumption, Assurance
+from distpriv.guarantees.certificate import Assurance
+from distpriv.guarantees.evidence import Evidence
 from distpriv.mechanisms.group_privacy import group_reach, sufficient_group
 from distpriv.modelling.model import QueryModel
 
 __all__ = [
     "has_points",
     "largest_over_points",
-    "law_assumption",
+    "law_evidence",
     "proven_distance",
     "require_points",
     "translation_distance",
@@ -42,33 +43,20 @@ def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats
     return np.asarray(np.max(found, axis=0))
 
 
-def law_assumption(model: QueryModel) -> tuple[Assumption, Assurance]:
+def law_evidence(model: QueryModel) -> tuple[Evidence, Assurance]:
     """Return what a distance between points says about the laws, and the assurance that it deserves."""
     if model.provenance.method == "given points":
-        given = Assumption(
-            statement="the laws are those given, point by point",
-            status="assumed",
-            evidence="distances are exact for them",
-        )
-        return given, "proved"
-    sampled = Assumption(
-        statement="the sampled points are the laws",
-        status="assumed",
-        evidence=f"{model.provenance.draws} points per scenario: the distance of the laws is estimated, not bounded",
-    )
-    return sampled, "assumed"
+        return Evidence.of("DP319"), "proved"
+    return Evidence.of("DP320", draws=model.provenance.draws), "assumed"
 
 
-def proven_distance(model: QueryModel) -> tuple[float, Assumption] | None:
+def proven_distance(model: QueryModel) -> tuple[float, Evidence] | None:
     """Return a proven bound on W∞ (L1) from coupled datasets and bounded rows; None if the model has neither."""
     swapped = sufficient_group(model)
     if swapped is None or np.isinf(model.record_sensitivities).any():
         return None
-    return group_reach(model, swapped, order=1), Assumption(
-        statement=f"datasets of a protected pair can be coupled to differ in {swapped} records",
-        status="proved",
-        evidence=f"each moves the statistics by at most {model.record_sensitivities.sum():.4g} (L1)",
-    )
+    each = float(model.record_sensitivities.sum())
+    return group_reach(model, swapped, order=1), Evidence.of("DP106", records=swapped, reach=each)
 
 
 def translation_distance(model: QueryModel, theorem: str) -> float:

@@ -4,10 +4,8 @@ import numpy as np
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.directional_laplace import Directions, shift_axes
-from distpriv.mechanisms.hypotheses import Radius, equal_means, gaussian_radius
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
+from distpriv.mechanisms.hypotheses import Directions, Radius, equal_means, gaussian_radius, shift_axes
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import GaussianNoise, NoNoise
@@ -40,8 +38,7 @@ def directional_gaussian(
     array([165.72])
     """
     noise = directional_gaussian_noise(model, gaussian_radius(target, radius), directions)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_gaussian", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_gaussian", theorem=THEOREM, evidence=equal_means(model))
 
 
 def directional_gaussian_noise(

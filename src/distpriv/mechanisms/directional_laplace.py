@@ -1,26 +1,18 @@
 """Theorem 4.3: Laplace noise along the direction of the mean shifts only."""
 
-from typing import Literal
-
 import numpy as np
 
-from distpriv.errors import InvalidInput
-from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
+from distpriv.mechanisms.hypotheses import Directions, equal_means, laplace_epsilon, shift_axes
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
+from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import LaplaceNoise, NoNoise
 
-__all__ = ["Directions", "directional_laplace", "shift_axes"]
+__all__ = ["directional_laplace"]
 
 THEOREM = "Theorem 4.3"
-
-Directions = Literal["one", "several"]
-"""Refuse shifts that are not parallel, or use a basis of their span."""
 
 
 @across_ball
@@ -47,8 +39,7 @@ def directional_laplace(
     array([10.])
     """
     noise = _noise(model, laplace_epsilon(target), directions)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, evidence=equal_means(model))
 
 
 def _noise(model: QueryModel, epsilon: float, directions: Directions) -> LaplaceNoise | NoNoise:
@@ -59,12 +50,3 @@ def _noise(model: QueryModel, epsilon: float, directions: Directions) -> Laplace
     axes = shift_axes(model, directions, THEOREM)
     scale = float(np.abs(shifts @ axes).sum(axis=1).max()) / epsilon
     return LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale))
-
-
-def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:
-    """Return the axes of directional noise, as columns."""
-    if directions == "one":
-        return common_direction(model, theorem)[:, np.newaxis]
-    if directions == "several":
-        return shift_basis(model)
-    raise InvalidInput(f"directions must be 'one' or 'several', got {directions!r}.")

@@ -5,8 +5,7 @@ import numpy as np
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import (
     Covariance,
     Radius,
@@ -49,8 +48,7 @@ def directional_uncertainty(
     array([2.6289])
     """
     noise = _noise(model, gaussian_radius(target, radius), covariance)
-    said = equal_means(model)
-    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, assumptions=said)
+    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, evidence=equal_means(model))
 
 
 def _noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:

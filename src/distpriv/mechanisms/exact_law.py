@@ -2,9 +2,8 @@
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
 from distpriv.guarantees.exact_rows import LARGEST_EPSILON, exact_certificate
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.law.cells import row_grid
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.exact_search import noise_on_grid, noise_on_steps

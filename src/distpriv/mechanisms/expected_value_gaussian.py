@@ -2,8 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import Radius, equal_means, everywhere, gaussian_radius
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
@@ -37,8 +36,9 @@ def expected_value_gaussian(
     array([28.52, 28.52])
     """
     noise = expected_value_gaussian_noise(model, gaussian_radius(target, radius))
-    said = equal_means(model)
-    return certified(model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", assumptions=said)
+    return certified(
+        model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", evidence=equal_means(model)
+    )
 
 
 def expected_value_gaussian_noise(model: QueryModel, radius: float) -> GaussianNoise | NoNoise:

@@ -2,8 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import equal_means, everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
@@ -32,5 +31,6 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     array([6., 6.])
     """
     noise = everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / laplace_epsilon(target))
-    said = equal_means(model)
-    return certified(model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", assumptions=said)
+    return certified(
+        model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", evidence=equal_means(model)
+    )

@@ -8,8 +8,8 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoiseLaw
@@ -75,17 +75,8 @@ def by_group(
     """Return the mechanism whose noise hides any so many records: the coupling is that they are all that differ."""
     enough = sufficient_group(model)
     covered = enough is not None and size >= enough
-    differ = Assumption(
-        statement=f"datasets of a protected pair can be coupled to differ in at most {size} records",
-        status="proved" if covered else "assumed",
-        evidence="the number of records is not known" if enough is None else f"they differ in {enough}",
-    )
-    bounded = Assumption(
-        statement="one record moves the statistics by at most "
-        + ", ".join(f"{s:.3g}" for s in model.record_sensitivities),
-        status="proved",
-        evidence="declared bounds, or those of the reference rows that the data are drawn from",
-    )
+    differ = Evidence.of("DP104" if covered else "DP318", records=size, differ=enough)
+    bounded = Evidence.of("DP105", sensitivities=model.record_sensitivities)
     return by_coupling(
         model,
         target,
@@ -94,6 +85,6 @@ def by_group(
         theorem=f"group differential privacy of {size} records",
         delta=delta,
         assurance="proved" if covered else "assumed",
-        assumptions=(differ, bounded),
+        evidence=(differ, bounded),
         contradicted=enough is not None and not covered,
     )

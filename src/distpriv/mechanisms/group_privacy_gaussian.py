@@ -3,8 +3,7 @@
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
 from distpriv.modelling.model import QueryModel

@@ -1,8 +1,7 @@
 """Group differential privacy with Laplace noise: the baseline that protects everything."""
 
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
 from distpriv.mechanisms.hypotheses import laplace_epsilon
 from distpriv.modelling.model import QueryModel

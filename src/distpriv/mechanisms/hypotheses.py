@@ -9,9 +9,9 @@ from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import mean_shifts
+from distpriv.modelling.sensitivity import common_direction, mean_shifts, shift_basis
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Covariance",
+    "Directions",
     "Radius",
     "equal_means",
     "everywhere",
@@ -27,6 +28,7 @@ __all__ = [
     "pair_covariance",
     "require_target",
     "shared_eigenbasis",
+    "shift_axes",
 ]
 
 Radius = Literal["analytic", "classic"]
@@ -35,10 +37,10 @@ Radius = Literal["analytic", "classic"]
 Covariance = Literal["shared", "pooled"]
 """Refuse covariances that differ inside a pair, or take their average and let the exact check judge."""
 
-Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
+Directions = Literal["one", "several"]
+"""Refuse shifts that are not parallel, or use a basis of their span."""
 
-SMALLEST_RADIUS = 1e-100
-"""Noise for a smaller radius has a variance that is no number."""
+Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
 
 SAME = 1e-9
 """Covariances whose ratio is this close to 1 are the same but for rounding."""
@@ -53,7 +55,7 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     if radius == "classic" and target.epsilon == 0:
         raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
     found = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
-    if found < SMALLEST_RADIUS:
+    if found < 1e-100:  # noise for it has a variance that is no number
         raise InvalidTarget(
             f"delta = {target.delta:g} is too small to be computed with: give a larger one, such as 1e-9."
         )
@@ -115,14 +117,20 @@ def require_target(target: object) -> None:
         )
 
 
-def equal_means(model: QueryModel) -> tuple[Assumption, ...]:
+def equal_means(model: QueryModel) -> tuple[Evidence, ...]:
     """Return what is said when there is nothing to hide in the means; nothing is said when there is."""
-    if mean_shifts(model).any():
-        return ()
-    same = "no noise is needed for the means, which are the same in both scenarios of every pair"
-    return (Assumption(statement=same, status="checked"),)
+    return () if mean_shifts(model).any() else (Evidence.of("DP209"),)
 
 
 def everywhere(law: type[Law], model: QueryModel, size: float) -> Law | NoNoise:
     """Return noise of one size on every statistic: a deviation, or a Laplace scale; and none where that is 0."""
     return law.isotropic(model.dimension, size) if size else NoNoise(dimension=model.dimension)
+
+
+def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:
+    """Return the axes of directional noise, as columns."""
+    if directions == "one":
+        return common_direction(model, theorem)[:, np.newaxis]
+    if directions == "several":
+        return shift_basis(model)
+    raise InvalidInput(f"directions must be 'one' or 'several', got {directions!r}.")

@@ -5,10 +5,9 @@ import numpy as np
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.errors import AssumptionViolated
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import certified
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, pair_covariance
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import NoNoise
@@ -52,10 +51,6 @@ def no_noise(
             f"{theorem} needs shifts inside the range of the covariance, and one is outside it, so that its scenarios "
             "can be told apart with certainty: use a mechanism that adds noise, such as directional_gaussian."
         )
-    distances = Assumption(
-        statement=f"means are at most {allowed:.4g} standard deviations apart",
-        status="checked" if farthest <= allowed else "assumed",
-        evidence=f"they are {farthest:.4g} apart",
-    )
+    close = Evidence.of("DP208" if farthest <= allowed else "DP308", allowed=allowed, distance=farthest)
     noise = NoNoise(dimension=model.dimension)
-    return certified(model, target, noise, name="no_noise", theorem=theorem, assumptions=[distances])
+    return certified(model, target, noise, name="no_noise", theorem=theorem, evidence=[close])

@@ -6,14 +6,14 @@ from distpriv.distances.transport import wasserstein_inf
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Assurance
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.entropy_ball import across_ball
-from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.couplings import (
     has_points,
     largest_over_points,
-    law_assumption,
+    law_evidence,
     proven_distance,
     require_points,
     translation_distance,
@@ -62,16 +62,14 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     if distance == "points" or (distance == "auto" and has_points(model)):
         require_points(model, theorem)
         reach = float(largest_over_points(model, wasserstein_inf))
-        assumption, assurance = law_assumption(model)
+        evidence, assurance = law_evidence(model)
     elif proven is not None:
-        (reach, assumption), assurance = proven, "proved"
+        (reach, evidence), assurance = proven, "proved"
     elif distance == "coupling":
         raise InvalidModel("this model has no bounded rows of a Share to couple datasets of: use distance='points'.")
     else:
         reach, assurance = translation_distance(model, theorem), "assumed"
-        assumption = Assumption(
-            statement="the statistics are Gaussian, and translations of each other", status="assumed"
-        )
+        evidence = Evidence.of("DP321")
     noise = everywhere(LaplaceNoise, model, reach / epsilon)
     return by_coupling(
         model,
@@ -81,5 +79,5 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         theorem=theorem,
         delta=0.0,
         assurance=assurance,
-        assumptions=(assumption,),
+        evidence=(evidence,),
     )

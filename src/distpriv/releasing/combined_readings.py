@@ -22,7 +22,7 @@ from distpriv.modelling.reference import ReferenceTable
 from distpriv.modelling.tables import combinations
 from distpriv.releasing.column_readings import ColumnReading
 
-__all__ = ["CombinedReading", "combined_reading", "combined_words", "outside_of_cells"]
+__all__ = ["CombinedReading", "combined_reading", "outside_of_cells"]
 
 Codes = NDArray[np.int64]
 """Of every row, in every column, which of the listed levels it has, or one more than the last for any other."""
@@ -140,17 +140,6 @@ def listed_levels(tables: Sequence[Table], column: str) -> tuple[Label, ...]:
         for label in levels or ()
     ]
     return tuple(dict.fromkeys(found))
-
-
-def combined_words(query: Query) -> list[str]:
-    """Say how the rows of tables are read."""
-    columns = sorted({column for _, table in query.tables for column in table.by})
-    if not columns:
-        return []
-    return [
-        "a row that would change a sum of cells which is the same for all rows of the reference is read as the nearest "
-        f"combination of {', '.join(columns)} that it has"
-    ]
 
 
 def _cell(table: Table, levels: Sequence[Label | None]) -> tuple[Label | None, ...]:

@@ -13,7 +13,7 @@ from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.drawn import Evidence, evidence_from_dict
+from distpriv.guarantees.drawn import Witness, witness_from_dict
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
@@ -230,14 +230,14 @@ def named_by(content: Mapping[str, Any], asked: Query) -> dict[str, str]:
     return {old: called[what] for what, old in zip(definitions(stored), stored.names, strict=True)}
 
 
-def drawn_to_dict(drawn: Evidence | None) -> dict[str, Any] | None:
+def drawn_to_dict(drawn: Witness | None) -> dict[str, Any] | None:
     """Return coupled draws, or exact laws, as plain values, if there are any."""
     return None if drawn is None else drawn.to_dict()
 
 
 def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
     written = content["drawn"].get(drawn)
-    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else evidence_from_dict(written))
+    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else witness_from_dict(written))
 
 
 def _answer(content: Mapping[str, Any], query: Query, asked: Query | None) -> tuple[float, ...]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.mechanisms.group_privacy import sufficient_group
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.lattice import on_lattice
@@ -69,16 +70,8 @@ def immune_certificate(stack: QueryModel, noises: Sequence[NoiseLaw], total: Pri
         delta=0.0 if np.isfinite(spent) else 1.0,
         assurance="proved",
         theorem=THEOREM,
-        assumptions=(
-            Assumption(
-                statement=f"datasets of a protected pair can be coupled to differ in at most {group} records",
-                status="proved",
-            ),
-            Assumption(
-                statement="questions may depend on earlier answers: for every pair of datasets the ε of all releases "
-                "add up",
-                status="proved",
-                evidence=" + ".join(f"{epsilon:.6g}" for epsilon in epsilons),
-            ),
+        evidence=(
+            Evidence.of("DP104", records=group, differ=group),
+            Evidence.of("DP108", epsilons=epsilons),
         ),
     )

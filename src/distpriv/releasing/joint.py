@@ -9,7 +9,6 @@ All of that is about questions, and noise, that were fixed before the first answ
 least. Where that cannot be said, only noise that hides every pair of datasets adds up (`immunity`).
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -19,10 +18,11 @@ from attrs import evolve, field, frozen
 from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import ASSURANCE, Assumption, Assurance, Certificate
+from distpriv.guarantees.certificate import ASSURANCE, Assurance, Certificate
 from distpriv.guarantees.certify import gaussian_certificate, moments_delta
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.law.cells import MOST_STATISTICS, RowGrid
 from distpriv.modelling.from_rows import remodelled
@@ -43,7 +43,7 @@ __all__ = [
     "Questions",
     "about_questions",
     "widening",
-    "widening_assumption",
+    "widening_evidence",
 ]
 
 Questions = Literal["alone", "first", "declared", "assumed", "immune"]
@@ -66,9 +66,6 @@ Certifier = Callable[[float], Certificate]
 """From how much wider the new noise is to the certificate of the stack."""
 
 THEOREM = "all releases of the dataset certified as one"
-
-_WIDENED = "noise is {} times as wide as this release alone would need"
-_FACTOR = re.compile(_WIDENED.format(r"(\d[\d.e+]*)"))
 
 
 @frozen(kw_only=True)
@@ -259,8 +256,8 @@ class EarlierReleases:
     def _widened(self, mechanism: AdditiveMechanism, factor: float) -> AdditiveMechanism:
         if factor == 1:
             return mechanism
-        wider = widening_assumption(factor, len(self.releases), self.total)
-        certificate = evolve(mechanism.certificate, assumptions=(*mechanism.certificate.assumptions, wider))
+        wider = widening_evidence(factor, len(self.releases), self.total)
+        certificate = evolve(mechanism.certificate, evidence=(*mechanism.certificate.evidence, wider))
         return evolve(mechanism, noise=mechanism.noise.widened(factor), certificate=certificate)
 
     def _certifiers(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> Iterator[Certifier]:
@@ -281,14 +278,18 @@ class EarlierReleases:
             cost = sum((on_lattice(noise).cost for noise in noises), Discrepancy())
             return discretised_certificate(allowing_for_ball(certificate, model, on_lattices), cost, self.total)
 
+        said = self._about_questions()
+
         def exactly(rows: RowGrid, factor: float) -> Certificate:
             noises = self.in_place(laws, mechanism.noise.widened(factor))
-            return joint_exact_certificate(rows, noises, within, whole.protected_pairs, THEOREM, self._assumptions())
+            return joint_exact_certificate(
+                rows, noises, within, whole.protected_pairs, THEOREM, self._about_questions()
+            )
 
         @cache
         def gaussian(factor: float) -> Certificate:
             noise = stacked([*laws, mechanism.noise.widened(factor)])
-            return drawn(gaussian_certificate(whole, within, noise, THEOREM, self._assumptions()), factor)
+            return drawn(gaussian_certificate(whole, within, noise, THEOREM, said), factor)
 
         parts = all(noise.is_sum_of_parts for noise in (*laws, mechanism.noise))
         if self._by_moments(whole, assurance) and stackable([*laws, mechanism.noise]):
@@ -302,7 +303,7 @@ class EarlierReleases:
             return
         if all(whole.scenarios[one].couples_with(whole.scenarios[other]) for one, other in whole.protected_pairs):
             draws = JointDraws.of(whole, laws, mechanism.noise, within, self.seed)
-            yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, self._assumptions()), factor))
+            yield cache(lambda factor: drawn(draws.certificate(factor, THEOREM, said), factor))
 
     def stack(self, model: QueryModel) -> QueryModel:
         """Return the model of all statistics released and to be released."""
@@ -341,7 +342,7 @@ class EarlierReleases:
             start += own.dimension if release is None else release.query.dimension
         return stack
 
-    def _assumptions(self) -> Sequence[Assumption]:
+    def _about_questions(self) -> list[Evidence]:
         questions = "assumed" if self.releases and self.questions != "declared" else self.questions
         return about_questions(questions, len(self.releases) + 1)
 
@@ -387,43 +388,31 @@ def _least_factor(holds: Callable[[float], bool], least: float = 1.0) -> float |
     return high
 
 
-def about_questions(questions: str, number: int) -> list[Assumption]:
+def about_questions(questions: str, number: int) -> list[Evidence]:
     """Return what has to be said of so many questions, by why it is no danger that they may depend on answers."""
     if questions == "assumed":
-        return [
-            Assumption(
-                statement="what is asked does not depend on earlier answers",
-                status="assumed",
-                evidence=f"{number - 1} earlier releases; a question chosen by their answers is not covered",
-            )
-        ]
+        return [Evidence.of("DP324", earlier=number - 1)]
     if questions == "declared":
-        return [
-            Assumption(
-                statement="all questions and their noise were fixed before the first answer",
-                status="checked",
-                evidence=f"{number} questions, declared in the ledger before any was answered",
-            )
-        ]
+        return [Evidence.of("DP212", queries=number)]
     return []
 
 
-def widening_assumption(factor: float, earlier: int, total: PrivacyTarget) -> Assumption:
-    """Return how a certificate says that noise was widened for the sake of all releases; `widening` reads it.
+def widening_evidence(factor: float, earlier: int, total: PrivacyTarget) -> Evidence:
+    """Return the evidence that noise was widened for the sake of all releases.
 
-    >>> from distpriv.framework.target import PrivacyTarget
-    >>> widening(widening_assumption(1.23456, 2, PrivacyTarget(epsilon=1, delta=0.01)))
-    1.235
+    >>> widening(widening_evidence(1.25, 2, PrivacyTarget(epsilon=1, delta=0.01)))
+    1.25
     """
-    return Assumption(
-        statement=_WIDENED.format(f"{factor:.4g}"),
-        status="proved",
-        evidence=f"so that all releases, {earlier} of them earlier, hold epsilon = {total.epsilon:g}, "
-        f"delta = {total.delta:g} together",
-    )
+    return Evidence.of("DP109", factor=factor, earlier=earlier, epsilon=total.epsilon, delta=total.delta)
 
 
-def widening(assumption: Assumption) -> float | None:
-    """Return how many times as wide noise is said to be as a release alone would need; nothing where it is not."""
-    found = _FACTOR.fullmatch(assumption.statement)
-    return float(found.group(1)) if found else None
+def widening(evidence: Evidence) -> float | None:
+    """Return how many times as wide noise is as a release alone would need; nothing where that is not said."""
+    if evidence.code != "DP109":
+        return None
+    factor = evidence.facts.get("factor")
+    if not isinstance(factor, float):
+        raise InvalidInput(
+            f"noise cannot have been widened {factor!r:.20} times: give the certificate as it was written."
+        )
+    return factor

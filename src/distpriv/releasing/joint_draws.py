@@ -20,8 +20,9 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import whole
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mean_bound import best_bet, log_evidence
 from distpriv.mechanisms.search.calibration import Calibration, calibration
 from distpriv.mechanisms.search.move_lengths import Lengths, length
@@ -64,7 +65,7 @@ class JointDraws:
         bets = tuple(_bet(plan, target, law) for law in pilot)
         return cls(plan=plan, target=target, earlier=tuple(earlier), new=new, moves=moves, bets=bets)
 
-    def certificate(self, factor: float, theorem: str, assumptions: Sequence[Assumption]) -> Certificate:
+    def certificate(self, factor: float, theorem: str, evidence: Sequence[Evidence]) -> Certificate:
         """Return what the draws show when the new noise is wider by a factor."""
         wanted = -math.log(self.plan.failure_of_one_law)
         laws = tuple(self._law(moves, bet, factor) for moves, bet in zip(self.moves, self.bets, strict=True))
@@ -84,7 +85,7 @@ class JointDraws:
             delta=self.plan.limit + self.plan.failure if shown else 1.0,
             assurance="proved",
             theorem=theorem,
-            assumptions=(*assumptions, *self.plan.assumptions()),
+            evidence=(*evidence, *self.plan.evidence()),
             drawn=drawn,
         )
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.exact_rows import exact_certificate
 from distpriv.law.cells import MOST_STATISTICS, RowGrid, row_grid
 from distpriv.modelling.model import QueryModel
@@ -30,11 +31,11 @@ def joint_exact_certificate(
     target: PrivacyTarget,
     pairs: Sequence[Pair],
     theorem: str,
-    assumptions: Sequence[Assumption],
+    evidence: Sequence[Evidence],
 ) -> Certificate:
     """Return what all releases are worth together; nothing where noise is on no steps, or not in every direction."""
     try:
-        return exact_certificate(rows, noises, target, pairs, theorem, assumptions)
+        return exact_certificate(rows, noises, target, pairs, theorem, evidence)
     except (InvalidInput, InvalidModel) as failure:
         return Certificate(
             target=target,
@@ -42,5 +43,5 @@ def joint_exact_certificate(
             delta=1.0,
             assurance="proved",
             theorem=theorem,
-            assumptions=(Assumption(statement=f"nothing is known by the exact law: {failure}", status="checked"),),
+            evidence=(Evidence.of("DP213", refusal=failure.code),),
         )

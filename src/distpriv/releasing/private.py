@@ -31,9 +31,9 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.queries import Statistic
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.fingerprint import agree, fingerprint
-from distpriv.releasing.readings import Held, Readings, reading_assumption, reading_words, readings, readings_of
+from distpriv.releasing.readings import Held, Readings, reading_evidence, readings, readings_of
 
-__all__ = ["PrivateAnswer", "look_at", "reading_assumption", "reading_words", "readings", "require_source"]
+__all__ = ["PrivateAnswer", "look_at", "reading_evidence", "readings", "require_source"]
 
 LARGEST = 2.0**1000
 """What noise can still be added to."""

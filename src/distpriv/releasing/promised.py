@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption, Assurance, Certificate
+from distpriv.guarantees.certificate import Assurance, Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
@@ -20,8 +21,7 @@ from distpriv.planning.plan import Plan
 from distpriv.releasing.fixed import Fixed
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History
-from distpriv.releasing.private import reading_assumption
-from distpriv.releasing.readings import READ
+from distpriv.releasing.private import reading_evidence
 from distpriv.releasing.written_queries import definitions, has_functions, query_to_dict
 
 __all__ = [
@@ -34,11 +34,7 @@ __all__ = [
     "with_reading",
 ]
 
-DRAWN = Assumption(
-    statement="the private rows are drawn as one of the scenarios says, from rows like those of the reference",
-    status="assumed",
-    evidence="nothing is looked up in the private table to tell",
-)
+DRAWN = Evidence.of("DP325")
 """What every release rests on, whatever its mechanism."""
 
 
@@ -80,7 +76,7 @@ def promised_already(own: Fixed, plan: Plan, earlier: EarlierReleases, history: 
     joint = own.joint_certificate()
     same = earlier.questions == "declared" if own.declared else own.position == len(history.entries)
     if not earlier.releases and earlier.questions != "immune" and _within(certificate, earlier.total, plan.assurance):
-        joint = evolve(certificate, assumptions=_of_mechanism(certificate))
+        joint = evolve(certificate, evidence=_of_mechanism(certificate))
     elif covered and same and _within(joint, earlier.total, plan.assurance):
         earlier = evolve(earlier, place=own.place)
     else:
@@ -160,26 +156,19 @@ def _within(certificate: Certificate, target: PrivacyTarget, assurance: Assuranc
 
 def with_reading(mechanism: AdditiveMechanism, model: QueryModel) -> AdditiveMechanism:
     """Return the mechanism with a certificate that says where rows come from and how they are read, once."""
-    said = (*_of_mechanism(mechanism.certificate), DRAWN, reading_assumption(model))
-    return evolve(mechanism, certificate=evolve(mechanism.certificate, assumptions=said))
+    said = (*_of_mechanism(mechanism.certificate), DRAWN, reading_evidence(model))
+    return evolve(mechanism, certificate=evolve(mechanism.certificate, evidence=said))
 
 
-def _of_mechanism(certificate: Certificate) -> tuple[Assumption, ...]:
+def _of_mechanism(certificate: Certificate) -> tuple[Evidence, ...]:
     """Return what a certificate rests on but for where rows come from and how they are read."""
-    ours = (DRAWN.statement, READ)
-    return tuple(assumption for assumption in certificate.assumptions if assumption.statement not in ours)
+    return tuple(evidence for evidence in certificate.evidence if evidence.code not in ("DP110", "DP325"))
 
 
 def promised_without_ledger(plan: Plan) -> Promise:
     """Return the plan's mechanism for a release that no ledger remembers."""
-    alone = Assumption(
-        statement="nothing else about this dataset is or was released, and this not twice",
-        status="assumed",
-        evidence="no ledger was given: answers to the same question average their noise out, and answers to several "
-        "questions can say together what none says alone",
-    )
     certificate = plan.mechanism.certificate
-    said = evolve(certificate, assumptions=(*certificate.assumptions, alone))
+    said = evolve(certificate, evidence=(*certificate.evidence, Evidence.of("DP326")))
     mechanism = with_reading(evolve(plan.mechanism, certificate=said), plan.model)
     nothing = EarlierReleases(releases=(), total=plan.target, questions="alone")
     return Promise(mechanism=mechanism, model=plan.model, joint=mechanism.certificate, earlier=nothing)

@@ -15,7 +15,7 @@ from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.tables import Table
-from distpriv.guarantees.certificate import Assumption
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable, row_ends
@@ -23,7 +23,6 @@ from distpriv.releasing.column_readings import ColumnReading, column_reading, ty
 from distpriv.releasing.combined_readings import (
     CombinedReading,
     combined_reading,
-    combined_words,
     outside_of_cells,
 )
 from distpriv.releasing.ties import Ties
@@ -31,8 +30,8 @@ from distpriv.releasing.ties import Ties
 __all__ = [
     "Held",
     "Readings",
-    "reading_assumption",
-    "reading_words",
+    "listed_evidence",
+    "reading_evidence",
     "readings",
     "readings_of",
 ]
@@ -134,89 +133,79 @@ def _listed(how: Readings) -> list[dict[str, Any]]:
     return listed
 
 
-def reading_assumption(model: QueryModel) -> Assumption:
-    """Return the same in words, for a certificate.
+def reading_evidence(model: QueryModel) -> Evidence:
+    """Return the same for a certificate, with what functions see of their columns.
 
     >>> import distpriv as dp
     >>> secret = dp.Share("income = '>50K'", values=(0.45, 0.55))
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
-    >>> reading_assumption(dp.model(dp.datasets.adult(), query, secret, records=100)).evidence
-    "columns are held to values that the reference has; where it has over 10,000, or many that are one row's alone,
-    numbers are held between its ends, and texts stay as they are; a row that would change a sum which is the same for
-    all rows of the reference is read as one of these; age is held between 17 and 90, and counts as 37 where a row has
-    none;
-    sex = 'Female' counts as not so where a row does not tell"
+    >>> facts = reading_evidence(dp.model(dp.datasets.adult(), query, secret, records=100)).facts
+    >>> facts["numbers"], facts["conditions"]
+    ([{'of': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}], ["sex = 'Female'"])
     """
     how = readings_of(model)
-    words = reading_words(how.query, _listed(how))
     functions = {column for _, statistic in how.query.statistics for column in statistic.columns}
-    for name, column in how.columns.items():
-        if name not in functions:
-            continue
-        held = "" if column.low is None else f"is held between {column.low} and {column.high}, and "
-        words += f"; what functions see of {name} {held}counts as {column.otherwise} where a row has none"
-    return Assumption(statement=READ, status="proved", evidence=words)
+    columns = [
+        {"of": name, "otherwise": str(column.otherwise)}
+        | ({} if column.low is None else {"low": str(column.low), "high": str(column.high)})
+        for name, column in how.columns.items()
+        if name in functions
+    ]
+    return listed_evidence(how.query, _listed(how), columns)
 
 
-READ = "every row of the private table is read as a value that the reference table or the query allows"
-"""What a certificate says of how rows are read."""
-
-
-HELD = (
-    f"columns are held to values that the reference has; where it has over {MOST_VALUES:,}, or many that are one row's "
-    "alone, numbers are held between its ends, and texts stay as they are; a row that would change a sum which is the "
-    "same for all rows of the reference is read as one of these"
-)
-"""What is said of the columns that statistics read."""
-
-
-def reading_words(query: Query, listed: Sequence[Mapping[str, Any]]) -> str:
-    """Say what `readings` returned for the statistics of a query, and that columns are held too."""
+def listed_evidence(
+    query: Query, listed: Sequence[Mapping[str, Any]], columns: Sequence[Mapping[str, Any]] = ()
+) -> Evidence:
+    """Return what `readings` returned for the statistics of a query as evidence, tables as a whole."""
     if len(listed) != query.dimension:
         raise InvalidModel(f"rows must be read for all {query.dimension} numbers of a query: {len(listed)} are listed.")
     by_name = {entry["statistic"]: entry for entry in listed}
     cells = {name for key, table in query.tables for name in table.names(key)} & set(by_name)
-    said = [
-        _words(number, entry) for number, entry in zip(query.numbers, listed, strict=True) if number.name not in cells
-    ]
+    facts: dict[str, list[Any]] = {name: [] for name in ("numbers", "results", "conditions", "constants", "totals")}
+    for number, entry in zip(query.numbers, listed, strict=True):
+        if number.name not in cells:
+            kind, fact = _fact(number, entry)
+            facts[kind] += [fact] if fact not in facts[kind] else []
     for key, table in query.tables:
-        said += _table_words(key, table, by_name)
-    return "; ".join(dict.fromkeys([HELD, *combined_words(query), *said]))
+        kind, fact = _table_fact(key, table, by_name)
+        facts[kind] += [fact] if fact is not None and fact not in facts[kind] else []
+    return Evidence.of(
+        "DP110",
+        levels=MOST_VALUES,
+        combined=sorted({column for _, table in query.tables for column in table.by}),
+        tables=[key for key, _ in query.tables],
+        columns=columns,
+        **facts,
+    )
 
 
-def _table_words(key: str, table: Table, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say of all cells of a table at once how they are read."""
-    said = [f"it is in the cell of {key!r} that these name, or in none"]
+def _between(of: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"of": of, "low": entry["low"], "high": entry["high"], "otherwise": entry["otherwise"]}
+
+
+def _table_fact(key: str, table: Table, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, Any] | None]:
+    """Return how what a table is of is read, which is the same in all cells; nothing where rows are only counted."""
     parts = table.parts(key)
     if not table.adds_up:
         of_rows = [entries[name] for name in parts[table.what] if name in entries]
-        return [*said, *(_held_in_groups(table, entry) for entry in of_rows[:1])]
+        return "numbers", _between(str(table.expression), of_rows[0]) if of_rows else None
     totals = [entries[name] for name in parts.get("total", ()) if name in entries]
-    if totals:
-        low, high = min(entry["low"] for entry in totals), max(entry["high"] for entry in totals)
-        said.append(f"what {table.expression} adds to a total of {key!r} is held between {low:.10g} and {high:.10g}")
-    return said
+    if not totals:
+        return "totals", None
+    low, high = min(entry["low"] for entry in totals), max(entry["high"] for entry in totals)
+    return "totals", {"of": str(table.expression), "low": low, "high": high, "table": key}
 
 
-def _held_in_groups(table: Table, entry: Mapping[str, Any]) -> str:
-    """Say how what a quantile or a variance is of is read, which is the same in all cells."""
-    low, high, otherwise = entry["low"], entry["high"], entry["otherwise"]
-    ends = f"held between {low:.10g} and {high:.10g}"
-    return f"{table.expression} is {ends}, and counts as {otherwise:.10g} where a row has none"
-
-
-def _words(number: Number, entry: Mapping[str, Any]) -> str:
-    low, high, otherwise = entry["low"], entry["high"], entry["otherwise"]
+def _fact(number: Number, entry: Mapping[str, Any]) -> tuple[str, Any]:
     if number.statistic.columns:
-        ends = f"held between {low:.6g} and {high:.6g}"
-        return f"{entry['statistic']} is {ends}, and is {otherwise:.6g} where its function has no number"
+        return "results", _between(entry["statistic"], entry)
     row = number.statistic.row_of(number.place)
     if not row.predicate:
-        ends = f"held between {low:.10g} and {high:.10g}"
-        return f"{row.expression} is {ends}, and counts as {otherwise:.10g} where a row has none"
-    if low == high:
-        return f"{row.expression} counts as {'so' if high else 'not so'} in every row, as in the reference"
-    return f"{row.expression} counts as not so where a row does not tell"
+        return "numbers", _between(row.expression, entry)
+    if entry["low"] == entry["high"]:
+        return "constants", {"of": row.expression, "value": "true" if entry["high"] else "false"}
+    return "conditions", row.expression
 
 
 def _formats(tables: Sequence[ReferenceTable]) -> tuple[str, ...]:

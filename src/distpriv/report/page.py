@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import field, frozen
 
 from distpriv._version import __version__
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence_text import sentence
 from distpriv.releasing.released_tables import ReleasedTable
 from distpriv.report.protection import Reading
-from distpriv.report.text import begun, printable
+from distpriv.report.text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -107,8 +108,8 @@ class Page:
     @property
     def assumed(self) -> list[str]:
         """What nobody can check, the assumptions of all certificates once each."""
-        every = (each for certificate in self.certificates.values() for each in certificate.assumptions)
-        return list(dict.fromkeys(_sentence(each) for each in every if each.status == "assumed"))
+        every = (each for certificate in self.certificates.values() for each in certificate.evidence)
+        return [sentence(each) for each in dict.fromkeys(every) if each.status == "assumed"]
 
 
 def render(page: Page, *, notebook: bool = False) -> str:
@@ -129,13 +130,8 @@ def _template() -> Template:
         keep_trailing_newline=True,
         finalize=_finalized,
     )
-    environment.filters |= {"printable": printable, "heat_rows": heat_rows, "sentence": _sentence}
+    environment.filters |= {"printable": printable, "heat_rows": heat_rows, "sentence": sentence}
     return environment.get_template("page.html")
-
-
-def _sentence(assumption: Assumption) -> str:
-    evidence = f" {begun(assumption.evidence)}." if assumption.evidence else ""
-    return f"{assumption.statement}.{evidence}"
 
 
 def _finalized(value: Any) -> Any:

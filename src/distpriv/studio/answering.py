@@ -55,7 +55,7 @@ class Studio:
 
     def answer(self, draft: Draft) -> dict[str, Any]:
         """Return the numbers of a draft at once, and the policy that it is."""
-        target = _target(draft.privacy)
+        target = _target(draft.privacy.model_dump(exclude_none=True))
         return {
             **self._outlook(draft).numbers(target),
             "target": {"epsilon": target.epsilon, "delta": target.delta},
@@ -69,7 +69,7 @@ class Studio:
 
         What is drawn is provisional, the draft's own point too.
         """
-        outlook, privacy = self._outlook(draft), draft.privacy
+        outlook, privacy = self._outlook(draft), draft.privacy.model_dump(exclude_none=True)
         key, places = ("epsilon", EPSILONS) if "epsilon" in privacy else ("max_attack_accuracy", ACCURACIES)
         errors = [outlook.error_at(_target({**privacy, key: place})) for place in places]
         public = outlook.merit.public.error(outlook.merit.weights)

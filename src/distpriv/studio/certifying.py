@@ -18,10 +18,10 @@ from attrs import define, field
 
 from distpriv.errors import DistprivError
 from distpriv.planning.option import Option, Refusal, Skipped
+from distpriv.policy import policy_of
+from distpriv.policy.toml_text import TomlText
 from distpriv.studio.outlook import shown_curves
 from distpriv.workflow.plan_policy import PlannedPolicy, planned
-from distpriv.workflow.policy import policy_of
-from distpriv.workflow.policy.toml_text import PolicyText
 
 __all__ = ["Certifier", "certified_numbers"]
 
@@ -127,7 +127,7 @@ def _main(asked: Mapping[str, str]) -> None:
         say({"kind": "progress", "task": task, "done": done, "total": total})
 
     try:
-        policy = policy_of(PolicyText.parse(asked["text"], name=asked["name"]), Path(asked["folder"]))
+        policy = policy_of(TomlText.parse(asked["text"], name=asked["name"]), Path(asked["folder"]))
         say(certified_numbers(planned(policy, progress, watch=lambda found: say(_as_found(found)))))
     except DistprivError as refusal:
         say({"kind": "refused", "refusal": str(refusal)})

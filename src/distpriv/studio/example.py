@@ -20,12 +20,12 @@ def example_rows(table: "pa.Table", draft: Draft) -> "pa.Table":
     """
     assert draft.secret is not None
     engine = engine_for(table)
-    condition = parse_expression(draft.secret["share"], engine.schema.names, where="what to hide")
+    condition = parse_expression(draft.secret.share, engine.schema.names, where="what to hide")
     flags = engine.select(f"SELECT ({condition.sql(engine.dialect)}) AS flag FROM {SOURCE}")["flag"]
     positions: dict[bool, list[int]] = {True: [], False: []}
     for position, flag in enumerate(flags.to_pylist()):
         positions[bool(flag)].append(position)
-    wanted = round(sum(draft.secret["values"]) / 2 * draft.records)
+    wanted = round(sum(draft.secret.values) / 2 * draft.records)
     chosen = [*_evenly(positions[True], wanted), *_evenly(positions[False], draft.records - wanted)]
     return table.take(sorted(chosen))
 

@@ -6,22 +6,23 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+import tomlkit
 from attrs import define, field, frozen
 
 from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput, InvalidSource
 from distpriv.framework.folders import write_whole
+from distpriv.policy import Policy, policy_of, read_policy
+from distpriv.policy.schema import PolicyFile, validated
+from distpriv.policy.sources import same_source, source
+from distpriv.policy.toml_text import TomlText
 from distpriv.studio.draft import Draft, form_of
 from distpriv.studio.withholding import without_ledger
-from distpriv.workflow.policy import Policy, policy_of, read_policy
-from distpriv.workflow.policy.sources import ledger_url, same_source, source
-from distpriv.workflow.policy.toml_text import PolicyText
-from distpriv.workflow.policy.toml_writing import toml_document
 
 __all__ = ["EMBEDDED", "Folder", "Written"]
 
@@ -58,8 +59,10 @@ class Folder:
     """A folder, the policy that was opened in it if any, and the files that were written."""
 
     place: Path
-    base: Mapping[str, Any] = field(factory=dict, repr=False)
-    """The values of the policy that was opened; empty where none was."""
+    base: str = field(default="", repr=False)
+    """The text of the policy that was opened; empty where none was."""
+    keys: PolicyFile | None = field(default=None, repr=False)
+    """What it says; None where none was opened."""
     opened: Path | None = None
     ledger: str | None = field(default=None, repr=False)
     """Where the ledger of the opened policy is, which no page is told; nothing where none was opened."""
@@ -80,32 +83,36 @@ class Folder:
         if policy is None:
             return cls(place=place.resolve())
         read = read_policy(policy)
-        document = dict(read.file.document)
-        if isinstance(document["release"], list):
-            if len(document["release"]) > 1:
-                raise InvalidInput(
-                    f"{policy} has several releases, and the studio shows one: plan them by distpriv plan with --only."
-                )
-            document["release"] = document["release"][0]
+        if read.declares:
+            raise InvalidInput(
+                f"{policy} has several releases, and the studio shows one: plan them by distpriv plan with --only."
+            )
         path = Path(policy).expanduser().resolve()
-        ledger = None if read.ledger.url is None else ledger_url(document["ledger"]["url"], path.parent)
+        ledger = read.ledger.url if "url" in read.written.ledger.model_fields_set else None
         known = {path: _digest(path.read_bytes())}
-        return cls(place=path.parent, base=document, opened=path, ledger=ledger, known=known)
+        return cls(
+            place=path.parent,
+            base=read.file.text,
+            keys=validated(read.file),
+            opened=path,
+            ledger=ledger,
+            known=known,
+        )
 
     def tables(self) -> list[dict[str, str]]:
         """Return the public tables to choose from; what is named as private is none.
 
         A file is read when it is chosen and not before, so the first one is never a file that happens to be there.
         """
-        own = [{"name": AS_WRITTEN, "label": "as the policy says"}] if self.base else []
+        own = [{"name": AS_WRITTEN, "label": "as the policy says"}] if self.keys else []
         embedded = {"name": EMBEDDED, "label": "Adult (embedded)"}
         return [*own, embedded, *({"name": name, "label": name} for name in self._files())]
 
     def form(self) -> dict[str, Any]:
         """Return the choices to begin with; none where no policy was opened."""
-        if self.opened is None:
+        if self.opened is None or self.keys is None:
             return {"file": self._free_name(), "private": EXAMPLE}
-        return {**form_of(self.base), "table": AS_WRITTEN, "file": self.opened.name}
+        return {**form_of(self.keys), "table": AS_WRITTEN, "file": self.opened.name}
 
     def source(self, table: str) -> str:
         """Return where a table that is offered is.
@@ -115,8 +122,8 @@ class Folder:
         """
         if table == EMBEDDED:
             return str(self._embedded())
-        if table == AS_WRITTEN and self.base:
-            reference = self.base["data"].get("reference")
+        if table == AS_WRITTEN and self.keys:
+            reference = self.keys.data.reference
             if reference is None:
                 raise InvalidSource("this policy has no reference table, only scenarios: statistics stay as they are.")
             return source(reference, self.place)
@@ -130,7 +137,7 @@ class Folder:
         """Return what a draft means, as a policy that is no file."""
         self._note_private(draft)
         text = draft.text(self.reference_now(draft), self.base)
-        return policy_of(PolicyText.parse(text, name=DRAFT), self.place)
+        return policy_of(TomlText.parse(text, name=DRAFT), self.place)
 
     def reference_now(self, draft: Draft) -> str | None:
         """Return where the public table of a draft is now; nothing where it stays as the opened policy says."""
@@ -141,13 +148,13 @@ class Folder:
         return draft.text(self._reference(draft), self.base)
 
     def shown_text(self, draft: Draft) -> str:
-        """Return the same without where the private rows and the ledger of the opened policy are."""
-        document = draft.document(self._reference(draft), self.base)
+        """Return the same without where the private rows and the ledger of the opened policy are, and its comments."""
+        document = tomllib.loads(self.text(draft))
         if draft.private is None:
             document["data"].pop("private", None)
-        if "url" in self.base.get("ledger", {}):
+        if self.keys is not None and "url" in self.keys.ledger.model_fields_set:
             document["ledger"].pop("url")
-        return toml_document(document)
+        return tomlkit.dumps(document)
 
     def write(self, draft: Draft) -> Written:
         """Write the policy of a draft, and the embedded table beside it if it is about that.
@@ -183,8 +190,8 @@ class Folder:
         if _digest(content) != digest:
             raise InvalidInput(f"{file!r} was changed since it was confirmed: write it again, and look at it.")
         policy = self._meant(path, content)
-        private = policy.file.document["data"].get("private")
-        if private is not None and private != self.base.get("data", {}).get("private"):
+        private = policy.written.data.private
+        if private is not None and (self.keys is None or private != self.keys.data.private):
             self._inside(private)
         return policy
 
@@ -272,7 +279,7 @@ class Folder:
 
     def _meant(self, path: Path, content: bytes) -> Policy:
         """Return the policy that the bytes of a file are."""
-        return policy_of(PolicyText.parse(content.decode(), name=str(path)), self.place)
+        return policy_of(TomlText.parse(content.decode(), name=str(path)), self.place)
 
     def _embedded(self) -> Path:
         """Return a file with the embedded table, complete rows alone."""

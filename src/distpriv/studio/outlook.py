@@ -26,8 +26,8 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import deviations
 from distpriv.noise.laws import GaussianNoise, NoiseLaw
 from distpriv.planning.merit import Merit
+from distpriv.policy import Policy
 from distpriv.report.contents import would_see
-from distpriv.workflow.policy import Policy
 
 __all__ = ["MECHANISM", "Outlook", "shown_curves"]
 

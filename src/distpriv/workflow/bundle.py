@@ -31,6 +31,7 @@ from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
+from distpriv.policy import Policy
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
@@ -38,7 +39,6 @@ from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
 from distpriv.workflow.display import display_values
-from distpriv.workflow.policy import Policy
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 

@@ -8,10 +8,10 @@ from typing import Any
 from attrs import frozen
 
 from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.policy import Policy, read_policy
 from distpriv.releasing.ledger import Entry, History, Ledger
 from distpriv.releasing.ledger.urls import shown_url
 from distpriv.releasing.written_queries import query_from_dict
-from distpriv.workflow.policy import Policy, read_policy
 
 __all__ = [
     "LedgerListing",

@@ -9,13 +9,13 @@ from distpriv.auditing.report import AuditReport
 from distpriv.framework.secrets import taken_shares
 from distpriv.framework.target import PrivacyTarget
 from distpriv.modelling.model import QueryModel
+from distpriv.policy import Policy
 from distpriv.releasing.release import Release
 from distpriv.report.contents import Facts, ShownStatistic
 from distpriv.report.protection import Asked, Protection
 from distpriv.workflow.bundle import bundled_tables
 from distpriv.workflow.display import display_interval, display_text, display_values
 from distpriv.workflow.plan_policy import PlannedPolicy
-from distpriv.workflow.policy import Policy
 
 __all__ = ["page_facts"]
 
@@ -86,10 +86,8 @@ def _with_interval(value: float, ends: tuple[float, float], half_width: float) -
 
 def asked(policy: Policy, table: str, target: PrivacyTarget) -> Asked:
     """Return what a table of a policy asks for in its own terms; the ledger's are those of [privacy] if it has none."""
-    documents = [policy.file.document.get(name, {}) for name in (table, "privacy")]
-    given: Mapping[str, Any] = next(
-        (each for each in documents if set(each) & {"epsilon", "delta", "max_attack_accuracy"}), {}
-    )
-    accuracy = given.get("max_attack_accuracy")
+    written = policy.written
+    given = written.ledger if table == "ledger" and written.ledger.has_target else written.privacy
+    accuracy = given.max_attack_accuracy
     same = accuracy is not None and abs(target.attack_accuracy_ceiling - accuracy) < SAME
     return Asked(target=target, accuracy=accuracy if same else None)

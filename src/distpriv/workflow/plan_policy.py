@@ -13,6 +13,7 @@ from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
+from distpriv.policy import Policy, read_policy
 from distpriv.progress import Progress, silent
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.declaring import Declaration, declare
@@ -23,7 +24,6 @@ from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
-from distpriv.workflow.policy import Policy, read_policy
 
 __all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "each_plan_once", "plan_policy", "planned"]
 

@@ -16,6 +16,7 @@ from distpriv.framework.folders import File
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
+from distpriv.policy import Policy, read_policy
 from distpriv.progress import Progress, silent
 from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
@@ -39,8 +40,6 @@ from distpriv.workflow.bundle import (
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.page_facts import page_facts
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
-from distpriv.workflow.policy import Policy, read_policy
-from distpriv.workflow.policy.withheld import policy_without_private
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
 
@@ -76,7 +75,7 @@ def release_policy(
     require_releases(releases, required=policy.audit == "required")
     source = policy.private_source()
     require_ledger(policy)
-    public = policy_without_private(policy.file.document)
+    public = policy.public_text()
     attacks = _Attacks(releases=releases, progress=progress)
     approve = attacks.approve if audit or policy.audit == "required" else None
     if approve is not None:
@@ -144,7 +143,7 @@ def audit_bundle(
     released = _as_promised(released, document)
     model = in_order_of(released.mechanism, found.plan.model)
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
-    public = policy_without_private(found.policy.file.document)
+    public = found.policy.public_text()
     page = _page(found, released, model, document, public, attacked)
     new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
     whole = with_manifest(document, {**bundled_files(folder, document, new), **new})

@@ -2,13 +2,11 @@
 
 from typing import Any, get_args
 
-from distpriv.auditing.report import AuditRule
 from distpriv.framework.tilts import TiltKind
-from distpriv.guarantees.certificate import Assurance, Status
+from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.drawn import Measure
+from distpriv.guarantees.evidence import Status
 from distpriv.modelling.drawing import Reference
-from distpriv.modelling.utility import OBJECTIVES
-from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.joint import Questions
 
 Schema = dict[str, Any]
@@ -109,7 +107,7 @@ SHARED: dict[str, Schema] = {
             holds=TRUTH,
             assurance={"enum": list(get_args(Assurance))},
             theorem=TEXT,
-            assumptions=some(table(statement=TEXT, status={"enum": list(get_args(Status))}, evidence=TEXT)),
+            evidence=some(table(code=TEXT, status={"enum": list(get_args(Status))}, facts={"type": "object"})),
             contradicted=TRUTH,
             law=maybe(shared("law")),
         ),
@@ -249,77 +247,6 @@ SHARED: dict[str, Schema] = {
 
 LABEL = {"anyOf": [TEXT, {"type": "integer"}, TRUTH]}
 
-ASKED_TABLE = table(
-    "count",
-    "mean",
-    "total",
-    "quantile",
-    "level",
-    "variance",
-    "levels",
-    "other",
-    "empty",
-    "otherwise",
-    count={"const": True},
-    mean=TEXT,
-    total=TEXT,
-    quantile=TEXT,
-    level=SHARE,
-    variance=TEXT,
-    by=some(TEXT),
-    levels=by_name(some(LABEL)),
-    other=some(TEXT),
-    empty=some(some(LABEL)),
-    otherwise=some(NUMBER),
-)
-
-ASKED = {"title": TEXT, "license": TEXT, "records": COUNT, "statistics": by_name(TEXT), "tables": by_name(ASKED_TABLE)}
-
-WRITTEN_POLICY = table(
-    data=table(
-        "robust",
-        reference=maybe(TEXT),
-        id=TEXT,
-        robust=said("Other tables that records may be like instead of the reference.", some(TEXT)),
-    ),
-    release={
-        "anyOf": [
-            table("tables", "title", "license", **ASKED),
-            table("tables", "title", "license", name=TEXT, **ASKED),
-            some(table("tables", "title", "license", name=TEXT, **ASKED)),
-        ]
-    },
-    protect=some({"type": "object"}),
-    privacy=table(
-        "prior",
-        "objective",
-        "max_error",
-        "mechanisms",
-        epsilon=AT_LEAST_0,
-        delta=SHARE,
-        assurance={"enum": list(get_args(Assurance))},
-        weights={"anyOf": [{"enum": ["relative", "units"]}, by_name(AT_LEAST_0)]},
-        prior=by_name(SHARE),
-        objective={"enum": list(OBJECTIVES)},
-        max_error=by_name(AT_LEAST_0),
-        mechanisms=some(TEXT),
-        audit={"enum": list(get_args(AuditRule))},
-    ),
-    ledger=table(epsilon=AT_LEAST_0, delta=SHARE, adaptive={"enum": list(get_args(Adaptive))}),
-    model=table(
-        "weight",
-        "robust",
-        method=TEXT,
-        replacement=TRUTH,
-        missing=TEXT,
-        reference={"enum": list(get_args(Reference))},
-        draws=COUNT,
-        seed=COUNT,
-        weight=TEXT,
-        robust=AT_LEAST_0,
-    ),
-)
-
 PRINTED_RELEASE: dict[str, Schema] = {
     "format": {"const": FORMAT},
     "distpriv": said("The version that released.", VERSION),
@@ -354,7 +281,17 @@ PRINTED_RELEASE: dict[str, Schema] = {
         "releases so far together.",
         table(undefended=SHARE, at_most=SHARE, together=SHARE),
     ),
-    "policy": said("With every default filled in, and nothing private.", WRITTEN_POLICY),
+    "policy": said(
+        "As policy.json says, with every default filled in and nothing of where private things are.",
+        table(
+            data={"type": "object"},
+            release={"anyOf": [{"type": "object"}, some({"type": "object"})]},
+            protect=some({"type": "object"}),
+            privacy={"type": "object"},
+            ledger={"type": "object"},
+            model={"type": "object"},
+        ),
+    ),
     "versions": said("Of Python and the libraries.", table(python=VERSION, **dict.fromkeys(LIBRARIES, VERSION))),
     "manifest": said("The SHA-256 of every other file of the bundle.", by_name(DIGEST)),
     "tables": said(

@@ -6,14 +6,14 @@ The schemas are those of `release_schema`, JSON Schema in a few words, so that w
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from distpriv.errors import InvalidInput
+from distpriv.framework.domains import is_control
 from distpriv.workflow.release_schema import Schema
 
-__all__ = ["LONGEST", "conforming", "is_no_character", "strict_json"]
+__all__ = ["LONGEST", "conforming", "strict_json"]
 
 LONGEST = 256 * 2**20
 """More bytes than any bundle's file has."""
@@ -23,9 +23,6 @@ DEEPEST = 32
 
 LARGEST = 2**63
 """Whole numbers from here on are none that anything is counted in."""
-
-_SPACES = frozenset("\t\n\r")
-_UNREADABLE = frozenset({"Cc", "Cs"})
 
 
 def strict_json(content: bytes, name: str) -> Any:
@@ -84,16 +81,11 @@ def _unreadable(document: Any) -> str | None:
         value, depth = waiting.pop()
         if depth > DEEPEST:
             return f"is nested more than {DEEPEST} levels deep"
-        if isinstance(value, str) and any(is_no_character(character) for character in value):
+        if isinstance(value, str) and any(is_control(character) for character in value):
             return f"has text with a character that is none, in {value[:40]!a}"
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
         waiting.extend((part, depth + 1) for part in inside)
     return None
-
-
-def is_no_character(character: str) -> bool:
-    """Tell whether a character is none that people read or write: a control character, or half of a surrogate pair."""
-    return character not in _SPACES and unicodedata.category(character) in _UNREADABLE
 
 
 def conforming(document: Any, schema: Schema, shared: Mapping[str, Schema]) -> str | None:

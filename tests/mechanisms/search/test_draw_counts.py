@@ -37,8 +37,8 @@ def test_of_a_large_sample_a_smaller_one_is_the_reference(monkeypatch: pytest.Mo
     monkeypatch.setattr(reference, "STRATUM_ROWS", 9_000)
     model = dp.model(TABLE, MEDIAN, dp.Share("s", values=(0.4, 0.6)), records=20, draws=20)
     assert [stratum.rows for stratum in model.strata] == [9_000, 9_000]
-    said = str(calibration(model, TARGET, name="…", seed=1).assumptions())
-    assert "a sample has 9,000 rows where s is satisfied" in said
+    _, unseen, *_ = calibration(model, TARGET, name="…", seed=1).evidence()
+    assert unseen.facts["rows"]["rows where s is satisfied"] == 9000
     exact = dp.model(TABLE, MEAN, dp.Share("s", values=(0.4, 0.6)), records=20)
     assert [stratum.rows for stratum in exact.strata] == [20_000, 20_000]
     laws = exact.rows().row_laws()

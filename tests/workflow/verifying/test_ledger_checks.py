@@ -164,7 +164,7 @@ def ledger_of(bundle: Path) -> str:
 def relabelled(document: dict[str, Any]) -> None:
     """Say that questions were declared which were assumed to be independent."""
     document["questions"] = "declared"
-    told = document["joint_certificate"]["assumptions"]
+    told = document["joint_certificate"]["evidence"]
     number = len(document["evidence"]["joint"]["noises"])
     (assumed,), (claimed,) = (about_questions(questions, number) for questions in ("assumed", "declared"))
     told[told.index(asdict(assumed))] = asdict(claimed)

@@ -19,12 +19,12 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certificate import Assumption
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
+from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mean_bound import CHOICES, best_bet, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.unseen_rows import unseen_rows_assumptions
+from distpriv.guarantees.reference_sample import unseen_rows_evidence
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.draw_counts import how_many, shape_draws
 from distpriv.mechanisms.search.move_lengths import (
@@ -45,7 +45,7 @@ from distpriv.progress import Progress, silent
 if TYPE_CHECKING:
     from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["Calibration", "Kind", "Scale", "Shape", "calibration", "coupled"]
+__all__ = ["Calibration", "Kind", "Shape", "calibration", "coupled"]
 
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
@@ -73,14 +73,6 @@ class Kind:
 
 
 @frozen(kw_only=True)
-class Scale:
-    """A scale of noise, and the draws that show it to be enough."""
-
-    value: float
-    laws: tuple[DrawnLaw, ...]
-
-
-@frozen(kw_only=True)
 class Calibration:
     """How noise is calibrated on coupled draws of a model."""
 
@@ -102,7 +94,7 @@ class Calibration:
     """What is left of δ."""
     rounding: Floats = array_field()
     """By how much each statistic of a dataset may be rounded, however its rows are summed."""
-    unseen: tuple[Assumption, ...] = ()
+    unseen: tuple[Evidence, ...] = ()
     """What has to be believed of rows that the reference lacks."""
     progress: Progress
 
@@ -115,8 +107,10 @@ class Calibration:
         """
         return self.failure / (CHOICES * self.laws)
 
-    def scale(self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]) -> Scale:
-        """Return the least scale of noise at which other draws than those of the shape show δ to be below its limit.
+    def scale(
+        self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]
+    ) -> tuple[float, list[DrawnLaw]]:
+        """Return the least scale at which other draws than those of the shape show δ to be below its limit, and them.
 
         That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
         one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
@@ -147,8 +141,9 @@ class Calibration:
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        laws = [DrawnLaw(values=law.values, counts=law.counts, bet=bet) for law, bet in zip(drawn, bets, strict=True)]
-        return Scale(value=found, laws=tuple(laws))
+        return found, [
+            DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)
+        ]
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win.
@@ -198,34 +193,16 @@ class Calibration:
             found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
         return found
 
-    def assumptions(self) -> tuple[Assumption, ...]:
+    def evidence(self) -> tuple[Evidence, ...]:
         """Return what the guarantee rests on."""
-        swapped = "in pairs that optimal transport brings together" if self.pairing == "transport" else "independently"
-        source = "chosen by the caller, who must not have tried others" if self.seed_given else "by the system"
-        fewer = "; the query is slow, and more draws would need less noise" if self.fewer else ""
         return (
-            Assumption(
-                statement="the data are drawn from the reference rows as the scenarios say",
-                status="assumed",
-                evidence="nothing is assumed of the statistics: not a law, a density or a lattice",
-            ),
+            Evidence.of("DP322"),
             *self.unseen,
-            Assumption(
-                statement="both datasets of a coupled draw have the laws of their scenarios",
-                status="proved",
-                evidence=f"swapped rows are drawn {swapped}",
+            Evidence.of("DP107", pairing=self.pairing),
+            Evidence.of(
+                "DP211", limit=self.limit, failure=self.failure, draws=self.draws, laws=self.laws, slow=self.fewer
             ),
-            Assumption(
-                statement=f"δ is below {self.limit:.6g}, but for a chance of {self.failure:.3g} that is added to it",
-                status="checked",
-                evidence=f"{self.draws:,} coupled draws of each of {self.laws} laws of differences, other than those "
-                f"that chose the shape of the noise{fewer}",
-            ),
-            Assumption(
-                statement="these draws are independent of the data",
-                status="assumed",
-                evidence=f"seed {self.seed}, {source}",
-            ),
+            Evidence.of("DP323", seed=self.seed, chosen_by="caller" if self.seed_given else "system"),
         )
 
 
@@ -238,11 +215,11 @@ def coupled(
     """
     differences = plan.pilot(as_they_are)
     law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    scale = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
+    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
-    if scale.value > 0:
-        require_square((scale.value * law.widths) ** 2)
-        noise = law.widened(scale.value)
+    if scale > 0:
+        require_square((scale * law.widths) ** 2)
+        noise = law.widened(scale)
     return by_coupling(
         model,
         target,
@@ -251,15 +228,15 @@ def coupled(
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         assurance="proved",
-        assumptions=plan.assumptions(),
+        evidence=plan.evidence(),
         drawn=Drawn(
             measure=kind.measure,
             noise=noise,
-            scale=scale.value,
+            scale=scale,
             epsilon=target.epsilon,
             limit=plan.limit,
             failure=plan.failure,
-            laws=scale.laws,
+            laws=tuple(laws),
         ),
     )
 
@@ -311,7 +288,7 @@ def calibration(
         failure=failure,
         limit=limit,
         rounding=_rounding(model),
-        unseen=unseen_rows_assumptions(model),
+        unseen=unseen_rows_evidence(model),
         progress=progress,
     )
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DRAWS", "close_covariance_estimate", "covariance_estimates"]
 
-ROWS, DRAWS = 1000, 5000
-"""How many rows of each stratum, and how many differences of datasets, a pilot draws."""
+DRAWS = 5000
+"""How many differences of datasets a pilot draws, from a thousand rows of each stratum."""
 
 
 def covariance_estimates(
@@ -91,7 +91,7 @@ def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Gen
     swapped = max(swap.swapped for swap in swaps)
     features = row_features(rows.query, rows.pool(pairs[0][0]), rows.scenarios[pairs[0][0]].records)
     first, second = (
-        features[rng.choice(side, size=min(ROWS, len(side)), replace=False)] for side in (swaps[0].out, swaps[0].into)
+        features[rng.choice(side, size=min(1000, len(side)), replace=False)] for side in (swaps[0].out, swaps[0].into)
     )
     shape = DRAWS, swapped
     if rows.best_pairing(pairs[0]) == "transport":

@@ -2,6 +2,8 @@
 
 import math
 
+from attrs import frozen
+
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import whole
 from distpriv.guarantees.mean_bound import least_draws
@@ -12,20 +14,26 @@ __all__ = ["SHAPE_DRAWS", "how_many", "shape_draws"]
 SHAPE_DRAWS = 100_000
 """How many draws at most choose the shape, of one law."""
 
-MOST_SHAPE_DRAWS = 1_000_000
-"""How many draws at most choose the shape, of all laws together."""
 
-MOST_ROWS = 200_000_000
-"""How many rows are read for a query that has to be evaluated on whole datasets, unless δ needs more."""
+@frozen(kw_only=True)
+class DrawSettings:
+    """What draws may cost, unless δ needs more."""
 
-MOST_NUMBERS, MOST_SHAPE_NUMBERS = 50_000_000, 4_000_000
-"""How many numbers are drawn of many statistics to test noise, and to choose its shape: fewer datasets of more."""
+    shape_draws: int = 1_000_000
+    """Draws that choose the shape, of all laws together."""
+    shape_numbers: int = 4_000_000
+    """Numbers that are drawn of many statistics to choose the shape."""
+    shape_calls: int = 5000
+    """Draws that choose the shape of noise on what a function returns."""
+    rows: int = 200_000_000
+    """Rows that are read for a query that has to be evaluated on whole datasets."""
+    numbers: int = 50_000_000
+    """Numbers that are drawn of many statistics to test noise."""
+    calls: int = 50_000
+    """Calls of a function to test noise."""
 
-MOST_CALLS = 50_000
-"""How often a function is called to test noise, unless δ needs more."""
 
-SHAPE_DRAWS_OF_FUNCTIONS = 5000
-"""How many draws at most choose the shape of noise on what a function returns."""
+SETTINGS = DrawSettings()
 
 
 def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
@@ -42,9 +50,9 @@ def how_many(model: QueryModel, laws: int, limit: float, failure: float, given: 
     if model.query.has_exact_moments:
         if many < least:
             raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
-        affordable = max(MOST_NUMBERS // model.dimension, math.ceil(200 / limit), 2 * least)
+        affordable = max(SETTINGS.numbers // model.dimension, math.ceil(200 / limit), 2 * least)
         return min(many, affordable), affordable < many
-    datasets = MOST_CALLS if model.query.has_functions else MOST_ROWS // (model.provenance.records or 1)
+    datasets = SETTINGS.calls if model.query.has_functions else SETTINGS.rows // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)
     return min(many, affordable), affordable < many
 
@@ -58,5 +66,7 @@ def shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = Fal
     5000
     """
     if functions:
-        return min(draws, SHAPE_DRAWS_OF_FUNCTIONS)
-    return min(draws, SHAPE_DRAWS, max(2000, MOST_SHAPE_DRAWS // laws), max(10_000, MOST_SHAPE_NUMBERS // statistics))
+        return min(draws, SETTINGS.shape_calls)
+    return min(
+        draws, SHAPE_DRAWS, max(2000, SETTINGS.shape_draws // laws), max(10_000, SETTINGS.shape_numbers // statistics)
+    )

@@ -6,10 +6,9 @@ from typing import Any
 
 from distpriv.framework.queries import Statistic, Table
 from distpriv.framework.target import PrivacyTarget
+from distpriv.policy import Policy
+from distpriv.policy.load import in_order, policy_in_release
 from distpriv.workflow.plan_policy import allowed_mechanisms
-from distpriv.workflow.policy import Policy
-from distpriv.workflow.policy.bundled import policy_in_release
-from distpriv.workflow.policy.protecting import in_order
 
 __all__ = ["notebook"]
 
@@ -87,14 +86,15 @@ def _code(policy: Policy) -> dict[str, Any]:
     written, query = policy.to_dict(), policy.query()
     cells = {name for key, each in query.tables for name in each.names(key)}
     plain = [(repr(name), _statistic(each)) for name, each in query.statistics if name not in cells]
-    secrets = [[_secret(written["protect"][number]) for number in numbers] for numbers in in_order(written["protect"])]
+    hidden = [_secret(secret) for secret in written["protect"]]
+    secrets = [[hidden[number] for number in numbers] for numbers in in_order(policy.written.protect)]
     options = written["model"]
     if others := written["data"].get("robust"):
         options = {**options, "robust": [*others, *([options["robust"]] if "robust" in options else [])]}
     settings = {key: getattr(policy, key) for key in ("assurance", "weights", "prior", "objective", "max_error")}
     totals = {"total": _target(policy.ledger.total), "adaptive": policy.ledger.adaptive}
     approved = {"approve": Code(ATTACKED)} if policy.audit == "required" else {}
-    public = (written["data"]["reference"], Code("query"), Code("secrets"))
+    public = (policy.written.data.reference, Code("query"), Code("secrets"))
     private = (Code("planned()"), Code("private"))
     return {
         "statistics": [*plain, *((repr(name), _table(each)) for name, each in query.tables)],

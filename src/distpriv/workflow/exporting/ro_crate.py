@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from distpriv.framework.folders import File
+from distpriv.policy.load import policy_in_release
 from distpriv.workflow.bundle import digest
-from distpriv.workflow.policy.bundled import policy_in_release
 
 __all__ = ["ro_crate"]
 

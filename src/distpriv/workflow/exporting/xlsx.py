@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from distpriv.extras import extra_needed
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.evidence_text import sentence
 from distpriv.noise.laws import noise_from_dict
+from distpriv.policy.load import policy_in_release
 from distpriv.releasing.released import noise_deviations
 from distpriv.workflow.bundle import bundled_tables
-from distpriv.workflow.policy.bundled import policy_in_release
 
 __all__ = ["workbook"]
 
@@ -23,7 +25,7 @@ _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def workbook(document: Mapping[str, Any], _name: str) -> bytes:
-    """Return the numbers, the tables, the certificates and their assumptions, a sheet each."""
+    """Return the numbers, the tables, the certificates and their evidence, a sheet each."""
     with extra_needed("excel", "a workbook"):
         from openpyxl import Workbook
     book = Workbook()
@@ -54,7 +56,10 @@ def _sheets(document: Mapping[str, Any]) -> dict[str, Rows]:
             *((f"target {key}", own["target"][key], joint and joint["target"][key]) for key in ("epsilon", "delta")),
             *((key, document[key]) for key in ("dataset", "position", "time", "mechanism", "questions", "distpriv")),
         ],
-        "assumptions": [("statement", "status", "evidence"), *(tuple(each.values()) for each in own["assumptions"])],
+        "evidence": [
+            ("code", "status", "evidence"),
+            *((each["code"], each["status"], sentence(Evidence(**each))) for each in own["evidence"]),
+        ],
     }
 
 

@@ -20,9 +20,9 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
+from distpriv.policy.load import policy_in_toml
 from distpriv.releasing.released_tables import table_files
 from distpriv.workflow.bundle import RELEASE_FILE, bundled_tables, csv_text, digest
-from distpriv.workflow.policy.bundled import policy_in_toml
 from distpriv.workflow.release_schema import AUDIT, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 from distpriv.workflow.verifying.problems import first_problem

@@ -1,4 +1,4 @@
-"""Whether the certificates in a bundle are those that its moments, noise and draws give, word by word."""
+"""Whether the certificates in a bundle are those that its moments, noise and draws give, fact by fact."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,23 +6,21 @@ from typing import Any
 
 from attrs import evolve
 
-from distpriv.guarantees.certificate import Assumption, Certificate
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.evidence import Evidence
 from distpriv.law.cells import RowGrid
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.releasing.joint import about_questions
 from distpriv.releasing.promised import DRAWN
-from distpriv.workflow.verifying.assumption_checks import assumptions_problem, may_say, same_reading
+from distpriv.workflow.verifying.evidence_checks import evidence_problem, may_say, same_reading
 from distpriv.workflow.verifying.opened import Opened
 from distpriv.workflow.verifying.problems import Found, first_problem, found
-from distpriv.workflow.verifying.recomputing import JOINT, Claim, Recomputed, recomputed
+from distpriv.workflow.verifying.recomputing import JOINT, Claim, recomputed
 
 __all__ = ["certificate", "joint_certificate"]
 
 NEAR = 1e-6
 """By which share two computations of the same δ may differ on different machines."""
-
-ROOM = 0.1
-"""By which share the δ of noise may be off that is known by a factor with four digits; `least` and `most` say it."""
 
 
 def certificate(opened: Opened) -> Found:
@@ -32,7 +30,7 @@ def certificate(opened: Opened) -> Found:
         return False, "the moments are of other statistics than the release."
     if document["mechanism"] not in {candidate.name for candidate in CANDIDATES}:
         return False, f"there is no mechanism {document['mechanism']!r:.60}."
-    *_, drawn, read = (None, None, *opened.own.assumptions)
+    *_, drawn, read = (None, None, *opened.own.evidence)
     if drawn != DRAWN or read is None or not same_reading(read, opened.reading, opened.query):
         return False, "the certificate does not say where rows come from and how they are read, as the bundle has it."
     beside = may_say(opened.claim, len(opened.noises) - 1, opened.policy.ledger.total)
@@ -78,20 +76,19 @@ def _is_own(opened: Opened, written: Certificate) -> bool:
     return own == written and held and bool(drawn["joint"] == drawn["release"])
 
 
-def _compared(claim: Claim, document: Mapping[str, Any], beside: Sequence[Assumption]) -> Found:
+def _compared(claim: Claim, document: Mapping[str, Any], beside: Sequence[Evidence]) -> Found:
     """Hold a recomputed certificate against the written one."""
-    again = recomputed(claim)
-    made = again.certificate
+    made = recomputed(claim)
     what = f"δ is {made.delta:.6g} at ε = {made.epsilon:g}, and {claim.written.target.delta:g} is allowed"
-    return found(_difference(claim, document, again, what, beside), f"{what}; assurance {claim.written.assurance!r}.")
+    return found(_difference(claim, document, made, what, beside), f"{what}; assurance {claim.written.assurance!r}.")
 
 
 @first_problem
 def _difference(
-    claim: Claim, document: Mapping[str, Any], again: Recomputed, what: str, beside: Sequence[Assumption]
+    claim: Claim, document: Mapping[str, Any], made: Certificate, what: str, beside: Sequence[Evidence]
 ) -> Iterator[str]:
-    written, made = claim.written, again.certificate
-    if not made.holds and not (claim.times and made.delta <= written.target.delta * (1 + ROOM)):
+    written = claim.written
+    if not made.holds and not (claim.times and made.delta <= written.target.delta * (1 + NEAR)):
         yield f"recomputed from the bundle, {what}"
     if not written.holds or document["holds"] != written.holds or written.contradicted != made.contradicted:
         yield f"the bundle itself does not say that δ = {written.delta:.6g} meets its target"
@@ -99,14 +96,14 @@ def _difference(
         yield f"recomputed it holds at assurance {made.assurance!r}, and {written.assurance!r} is written"
     if not math.isclose(written.epsilon, made.epsilon, rel_tol=NEAR**2):
         yield f"the bundle says ε = {written.epsilon:g}, and recomputed {what}"
-    if again.least > written.delta * (1 + NEAR):
+    if made.delta > written.delta * (1 + NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, and recomputed {what}"
-    if again.most < written.delta * (1 - NEAR):
+    if made.delta < written.delta * (1 - NEAR):
         yield f"the bundle says δ = {written.delta:.6g}, which its own moments and noise contradict: {what}"
     by_moments = claim.model.provenance.method == "exact moments" and not isinstance(claim.drawn, RowGrid)
     if made.assurance == "checked" and by_moments and written.law is None:
-        yield "it does not say what was found when the bell curve was held against the rows"
+        yield "it does not say which δ was computed from the rows"
     if made.theorem != written.theorem:
         yield f"it follows from {made.theorem}, and {written.theorem!r:.80} is written"
-    if (problem := assumptions_problem(claim, made.assumptions, beside)) is not None:
+    if (problem := evidence_problem(claim, made.evidence, beside)) is not None:
         yield f"what it rests on is not what is written: {problem}"

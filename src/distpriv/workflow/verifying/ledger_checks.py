@@ -5,12 +5,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from distpriv.framework.target import PrivacyTarget
+from distpriv.policy.load import policy_in_release
 from distpriv.releasing.certified_laws import NEAR, same_moments
 from distpriv.releasing.ledger.chain import Entry, History
 from distpriv.releasing.release import Release
 from distpriv.releasing.written_queries import query_from_dict
-from distpriv.workflow.policy.bundled import policy_in_release
 from distpriv.workflow.verifying.problems import first_problem
 
 __all__ = ["LedgerBook", "is_certified_anew", "ledger_problem"]
@@ -37,7 +36,7 @@ def ledger_problem(document: Mapping[str, Any], ledger: LedgerBook) -> Iterator[
     if entry is None or (entry.number, entry.digest) != (said["number"], said["head"]):
         yield "its chain does not hold this release, so it was rolled back or is another one"
         return
-    if history.total != PrivacyTarget(**{key: document["policy"]["ledger"][key] for key in ("epsilon", "delta")}):
+    if history.total != policy_in_release(document).ledger.total:
         yield "it holds the dataset to another total than the policy"
     yield from _contents(document, entry)
     yield from _laws(entry.content, document["evidence"]["model"], 0, document["evidence"]["reference"])

@@ -21,8 +21,8 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
+from distpriv.policy import Policy
 from distpriv.releasing.certified_laws import same_moments
-from distpriv.workflow.policy import Policy
 from distpriv.workflow.verifying.problems import first_problem
 from distpriv.workflow.verifying.strata_checks import joint_strata_problem, strata_problem
 

@@ -8,16 +8,17 @@ from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.queries import Query
-from distpriv.guarantees.certificate import Assumption, Certificate
-from distpriv.guarantees.drawn import Evidence, evidence_from_dict
+from distpriv.guarantees.certificate import Certificate
+from distpriv.guarantees.drawn import Witness, witness_from_dict
+from distpriv.guarantees.evidence import Evidence
 from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
+from distpriv.policy import Policy
+from distpriv.policy.load import policy_in_release
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.joint import THEOREM
-from distpriv.releasing.readings import READ, reading_words
-from distpriv.workflow.policy import Policy
-from distpriv.workflow.policy.bundled import policy_in_release
+from distpriv.releasing.readings import listed_evidence
 from distpriv.workflow.verifying.bundle_files import Files
 from distpriv.workflow.verifying.recomputing import JOINT, Claim
 
@@ -76,20 +77,19 @@ class Opened:
         return 0 if joint is None else int(joint["releases"].index(self.document["position"]))
 
     @cached_property
-    def reading(self) -> Assumption:
-        """What is said of how rows are read."""
-        words = reading_words(self.query, self.document["evidence"]["reading"])
-        return Assumption(statement=READ, status="proved", evidence=words)
+    def reading(self) -> Evidence:
+        """What is said of how rows are read, but for what functions see."""
+        return listed_evidence(self.query, self.document["evidence"]["reading"])
 
     @cached_property
     def query(self) -> Query:
         """The policy's statistics, in the order of the moments."""
         return self.policy.query().in_order_of(self.model.names)
 
-    def drawn(self, key: str) -> Evidence | None:
+    def drawn(self, key: str) -> Witness | None:
         """The draws that the certificate of the release, or the joint one, rests on; none where it rests on moments."""
         written = self.document["evidence"]["drawn"][key]
-        drawn = None if written is None else evidence_from_dict(written)
+        drawn = None if written is None else witness_from_dict(written)
         if drawn is not None and drawn.to_dict() != written:
             raise InvalidInput("the draws are not as a release writes them down: give the file as it was written.")
         return drawn
@@ -104,7 +104,7 @@ class Opened:
             mechanism=JOINT if self.own.theorem in (THEOREM, IMMUNE) else self.document["mechanism"],
             model=self.model,
             noises=(self.noise,),
-            written=evolve(self.own, assumptions=self.own.assumptions[:-2]),
+            written=evolve(self.own, evidence=self.own.evidence[:-2]),
             drawn=self.drawn("release"),
         )
 

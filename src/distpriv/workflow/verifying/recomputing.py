@@ -14,7 +14,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, gaussian_certificate
 from distpriv.guarantees.discretised import calibration_target, discretised_certificate
-from distpriv.guarantees.drawn import Drawn, DrawnLaw, Evidence
+from distpriv.guarantees.drawn import Drawn, DrawnLaw, Witness
 from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball
 from distpriv.guarantees.exact_rows import THEOREM as EXACT
 from distpriv.guarantees.exact_rows import exact_certificate
@@ -30,9 +30,9 @@ from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import immune_certificate
 from distpriv.releasing.joint import THEOREM, widening
 from distpriv.releasing.stack import stacked
-from distpriv.workflow.verifying.draws_again import draws_assumptions
+from distpriv.workflow.verifying.draws_again import draws_evidence
 
-__all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "Recomputed", "recomputed"]
+__all__ = ["BY_THEOREM", "JOINT", "THEOREMS", "Claim", "recomputed"]
 
 JOINT = "all releases together"
 """What is claimed of all releases, in place of a mechanism's name."""
@@ -64,12 +64,6 @@ BY_LAW = "exact_law"
 
 ROUNDING = 1e-9
 
-FOUR_DIGITS = 6e-4
-"""By which share a factor that is told with four digits may be another one."""
-
-SEEN = 1e-3
-"""By which share δ may be off where it is what rows showed of noise that is told with four digits."""
-
 LEAST = 3e-5
 """By which share noise that is the least to pass may be above the least."""
 
@@ -83,7 +77,7 @@ class Claim:
     noises: tuple[NoiseLaw, ...]
     """Of all releases that it is about."""
     written: Certificate
-    drawn: Evidence | None
+    drawn: Witness | None
 
     @property
     def noise(self) -> NoiseLaw:
@@ -108,21 +102,10 @@ class Claim:
     @property
     def times(self) -> tuple[float, ...]:
         """How many times as wide the noise is said to be as this release alone needs; when planned, and when made."""
-        return tuple(filter(None, map(widening, self.written.assumptions)))
+        return tuple(filter(None, map(widening, self.written.evidence)))
 
 
-@frozen(kw_only=True)
-class Recomputed:
-    """A certificate computed anew."""
-
-    certificate: Certificate
-    """What ought to be written down: that of the noise before it was widened for the sake of all releases."""
-    least: float
-    """The least δ that may be written down, and the largest: a factor told with four digits leaves a little room."""
-    most: float
-
-
-def recomputed(claim: Claim) -> Recomputed:
+def recomputed(claim: Claim) -> Certificate:
     """Return the certificate that moments, noise and draws give, drawing on a lattice included.
 
     Noise that was widened for the sake of all releases is no less private than the noise that it was made of, whose
@@ -134,38 +117,20 @@ def recomputed(claim: Claim) -> Recomputed:
     if claim.mechanism == JOINT and claim.written.theorem == IMMUNE:
         total = claim.written.target
         added = immune_certificate(claim.model, claim.noises, made_for(claim.model, total))
-        added = allowing_for_ball(added, claim.model, total)
-        return Recomputed(certificate=added, least=added.delta, most=added.delta)
+        return allowing_for_ball(added, claim.model, total)
     if (claim.mechanism == BY_LAW) != isinstance(claim.drawn, RowGrid) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on an exact law, and none is written down, or the other way round.")
     if (claim.mechanism in BY_DRAWS) != isinstance(claim.drawn, Drawn) and claim.mechanism != JOINT:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
-    factor, room = math.prod(claim.times), FOUR_DIGITS * len(claim.times)
+    factor = math.prod(claim.times)
     if claim.times and not (1 < factor < math.inf and all(noise.is_safer_wider for noise in claim.noises)):
         raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     if enough is not None:
-        if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=room or ROUNDING):
+        if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=ROUNDING):
             raise InvalidInput(f"the noise is not {factor:.4g} times as wide as the noise that was found to be enough.")
-        return _exactly(_on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,)))
-    if not claim.times:
-        return _exactly(_on_lattice(claim, claim.noises))
-    found = _on_lattice(claim, (claim.noise.widened(1 / factor),))
-    if found.delta >= claim.written.delta:
-        other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 - room))),))
-        return Recomputed(certificate=found, least=other.delta * _low(claim), most=found.delta)
-    other = _on_lattice(claim, (claim.noise.widened(1 / (factor * (1 + room))),))
-    return Recomputed(certificate=found, least=found.delta, most=_exactly(other).most / _low(claim))
-
-
-def _low(claim: Claim) -> float:
-    """Return the share of δ that is not left open: what rows showed is for noise that is told with four digits."""
-    return 1.0 if claim.written.law is None else 1 - SEEN
-
-
-def _exactly(found: Certificate) -> Recomputed:
-    """Return a certificate whose δ is the one to be written down."""
-    return Recomputed(certificate=found, least=found.delta, most=found.delta)
+        return _on_lattice(claim, claim.noises if len(claim.noises) > 1 else (enough,))
+    return _on_lattice(claim, (claim.noise.widened(1 / factor),) if claim.times else claim.noises)
 
 
 def _on_lattice(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
@@ -203,7 +168,7 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
             delta=_shown(claim, claim.drawn),
             assurance="proved",
             theorem=THEOREMS[claim.mechanism],
-            assumptions=draws_assumptions(claim.drawn, claim.written, claim.model),
+            evidence=draws_evidence(claim.drawn, claim.written, claim.model),
         )
     if claim.mechanism in BY_THEOREM:
         certificate: Certificate = getattr(mechanisms, claim.mechanism)(model, within).certificate
@@ -216,6 +181,8 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     law = claim.written.law
     if law is not None and law.peak is not None and len(law.peak) != model.dimension:
         raise InvalidInput("what the rows showed is of another number of statistics.")
+    if law is not None and law.epsilon > within.epsilon * (1 + ROUNDING):
+        raise InvalidInput(f"the rows showed δ at ε = {law.epsilon:g}, and {within.epsilon:g} is to hold.")
     if isinstance(noise, LaplaceNoise):
         return certified(model, within, noise, name=name, theorem=theorem).certificate
     return gaussian_certificate(model, within, noise, theorem, law=law)

@@ -280,7 +280,7 @@ def _questions(opened: Opened) -> Found:
     said, several = document["questions"], document["evidence"]["joint"] is not None
     if opened.policy.declares and (said == "first" or (said == "declared" and not _asks_all(opened))):
         return False, "the policy declares other questions than the bundle speaks of."
-    told = joint is not None and set(about_questions(said, len(opened.noises))) <= set(joint.assumptions)
+    told = joint is not None and all(one in joint.evidence for one in about_questions(said, len(opened.noises)))
     added_up = joint is not None and (not several or joint.theorem == IMMUNE)
     fits = {
         "first": joint is not None and not several and document["position"] == 1,

@@ -1,5 +1,0 @@
-"""A policy file: what to publish, what to hide, and how well."""
-
-from distpriv.workflow.policy.reading import LedgerPolicy, Policy, policy_of, read_policy
-
-__all__ = ["LedgerPolicy", "Policy", "policy_of", "read_policy"]
