@@ -13,6 +13,7 @@ from attrs import frozen
 
 import distpriv as dp
 from distpriv.auditing.report import AuditReport
+from distpriv.modelling.coupling import MaximalCoupling
 
 RECORDS = 300
 TARGET = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
@@ -71,12 +72,12 @@ class Salaries:
 def cost(model: dp.QueryModel, plan: dp.Plan) -> Cost:
     """Return what the mechanism of a plan costs."""
     assert plan.chosen is not None
-    swaps = [model.rows().weighted_swap(pair, "independent") for pair in model.protected_pairs]
+    couplings = [model.rows().coupling(pair, "independent") for pair in model.protected_pairs]
     return Cost(
         undefended_accuracy=plan.undefended_attack_accuracy,
         accuracy=plan.chosen.attack_accuracy,
         errors=plan.chosen.errors,
-        differing=max(RECORDS * swap.apart for swap in swaps),
+        differing=max(RECORDS * each.apart for each in couplings if isinstance(each, MaximalCoupling)),
     )
 
 

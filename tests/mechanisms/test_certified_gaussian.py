@@ -71,7 +71,7 @@ def made(
     objective: Objective = "estimate",
     weights: Floats | None = None,
 ) -> AdditiveMechanism:
-    given = "units" if weights is None else list(weights)
+    given: Weights = "units" if weights is None else weights.tolist()
     mechanism = M.certified_gaussian(model, target, objective=objective, weights=given)
     assert mechanism.certificate.holds
     assert mechanism.certificate.assurance == "checked"

@@ -132,7 +132,7 @@ def smoothing(model: QueryModel, distribution: QueryDistribution, noise: Gaussia
         return UNSMOOTHED
     if has_rows(model):
         precise = (noise.axes.T @ basis) / np.sqrt(noise.variances)[:, np.newaxis]
-        ripple = lattice_sum(np.linalg.inv(precise.T @ precise))
+        ripple = lattice_sum(np.asarray(np.linalg.inv(precise.T @ precise), dtype=np.float64))
         return UNSMOOTHED if ripple >= 1 else Smoothing(least=1 - ripple, most=1 + ripple)
     rows = np.flatnonzero(np.abs(basis).any(axis=1) | (model.steps > 0))
     units = np.abs(basis[rows]).max(axis=1)
