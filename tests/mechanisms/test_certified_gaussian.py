@@ -18,7 +18,7 @@ from distpriv.guarantees.certify import certified
 from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.withheld_combinations import withheld
-from distpriv.modelling.utility import OBJECTIVES, Objective
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.noise.laws import GaussianNoise
 
 M = dp.mechanisms
