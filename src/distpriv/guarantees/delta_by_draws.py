@@ -65,7 +65,7 @@ class DrawSettings:
     near: float = 0.3
     """Second-order terms are computed where the first-order L is above ε less this, and at untilted points."""
     statistics_alike: float = 8.0
-    """Of more statistics c₂ is a sum of several terms, each of this number of them; the third order is of their squares."""
+    """Of more statistics c₂ is a sum of several terms, this number in each; the third order is of their squares."""
     deviations: float = 2.5
     """Standard errors in the upper confidence bound: 0.6 % on a normal distribution."""
     far_below: float = 0.1
