@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.lattice import RATE, lattice_sum
+from distpriv.law.lattice import RATE, SETTINGS, lattice_sum
 
 forms = st.integers(1, 3).flatmap(
     lambda size: st.lists(st.floats(-1, 1), min_size=size * size, max_size=size * size).map(
@@ -31,7 +31,7 @@ def test_it_is_above_the_sum_and_close_to_it_where_that_is_small(root: Floats, l
     bound = lattice_sum(form)
     assert bound >= true * (1 - 1e-9)
     if true < 1e-3:
-        assert bound <= 2 * true + 1e-12
+        assert bound <= max(2 * true, SETTINGS.negligible)
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -62,7 +62,7 @@ def test_another_basis_has_about_the_same_bound(root: Floats, seed: int) -> None
         i, j = rng.integers(0, len(form), 2)
         if i != j:
             change[i] += rng.integers(-2, 3) * change[j]
-    assert lattice_sum(change @ form @ change.T) == pytest.approx(lattice_sum(form), rel=0.2, abs=1e-12)
+    assert lattice_sum(change @ form @ change.T) == pytest.approx(lattice_sum(form), rel=0.2, abs=SETTINGS.negligible)
 
 
 @pytest.mark.parametrize("cells", [4, 16, 40, 224])

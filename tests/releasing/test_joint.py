@@ -79,7 +79,7 @@ def test_noise_is_widened_no_more_than_it_must(table: pa.Table) -> None:
 def test_where_no_noise_helps_it_is_refused(table: pa.Table) -> None:
     model, mechanism = gaussian(table, {"age": dp.mean("age")})
     small = dp.PrivacyTarget(epsilon=0.5, delta=1e-4)
-    with pytest.raises(BudgetSpent, match="1 earlier release leaves no room for age"):
+    with pytest.raises(BudgetSpent):
         after(model, mechanism, small).calibrated(model, mechanism, "checked")
 
 

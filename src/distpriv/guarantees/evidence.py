@@ -24,7 +24,7 @@ _STATUS: dict[str, Status] = {"DP1": "proved", "DP2": "checked", "DP3": "assumed
 def _plain(value: Any) -> Any:
     """Return a fact as JSON has it: lists for arrays and tuples, nothing for numbers that are not finite."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {name: _plain(item) for name, item in sorted((str(key), item) for key, item in value.items())}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(item) for item in value]
     value = value.item() if isinstance(value, np.generic) else value

@@ -50,7 +50,7 @@ class Release:
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     >>> model = dp.model(rows.slice(0, 1000), dp.Query(hours=dp.mean("hours_per_week")), secret, records=20)
-    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
+    >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), mechanisms=["certified_gaussian"])
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
     >>> shown = dp.release(plan, rows.slice(1000, 20), ledger=ledger, dataset="clinic-2026")
     >>> low, high = shown.intervals["hours"]
