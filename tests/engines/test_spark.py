@@ -102,7 +102,8 @@ def test_columns_of_every_kind_give_the_same_laws(spark: "SparkSession") -> None
 
 def test_a_stratum_of_one_row_has_no_variance(spark: "SparkSession") -> None:
     table = on_spark(spark, pl.DataFrame({"x": [1.0, 2.0, 4.0], "s": [True, False, False]}), partitions=7)
-    model = dp.model(table, dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.0, 1.0)), records=1, reference="population")
+    secret = dp.Share("s", values=(0.0, 1.0))
+    model = dp.model(table, dp.Query(x=dp.mean("x")), secret, records=1, reference="population")
     assert model.distributions["s @ 1"].covariance.tolist() == [[0.0]]
     assert model.distributions["s @ 0"].covariance.tolist() == [[1.0]]
 
