@@ -5,8 +5,12 @@ import pytest
 from tests.guarantees.exact_laws import exact_delta
 
 import distpriv as dp
+from distpriv.framework.arrays import Floats
+from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
 from distpriv.guarantees.delta_from_rows import delta_from_rows
 from distpriv.guarantees.lattice_floor import Smoothing
+from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
+from distpriv.law.tilted_stratum import TiltedStratum
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
 AGE, MEXICO = dp.mean("age"), dp.count("native_country = 'Mexico'")
@@ -36,3 +40,25 @@ def test_the_upper_bound_is_above_the_exact_delta_and_not_far(
     if found.epsilon == epsilon and exact > 1e-10:
         assert abs(found.estimate - exact) < 4 * found.standard_error + 0.02 * exact
         assert found.delta < (1.5 if records > 20 else 2.5) * exact
+
+
+def test_a_point_without_a_saddlepoint_counts_in_full_and_says_nothing_of_the_ratio(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def coins(drawn: int) -> NoisySum:
+        stratum = TiltedStratum.of(np.array([[-0.5], [0.5]]), np.ones(2), drawn, replacement=True)
+        return NoisySum.of(TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0))
+
+    whole = delta_by_draws(coins(24), coins(20), 0.0)
+    densities = NoisySum.densities
+
+    def all_but_one(self: NoisySum, points: Floats, like: tuple[NoisySum, Saddlepoints] | None = None) -> Saddlepoints:
+        at = densities(self, points, like)
+        at.log_densities[0] = -np.inf
+        return at
+
+    monkeypatch.setattr(NoisySum, "densities", all_but_one)
+    lacking = delta_by_draws(coins(24), coins(20), 0.0)
+    assert whole.delta < lacking.delta < whole.delta + 4 / lacking.draws
+    assert abs(lacking.normalisation) < 4 * lacking.normalisation_error
+    assert whole.upper_bound < lacking.upper_bound < 1.1 * whole.upper_bound

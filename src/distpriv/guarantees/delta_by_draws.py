@@ -190,12 +190,12 @@ def delta_by_draws(
     delta, error = ratios.mean(lambda logs: weights * _lost(level - logs))
     off, off_error = 0.0, 0.0
     if not roughly:
-        chance, chance_error = ratios.mean(lambda logs: weights * (logs > level))
+        chance, chance_error = ratios.mean(lambda logs: weights * ratios.event(logs, level))
         other = starts.of_whole_draws(draws // 2)
         there = other.draw(draws // 2, rng)
         weights_there, ratios_there = other.weights(there), _log_ratios(first, second, there, level, settings)
         image, image_error = ratios_there.mean(
-            lambda logs: weights_there * np.where(logs > level, np.exp(np.minimum(logs, LARGEST_LOG)), 0.0)
+            lambda logs: weights_there * ratios_there.event(logs, level) * np.exp(np.minimum(logs, LARGEST_LOG))
         )
         if max(image, chance) > 0:  # otherwise no point is above the level
             off = math.log(max(image, TINY) / max(chance, TINY))
@@ -272,7 +272,7 @@ def _log_ratios(
         corrected[near] = logs - other_logs
         third_order = (terms**2 + other_terms**2) / max(1.0, len(first.sums.mean) / settings.statistics_alike)
         margins[near] = np.abs(terms - other_terms) / 2 + third_order
-    return _LogRatios(first_order=ratios, corrected=corrected, margins=margins, sample=sample)
+    return _LogRatios(first_order=ratios, corrected=corrected, margins=margins, sample=sample, known=known)
 
 
 @frozen(kw_only=True, eq=False)
@@ -285,6 +285,12 @@ class _LogRatios:
     margins: Floats
     """For the third order, at the same points."""
     sample: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    """Whether both densities have a saddlepoint."""
+
+    def event(self, logs: Floats, level: float) -> NDArray[np.bool_]:
+        """Return which points are in A = {L > level}, of those where both densities are known."""
+        return np.asarray((logs > level) & self.known)
 
     def mean(self, terms: Callable[[Floats], Floats], raised: bool = False) -> tuple[float, float]:
         """Return the mean of a function of L, and its standard error, by two levels.
@@ -307,6 +313,7 @@ class _LogRatios:
             corrected=self.corrected[which],
             margins=self.margins[which],
             sample=self.sample[which],
+            known=self.known[which],
         )
 
 

@@ -259,14 +259,14 @@ class _Along:
     def event(self, level: float, *, of_first: bool) -> Floats:
         """Return the mass of A over that of the first scenario: its own share of A, or that of the second.
 
-        A is where the first is e^ε times as likely as the second, or the second as the first.
+        A is where the first is e^ε times as likely as the second, or the second as the first, on lines with a density.
         """
         found = np.zeros(len(self.decay))
         for first, second in self._both(-1.0):
             one, other = (first, second) if of_first else (second, first)
             there = np.where(one > math.exp(min(level, 600.0)) * other, one, 0.0)
             found += there.reshape(len(found), -1).sum(axis=1)
-        return np.asarray(found / self.masses[0].sum(axis=1))
+        return np.where(self.unknown, 0.0, found / self.masses[0].sum(axis=1))
 
     def deciding(self, level: float) -> NDArray[np.intp]:
         """Return for every line the node nearest to where most of its term is."""
