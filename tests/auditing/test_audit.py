@@ -34,6 +34,13 @@ def halved(mechanism: AdditiveMechanism) -> AdditiveMechanism:
     return evolve(mechanism, noise=evolve(noise, variances=noise.variances / 4))
 
 
+def sound(model: dp.QueryModel) -> AdditiveMechanism:
+    """Return noise that hides shifts of the mean, a little wider as covariances and the reference's mean may differ."""
+    noise = M.expected_value_gaussian(model, TARGET).noise
+    assert isinstance(noise, GaussianNoise)
+    return certified(model, TARGET, noise.widened(1.03), name="wider", theorem="the exact check")
+
+
 def one_direction(model: dp.QueryModel, direction: np.ndarray, deviation: float) -> AdditiveMechanism:
     """Return noise at the lattice's floor, and strong noise along one direction."""
     unit = direction / np.linalg.norm(direction)
@@ -123,7 +130,7 @@ def test_the_strongest_attacker_is_reported_and_not_the_naive_one(income: dp.Que
 
 
 def test_planted_faults_are_found_on_a_single_run(income: dp.QueryModel) -> None:
-    for mechanism in (halved(M.expected_value_gaussian(income, TARGET)), astray(income)):
+    for mechanism in (halved(sound(income)), astray(income)):
         assert mechanism.certificate.holds
         assert audit(mechanism, model=income, releases=40_000, attacks=["adaptive", "bayes"]).failed
 
@@ -131,7 +138,7 @@ def test_planted_faults_are_found_on_a_single_run(income: dp.QueryModel) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["halved", "astray"])
 def test_planted_faults_are_flagged_in_at_least_19_of_20_runs(income: dp.QueryModel, fault: str) -> None:
-    mechanism = halved(M.expected_value_gaussian(income, TARGET)) if fault == "halved" else astray(income)
+    mechanism = halved(sound(income)) if fault == "halved" else astray(income)
     runs = [audit(mechanism, model=income, releases=40_000, attacks=QUICK, seed=seed).failed for seed in range(20)]
     assert sum(runs) >= 19
 

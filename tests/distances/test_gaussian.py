@@ -100,6 +100,6 @@ def test_many_deltas_at_once_are_never_below_the_exact_ones_and_hardly_above(
     exact = np.array([gaussian_delta(epsilon, r) for r in (0.0, *distances, math.inf)])
     error = 1e-12 * (1 + math.sqrt(epsilon))
     room = np.array([0.0, *(ndtr(r / 2 - epsilon / r) for r in distances), 0.0])
-    assert (found >= exact * (1 - error)).all()
+    assert (found >= exact * (1 - error) - 1e-300).all()  # numbers below are not held to all digits
     assert (found <= exact * (1 + 4 * error) + 4 * error * room).all()
     assert (found[0], found[-1]) == (0.0, 1.0)

@@ -242,13 +242,13 @@ def test_progress_ends_at_the_number_of_mechanisms() -> None:
 
 def test_weights_move_the_error_where_it_matters_less() -> None:
     plain = dp.plan(FARTHER, TARGET, all=True)
-    heavy = dp.plan(FARTHER, TARGET, all=True, weights={"statistic_1": 100})
-    assert heavy.weights.tolist() == (plain.weights * [100, 1]).tolist()
+    heavy = dp.plan(FARTHER, TARGET, all=True, weights={"statistic_2": 100})
+    assert heavy.weights.tolist() == (plain.weights * [1, 100]).tolist()
     before, after = (
         next(each for each in found.options if each.name == "certified_gaussian") for found in (plain, heavy)
     )
-    assert after.errors["statistic_1"] < before.errors["statistic_1"]
-    assert after.errors["statistic_2"] > before.errors["statistic_2"]
+    assert after.errors["statistic_2"] < before.errors["statistic_2"]
+    assert after.errors["statistic_1"] > before.errors["statistic_1"]
     overall = math.sqrt(heavy.weights @ np.array(list(after.errors.values())) ** 2)
     assert after.error == pytest.approx(overall)
 

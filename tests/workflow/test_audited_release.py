@@ -8,12 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 from tests.workflow.small import only
 from typer.testing import CliRunner
 
+import distpriv as dp
 from distpriv.auditing.audit import audit as attack
 from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
+from distpriv.guarantees import certify
+from distpriv.guarantees.lattice_floor import Smoothing
+from distpriv.guarantees.row_delta import RowDelta
+from distpriv.noise.laws import Noise
 from distpriv.policy import read_policy
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.release_policy import release_policy
@@ -63,8 +69,16 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let moments alone certify, as if nobody had held the bell curve against the rows."""
-    monkeypatch.setattr("distpriv.guarantees.certify.checked_law", lambda *_: None)
+    """Let certificates have the δ of moments, as if the rows had shown no more."""
+    by_rows = certify._law
+
+    def by_moments(
+        model: dp.QueryModel, target: dp.PrivacyTarget, noise: Noise, smoothed: dict[str, Smoothing]
+    ) -> RowDelta | None:
+        law = by_rows(model, target, noise, smoothed)
+        return law and evolve(law, delta=certify.gaussian_delta(model, noise, target.epsilon))
+
+    monkeypatch.setattr(certify, "_law", by_moments)
 
 
 def written(folder: Path, *, release: str = ONE, privacy: str = "") -> str:

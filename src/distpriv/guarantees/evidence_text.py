@@ -63,14 +63,14 @@ _FORM = _Formatter()
 
 
 def combination(coefficients: Mapping[str, float]) -> str:
-    """Return a linear combination.
+    """Return a linear combination, its largest terms first.
 
     >>> combination({"age": 1.0, "women": -2.0, "hours": 0.25})
-    'age − 2·women + 0.25·hours'
+    '− 2·women + age + 0.25·hours'
     """
     signed = "".join(
         f" {'−' if share < 0 else '+'} " + f"{abs(share):.3g}·{name}".removeprefix("1·")
-        for name, share in coefficients.items()
+        for name, share in sorted(coefficients.items(), key=lambda term: -abs(term[1]))
     )
     return signed.removeprefix(" + ").removeprefix(" ")
 

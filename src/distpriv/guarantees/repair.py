@@ -30,8 +30,8 @@ class WideningSettings:
     """Certificates computed at most."""
     margin: float = 0.03
     """The share of δ by which an attempt aims below the target, as δ is known to about as much."""
-    least_step: float = 0.02
-    """The least share by which noise grows from one attempt to the next where moments say that it need not."""
+    least_step: float = 0.003
+    """The least share by which noise grows from one attempt to the next, even where moments say that less will do."""
     growth: float = 2.0
     """By how much that share grows with every attempt."""
     widest: float = 8.0

@@ -263,3 +263,12 @@ class TiltedMixture:
     def weights(self, points: Floats) -> Floats:
         """Return the density of the untilted distribution over that of the mixture, at points, one a row."""
         return np.asarray(np.exp(-logsumexp(points @ self.tilts.T + self._offsets, axis=1)))
+
+    def controls(self, points: Floats, most: int) -> Floats:
+        """Return the first components' densities over that of the mixture, less 1: numbers whose mean is 0.
+
+        They are at most one over the component's share.
+        """
+        logs = points @ self.tilts.T + self._offsets
+        logs -= logsumexp(logs, axis=1, keepdims=True)
+        return np.asarray(np.exp(logs[:, :most]) / self.shares[:most] - 1)

@@ -141,7 +141,7 @@ def reading_evidence(model: QueryModel) -> Evidence:
     >>> query = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
     >>> facts = reading_evidence(dp.model(dp.datasets.adult(), query, secret, records=100)).facts
     >>> facts["numbers"], facts["conditions"]
-    ([{'of': 'age', 'low': 17.0, 'high': 90.0, 'otherwise': 37.0}], ["sex = 'Female'"])
+    ([{'high': 90.0, 'low': 17.0, 'of': 'age', 'otherwise': 37.0}], ["sex = 'Female'"])
     """
     how = readings_of(model)
     functions = {column for _, statistic in how.query.statistics for column in statistic.columns}
