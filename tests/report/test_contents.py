@@ -90,7 +90,7 @@ def test_an_old_answer_that_is_shown_again_has_the_figure_of_all_that_came_since
 def test_estimates_stand_beside_noisy_values_and_what_was_public_and_it_is_said_what_they_rest_on() -> None:
     shown = text(1)
     assert shown.index("37.4 to 40.6") < shown.index("36.6 to 43.4") < shown.index("38.5")
-    assert shown.index("45%\nof the public uncertainty is removed") < shown.index("37.4 to 40.6")  # 1 − (0.816/1.1)²
+    assert shown.index("of the public uncertainty is removed by the estimates\n45%") < shown.index("37.4 to 40.6")
     assert ASSUMES in shown
     assert "no reason to doubt the reference (p = 0.2)" in shown
     assert "does not fit" not in shown
