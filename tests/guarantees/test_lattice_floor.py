@@ -4,9 +4,9 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from tests.guarantees.exact_laws import exact_delta
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.guarantees.exact_laws import exact_delta
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats

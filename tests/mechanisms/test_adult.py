@@ -203,7 +203,7 @@ def test_rounding_to_the_lattice_strips_fine_noise_off_and_nothing_that_is_trust
     assert recovered(fine) == 1.0
     assert certified(model, target, fine, name="fine", theorem="none").certificate.assurance == "assumed"
     floor = GaussianNoise.along(np.eye(5), model.floor**2)
-    loose = dp.PrivacyTarget(epsilon=1, delta=0.5)  # at the floor δ is too far above the target to be computed from rows
+    loose = dp.PrivacyTarget(epsilon=1, delta=0.5)  # the rows are not looked at where δ is far above the target
     assert certified(model, loose, floor, name="floor", theorem="none").certificate.assurance == "checked"
     assert recovered(floor) < 0.02  # a guess at each of five statistics is right 38 % of the time
     mechanism = M.expected_value_gaussian(model, target)

@@ -71,7 +71,7 @@ class DrawSettings:
     far_below: float = 0.1
     """The share of the δ that matters below which fewer draws are enough."""
     folds: int = 5
-    """Into how many parts points fall for the regression on controls, which is of all others for each of them."""
+    """Into how many parts points fall for the regression on controls, which is of all others for each; 1 for none."""
     seed: int = 20
     """Of all draws, so that whoever verifies a certificate finds the same δ."""
 
@@ -214,9 +214,7 @@ def delta_by_draws(
     # To the first order at all points; what the rest adds at those where it is known and weights are not needed.
     rough = _lost(-ratios.first_order)
     apart, apart_error = mean(weights * rough)
-    more, more_error = mean_and_error(
-        (_lost(-ratios.corrected - ratios.margins) - rough)[untilted & ratios.sample]
-    )
+    more, more_error = mean_and_error((_lost(-ratios.corrected - ratios.margins) - rough)[untilted & ratios.sample])
     largest = float(terms.max(initial=0.0))
     return DrawnDelta(
         epsilon=level,
@@ -268,7 +266,7 @@ def controlled_mean(values: Floats, controls: Floats, folds: int, seed: int) -> 
     True
     """
     plain = mean_and_error(values)
-    if plain[1] == 0:
+    if folds == 1 or plain[1] == 0:
         return plain
     fold = np.random.default_rng(seed).permutation(len(values)) % folds
     left = np.empty(len(values))
