@@ -76,10 +76,6 @@ def test_the_upper_bound_is_above_the_exact_delta_and_not_far(
 def test_a_point_without_a_saddlepoint_counts_in_full_and_says_nothing_of_the_ratio(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def coins(drawn: int) -> NoisySum:
-        stratum = TiltedStratum.of(np.array([[-0.5], [0.5]]), np.ones(2), drawn, replacement=True)
-        return NoisySum.of(TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0))
-
     whole = delta_by_draws(coins(24), coins(20), 0.0)
     densities = NoisySum.densities
 

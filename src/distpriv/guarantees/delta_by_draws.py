@@ -23,6 +23,7 @@ __all__ = [
     "DrawSettings",
     "DrawnDelta",
     "NoisySum",
+    "controlled",
     "delta_by_draws",
     "effective_number",
     "first_tilts",
@@ -74,11 +75,6 @@ class DrawSettings:
     """Into how many parts points fall for the regression on controls, which is of all others for each; 1 for none."""
     seed: int = 20
     """Of all draws, so that whoever verifies a certificate finds the same δ."""
-
-    def controlled(self, mixture: TiltedMixture, points: Floats) -> Callable[[Floats], tuple[float, float]]:
-        """Return how the mean of values at points of a mixture is computed: with tilts along the shift as controls."""
-        controls = mixture.controls(points, 1 + len(ALONG))
-        return lambda values: controlled_mean(values, controls, self.folds, self.seed)
 
 
 DEFAULT = DrawSettings()
@@ -194,7 +190,7 @@ def delta_by_draws(
     if level < epsilon:
         ratios = _log_ratios(first, second, points, level, settings, untilted)
     terms = weights * _lost(level - ratios.corrected)
-    mean = settings.controlled(mixture, points)
+    mean = controlled(mixture, points, settings.folds, settings.seed)
     delta, error = ratios.mean(lambda logs: weights * _lost(level - logs), mean)
     off, off_error = 0.0, 0.0
     if not roughly:
@@ -204,7 +200,7 @@ def delta_by_draws(
         weights_there, ratios_there = other.weights(there), _log_ratios(first, second, there, level, settings)
         image, image_error = ratios_there.mean(
             lambda logs: weights_there * ratios_there.event(logs, level) * np.exp(np.minimum(logs, LARGEST_LOG)),
-            settings.controlled(other, there),
+            controlled(other, there, settings.folds, settings.seed),
         )
         if max(image, chance) > 0:  # otherwise no point is above the level
             off = math.log(max(image, TINY) / max(chance, TINY))
@@ -251,6 +247,14 @@ def effective_number(terms: Floats) -> float:
 def mean_and_error(values: Floats) -> tuple[float, float]:
     """Return the mean of independent values, and its standard error."""
     return float(values.mean()), float(values.std()) / math.sqrt(len(values))
+
+
+def controlled(
+    mixture: TiltedMixture, points: Floats, folds: int, seed: int
+) -> Callable[[Floats], tuple[float, float]]:
+    """Return how the mean of values at points of a mixture is computed: with tilts along the shift as controls."""
+    controls = mixture.controls(points, 1 + len(ALONG))
+    return lambda values: controlled_mean(values, controls, folds, seed)
 
 
 def controlled_mean(values: Floats, controls: Floats, folds: int, seed: int) -> tuple[float, float]:

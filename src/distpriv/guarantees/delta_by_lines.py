@@ -16,7 +16,14 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.delta_by_draws import DrawnDelta, NoisySum, effective_number, first_tilts, mean_and_error
+from distpriv.guarantees.delta_by_draws import (
+    DrawnDelta,
+    NoisySum,
+    controlled,
+    effective_number,
+    first_tilts,
+    mean_and_error,
+)
 from distpriv.law.cumulants import second_order_terms
 from distpriv.law.draws import TiltedMixture
 from distpriv.law.saddlepoint import Saddlepoints
@@ -58,6 +65,8 @@ class LineSettings:
     """The share of the δ that matters below which fewer lines are enough."""
     influential: int = 24
     """Kinds of rows towards which the first tilts pull."""
+    folds: int = 5
+    """Into how many parts lines fall for the regression on controls, which is of all others for each; 1 for none."""
     seed: int = 20
     """Of all draws, so that whoever verifies a certificate finds the same δ."""
 
@@ -100,17 +109,17 @@ def delta_by_lines(
     lines = settings.fewer_lines if roughly or far_below else settings.lines
     mixture = mixture.of_whole_draws(lines)
     points = mixture.draw(lines, rng)
-    weights, untilted = mixture.weights(points), np.arange(lines) < round(mixture.shares[0] * lines)
+    weights, mean = mixture.weights(points), controlled(mixture, points, settings.folds, settings.seed)
     along = sums.along(points, second_order=True)
     level, terms = along.enough(weights, epsilon, settings.enough_lines)
-    delta, error = mean_and_error(terms)
+    delta, error = mean(terms)
     off, off_error = 0.0, 0.0
     if not roughly:
-        chance, chance_error = mean_and_error(weights * along.event(level, of_first=True))
+        chance, chance_error = mean(weights * along.event(level, of_first=True))
         reverse = _Lines(first=second, second=first, laplace=laplace, settings=settings)
         other = others.of_whole_draws(lines)
         there = other.draw(lines, rng)
-        image, image_error = mean_and_error(
+        image, image_error = controlled(other, there, settings.folds, settings.seed)(
             other.weights(there) * reverse.along(there, second_order=True).event(level, of_first=False)
         )
         if chance > 0 and image > 0:
@@ -118,8 +127,8 @@ def delta_by_lines(
             off_error = math.hypot(chance_error / chance, image_error / image)
     shift = max(0.0, abs(off) - settings.deviations * off_error)
     bounded = weights * along.lost(level, raised=shift)
-    upper, upper_error = mean_and_error(bounded)
-    apart, apart_error = mean_and_error(along.lost(0.0, raised=0.0)[untilted])
+    upper, upper_error = mean(bounded)
+    apart, apart_error = mean(weights * along.lost(0.0, raised=0.0))
     largest = float(terms.max(initial=0.0))
     return DrawnDelta(
         epsilon=level,
