@@ -305,7 +305,7 @@ def test_other_references_are_refused_by_key_and_line(tmp_path: Path, adult: pa.
 
 
 BALL = ("[model]\n", "[model]\nrobust = 1e-7\n")
-TOTAL = ("epsilon = 2.0\ndelta = 0.02\n", 'adaptive = "assumed"\n')
+TOTAL = ("epsilon = 2.0\ndelta = 0.02\n", 'epsilon = 1.0\ndelta = 0.015\nadaptive = "assumed"\n')
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from distpriv.law.lattice import RATE, lattice_sum
 from distpriv.modelling.model import QueryDistribution, QueryModel
 from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["Smoothing", "counted", "covers_floor", "has_rows", "never_smooth", "smoothing"]
+__all__ = ["Smoothing", "counted", "covers_floor", "has_rows", "never_smooth", "smoothing", "sums_rows"]
 
 TOUCHING = 1e-9
 """Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
@@ -38,9 +38,14 @@ class Smoothing:
         return max(1 - self.least, self.most - 1)
 
 
+def sums_rows(model: QueryModel) -> bool:
+    """Tell whether the statistics are sums over rows, which a model that was written down no longer has."""
+    return model.provenance.method == "exact moments"
+
+
 def has_rows(model: QueryModel) -> bool:
     """Tell whether the statistics are sums over rows that can be looked at."""
-    return model.simulator is not None and model.provenance.method == "exact moments"
+    return model.simulator is not None and sums_rows(model)
 
 
 UNSMOOTHED = Smoothing(least=0.0, most=float("inf"))
@@ -117,9 +122,9 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
 def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:
     r"""Return how far the released density on the lattice is from the continuous one.
 
-    Without rows, the continuous one of a Gaussian profile. With rows, the saddlepoint density, which has the rows' own
-    cumulants and misses the peaks of the characteristic function at the lattice's frequencies: there the noise, which
-    alone is known to be smooth, leaves :math:`e^{-2π² k^\top (B^\top S^{-1} B)^{-1} k}` of them
+    Of given moments, the continuous one of a Gaussian profile. Of sums over rows, the saddlepoint density, which has
+    the rows' own cumulants and misses the peaks of the characteristic function at the lattice's frequencies: there the
+    noise, which alone is known to be smooth, leaves :math:`e^{-2π² k^\top (B^\top S^{-1} B)^{-1} k}` of them
     (`docs/proofs/delta_by_draws.md`, "The lattice").
     """
     basis = distribution.lattice
@@ -130,7 +135,7 @@ def smoothing(model: QueryModel, distribution: QueryDistribution, noise: Gaussia
         return UNSMOOTHED if ((model.steps > 0) & varies).any() else Smoothing(least=1.0, most=1.0)
     if noise.axes.shape[1] < noise.dimension or not (noise.variances > 0).all():
         return UNSMOOTHED
-    if has_rows(model):
+    if sums_rows(model):
         precise = (noise.axes.T @ basis) / np.sqrt(noise.variances)[:, np.newaxis]
         ripple = lattice_sum(np.asarray(np.linalg.inv(precise.T @ precise), dtype=np.float64))
         return UNSMOOTHED if ripple >= 1 else Smoothing(least=1 - ripple, most=1 + ripple)

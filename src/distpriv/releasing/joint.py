@@ -178,8 +178,9 @@ class EarlierReleases:
             if factor is not None:
                 return self._widened(mechanism, factor), certify(factor)
             widest = certify(WIDEST)
-            if ASSURANCE[widest.assurance] >= ASSURANCE[assurance] and widest.delta < 1:
-                break  # it is the total that is too small, not the way to certify
+            estimate = widest.delta if widest.law is None else widest.law.estimate
+            if ASSURANCE[widest.assurance] >= ASSURANCE[assurance] and self.total.delta < estimate < 1:
+                break  # it is the total that is too small, not the way to certify, whose margins may be
         raise BudgetSpent(self._no_room(model, widest))
 
     def _as_it_is(self, model: QueryModel, mechanism: AdditiveMechanism, assurance: Assurance) -> Certificate:
