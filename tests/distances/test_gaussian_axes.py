@@ -9,7 +9,7 @@ from distpriv.distances.gaussian.axes import CommonAxes, GaussianPairs, axes_by_
 
 def common_axes(shift: ArrayLike, first: ArrayLike, second: ArrayLike) -> CommonAxes | None:
     """Return the axes of one pair, in a single row; None if it has no common range."""
-    groups = axes_by_rank(GaussianPairs.checked(shift, first, second, is_single=True))
+    groups = axes_by_rank(GaussianPairs.checked([shift], [first], [second]))
     return groups[0][1] if groups else None
 
 

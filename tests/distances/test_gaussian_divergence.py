@@ -333,10 +333,10 @@ class TestSingularCovariances:
 @pytest.mark.parametrize(
     ("shift", "first", "second", "message"),
     [
-        (1.0, [[1.0]], [[1.0]], "mean_difference must have 1 ax"),
+        (1.0, [[1.0]], [[1.0]], "mean_difference must be a vector"),
         ([math.nan], [[1.0]], [[1.0]], "mean_difference must be finite"),
-        ([1.0], [1.0], [[1.0]], "covariance_1 must have 2 axes"),
-        ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have shape \(1, 1\)"),
+        ([1.0], [1.0], [[1.0]], "covariance_1 must be a matrix"),
+        ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have the shape \(1, 1\)"),
         ([1.0], [[1.0]], [[-1.0]], "covariance_2 must have no negative variance"),
         ([1.0, 1.0], [[1.0, 0.5], [0.4, 1.0]], np.eye(2), "covariance_1 must be symmetric"),
         ([1.0, 1.0], np.eye(2), [[0.0, 1e-9], [1e-9, 1.0]], "covariance_2 must be positive semidefinite"),

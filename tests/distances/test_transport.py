@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.distances.transport_oracle import Case, radius_by_linear_programming
 
 from distpriv.distances import closeness_profile, closeness_radius, wasserstein_inf, wasserstein_inf_coupling
-from distpriv.distances.transport.graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances.transport.flows import GraphTransport, flow_along, pairs_within
 from distpriv.distances.transport.point_sets import PointSets, distance
 from distpriv.errors import InvalidInput
 

@@ -10,8 +10,7 @@ import numpy as np
 from attrs import Factory, define, evolve
 from scipy.spatial import cKDTree
 
-from distpriv.distances.transport.graph import GraphTransport
-from distpriv.distances.transport.line import LineTransport, monotone_coupling
+from distpriv.distances.transport.flows import GraphTransport, LineTransport, monotone_coupling
 from distpriv.distances.transport.point_sets import Masses, PointSets, distance
 from distpriv.framework.arrays import Floats
 
@@ -65,9 +64,9 @@ class RadiusSearch:
             low, high = self._bracket(required)
             if low < radius < high:
                 self._suffices(radius, required)
-        step = max(guess, graph.farthest() / 1024) / 20
+        step = max(guess, graph.sets.span / 1024) / 20
         while math.isinf(self._bracket(required)[1]):
-            self._suffices(min(max(guess, self._bracket(required)[0]) + step, graph.farthest()), required)
+            self._suffices(min(max(guess, self._bracket(required)[0]) + step, graph.sets.span), required)
             step *= 2
         low, high = self._bracket(required)
         length = graph.pairs_within(high).length
