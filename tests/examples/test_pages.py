@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distpriv.mechanisms.search.calibration import FAILURE, ROUNDING
 from scipy.stats import norm
 from scripts.example_numbers import EXAMPLES, PAGES, with_output
 from scripts.example_numbers import TARGET as NUMBERS
 
 from distpriv.guarantees.mean_bound import least_draws
-from distpriv.mechanisms.search.calibration import FAILURE, ROUNDING
 from examples import company, hospital, regression, salaries
 
 RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))

@@ -17,8 +17,8 @@ import distpriv as dp
 from distpriv.distances.gaussian import analytic_radius
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
-from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.coupled_draws import calibration
+from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import as_they_are
 from distpriv.modelling.utility import OBJECTIVES, Objective

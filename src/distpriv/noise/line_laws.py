@@ -4,7 +4,6 @@ And how long noise is that has such laws along axes, and how far it reaches: clo
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, Self
 
@@ -30,58 +29,10 @@ NORMAL_REACH = 7.04
 
 
 @frozen(kw_only=True)
-class LineLaw(ABC):
-    """A symmetric unimodal law T of one number."""
-
-    @abstractmethod
-    def log_density(self, points: Floats, deviation: float) -> Floats:
-        """Return the logarithm of the density of T + N(0, deviation²), deviation > 0; −∞ where it underflows."""
-
-    @abstractmethod
-    def reach(self, outside: float) -> float:
-        """Return a number that |T| exceeds with no more than this probability."""
-
-    def half(self, deviation: float, outside: float) -> float:
-        """Return how far points must go so that the last ones stand for all beyond, but for this probability.
-
-        Points that go as far for a law do for narrower ones.
-        """
-        return self.reach(outside) + NORMAL_REACH * deviation
-
-    def beyond(self, step: float) -> float:  # noqa: ARG002 - laws share one signature
-        """Return how many points of a lattice the last one stands for."""
-        return 1.0
-
-    @abstractmethod
-    def quantile(self, share: float) -> float:
-        """Return the number that T is below with this probability."""
-
-    @abstractmethod
-    def transform(self, angular: Floats) -> Floats:
-        """Return E e^{itT}."""
-
-    @abstractmethod
-    def damped_less_one(self, rates: Floats) -> Floats:
-        """Return E e^{−cT²} − 1 for every rate c ≥ 0."""
-
-    @abstractmethod
-    def widened(self, factor: float) -> Self:
-        """Return the law of `factor` times the number."""
-
-    @property
-    @abstractmethod
-    def mean_size(self) -> float:
-        """E |T|."""
-
-    @property
-    @abstractmethod
-    def variance(self) -> float:
-        """E T²."""
-
-
-@frozen(kw_only=True)
-class LaplaceLine(LineLaw):
+class LaplaceLine:
     """T ~ Lap(scale).
+
+    `StaircaseLine` answers the same.
 
     >>> law = LaplaceLine(scale=2.0)
     >>> law.log_density(np.array([0.0, 4.0]), 1e-6).round(3), round(law.reach(math.exp(-3)), 9), law.variance
@@ -93,6 +44,7 @@ class LaplaceLine(LineLaw):
     scale: float = field(converter=float)
 
     def log_density(self, points: Floats, deviation: float) -> Floats:
+        """Return the logarithm of the density of T + N(0, deviation²), deviation > 0; −∞ where it underflows."""
         inside, z = deviation / self.scale, np.abs(points) / deviation
         # e^{c²/2 − cz} Φ(z − c), c the deviation over the scale, is e^{−z²/2} erfcx((c − z)/√2)/2: nothing cancels.
         with np.errstate(over="ignore"):  # where z is beyond c the other form is taken
@@ -102,24 +54,33 @@ class LaplaceLine(LineLaw):
         return np.asarray(np.logaddexp(near, far) - math.log(2 * self.scale))
 
     def reach(self, outside: float) -> float:
+        """Return a number that |T| exceeds with no more than this probability."""
         return -self.scale * math.log(outside)
 
     def half(self, deviation: float, outside: float) -> float:
+        """Return how far points must go so that the last ones stand for all beyond, but for this probability.
+
+        Points that go as far for a law do for narrower ones.
+        """
         # Beyond 9 deviations and deviation²/scale the density is exponential to the last digit: there one point stands
         # for all. For all narrower laws, points to 13.5 deviations reach as far as that, or as the law itself.
         exponential = deviation * max(9 + deviation / self.scale, 13.5)
         return min(self.reach(outside) + NORMAL_REACH * deviation, exponential)
 
     def beyond(self, step: float) -> float:
+        """Return how many points of a lattice the last one stands for."""
         return -1 / math.expm1(-step / self.scale)
 
     def quantile(self, share: float) -> float:
+        """Return the number that T is below with this probability."""
         return math.copysign(self.scale * math.log(2 * min(share, 1 - share)), share - 0.5)
 
     def transform(self, angular: Floats) -> Floats:
+        """Return E e^{itT}."""
         return np.asarray(1 / (1 + (self.scale * angular) ** 2))
 
     def damped_less_one(self, rates: Floats) -> Floats:
+        """Return E e^{−cT²} − 1 for every rate c ≥ 0."""
         # √π x erfcx(x) − 1 with x = 1/(2b√c), by its series where that cancels.
         with np.errstate(over="ignore", divide="ignore"):
             x = 1 / (2 * self.scale * np.sqrt(rates))
@@ -128,19 +89,22 @@ class LaplaceLine(LineLaw):
         return np.where(x > 200, series, math.sqrt(math.pi) * x * erfcx(np.minimum(x, 200.0)) - 1.0)
 
     def widened(self, factor: float) -> Self:
+        """Return the law of `factor` times the number."""
         return evolve(self, scale=self.scale * factor)
 
     @property
     def mean_size(self) -> float:
+        """E |T|."""
         return self.scale
 
     @property
     def variance(self) -> float:
+        """E T²."""
         return 2 * self.scale**2
 
 
 @frozen(kw_only=True)
-class StaircaseLine(LineLaw):
+class StaircaseLine:
     """|T| has the given mass and constant density between neighbouring edges, from 0 on, and T is symmetric.
 
     >>> law = StaircaseLine(edges=[0, 2, 6], masses=[0.5, 0.5])
@@ -174,6 +138,12 @@ class StaircaseLine(LineLaw):
     def reach(self, outside: float) -> float:  # noqa: ARG002 - nothing is outside
         return float(self.edges[-1])
 
+    def half(self, deviation: float, outside: float) -> float:
+        return self.reach(outside) + NORMAL_REACH * deviation
+
+    def beyond(self, step: float) -> float:  # noqa: ARG002 - laws share one signature
+        return 1.0
+
     def quantile(self, share: float) -> float:
         below = np.append(0.0, np.cumsum(self.masses))
         return float(np.sign(share - 0.5) * np.interp(abs(2 * share - 1), below / below[-1], self.edges))
@@ -200,6 +170,9 @@ class StaircaseLine(LineLaw):
         low, high = self.edges[:-1], self.edges[1:]
         return float(self.masses @ (low**2 + low * high + high**2)) / 3
 
+
+LineLaw = LaplaceLine | StaircaseLine
+"""A symmetric unimodal law T of one number."""
 
 _TIMES: Final = np.exp(np.arange(-80.0, 80.0, 0.25))
 """Where `_expected_root` takes its integrand, which decays like e^{−|u|/2} and is analytic for |Im u| < π."""

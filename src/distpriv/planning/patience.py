@@ -6,7 +6,7 @@ from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
 from distpriv.guarantees.entropy_ball import made_for
-from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.coupled_draws import calibration
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import duration
 

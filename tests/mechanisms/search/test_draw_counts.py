@@ -6,7 +6,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.coupled_draws import calibration
 from distpriv.modelling import reference
 from distpriv.modelling.drawing import Reference
 

@@ -16,9 +16,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.discretised import calibration_target
-from distpriv.mechanisms.coupled_gaussian import shape_for
-from distpriv.mechanisms.coupled_laplace import laplace_shape
-from distpriv.mechanisms.search.calibration import Shape, calibration
+from distpriv.mechanisms.search.coupled_draws import Shape, calibration
+from distpriv.mechanisms.search.noise_shapes import laplace_shape, shape_for
 from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
