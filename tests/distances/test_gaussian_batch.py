@@ -98,7 +98,13 @@ def test_degenerate_pairs_have_their_values_beside_ordinary_ones(size: int, seed
     [
         ([1.0, -0.1], [[1.0]] * 2, [[[1.0]]] * 2, [[[1.0]]] * 2, "epsilon must be finite and at least 0, but is -0.1"),
         ([1.0] * 3, [[1.0]] * 2, [[[1.0]]] * 2, [[[1.0]]] * 2, "epsilons must be one number or 2"),
-        (1.0, np.zeros((0, 1)), np.zeros((0, 1, 1)), np.zeros((0, 1, 1)), "mean_difference must be a vector with an entry"),
+        (
+            1.0,
+            np.zeros((0, 1)),
+            np.zeros((0, 1, 1)),
+            np.zeros((0, 1, 1)),
+            "mean_difference must be a vector with an entry",
+        ),
         (1.0, [[1.0]] * 2, [[[1.0]]], [[[1.0]]] * 2, r"covariance_1 must have the shape \(1, 1\), for each of 2"),
         (1.0, [[1.0]] * 2, [[[1.0]]] * 2, [[[1.0]], [[-1.0]]], "covariance_2 of pair 1 must have no negative variance"),
         (1.0, np.ones((1, 2)), [[[1.0, 0.5], [0.4, 1.0]]], [np.eye(2)], "covariance_1 must be symmetric"),

@@ -18,6 +18,8 @@ from distpriv.guarantees.certify import certified
 from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.withheld_combinations import withheld
+from distpriv.mechanisms.search import informative_search
+from distpriv.mechanisms.search.informative_search import ClimbSettings
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.noise.laws import GaussianNoise
 
@@ -400,7 +402,7 @@ def test_of_many_statistics_pairs_that_bind_are_searched_with_and_hardly_anythin
         pairs=[("a", name) for name in uneven],
     )
     found = error(model, made(model).noise.covariance)
-    with patch("distpriv.mechanisms.search.informative_search.IN_TURN", 24):
+    with patch.object(informative_search, "SETTINGS", ClimbSettings(in_turn=24)):
         assert found <= 1.03 * error(model, made(model).noise.covariance)
 
 
@@ -416,5 +418,5 @@ def test_of_many_statistics_a_few_combinations_are_searched_and_hardly_anything_
         pairs=[("a", "b")],
     )
     few = error(model, made(model).noise.covariance)
-    with patch("distpriv.mechanisms.search.informative_search.FEW", 12):
+    with patch.object(informative_search, "SETTINGS", ClimbSettings(few=12)):
         assert few <= 1.03 * error(model, made(model).noise.covariance)

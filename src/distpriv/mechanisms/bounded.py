@@ -29,13 +29,6 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     Δ_{E,1} + 2c apart: (ε, δ). c is a proven bound for Gaussian laws, the exact quantile for laws given by points, and
     an order statistic with confidence, counted in δ, for sampled ones.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, both above 0.
-
-    Raises:
-        InvalidTarget: ε or δ is 0, or δ is too small for so few sampled points.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
     >>> dp.mechanisms.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.05)).noise.scales.round(4)

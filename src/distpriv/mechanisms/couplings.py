@@ -1,11 +1,11 @@
 """What the mechanisms of section 3 share: how far the laws of a pair are apart, and how far that can be trusted."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from distpriv.errors import AssumptionViolated, InvalidModel
-from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.evidence import Evidence
@@ -17,7 +17,6 @@ __all__ = [
     "largest_over_points",
     "law_evidence",
     "proven_distance",
-    "require_points",
     "translation_distance",
     "unordered",
 ]
@@ -33,14 +32,15 @@ def unordered(model: QueryModel) -> list[Pair]:
     return list({frozenset(pair): pair for pair in model.protected_pairs}.values())
 
 
-def largest_over_points(model: QueryModel, measure: Callable[..., float | Floats]) -> Floats:
+def largest_over_points(model: QueryModel, measure: Callable[..., Any], theorem: str) -> Any:
     """Return the largest value, over all protected pairs, of a measure of points and weights, or of each of several."""
-    found = []
-    for first, second in unordered(model):
-        one, other = model.distributions[first], model.distributions[second]
-        measured = measure(one.points, other.points, x_weights=one.weights, y_weights=other.weights)
-        found.append(np.asarray(measured, dtype=np.float64))
-    return np.asarray(np.max(found, axis=0))
+    if not has_points(model):
+        raise InvalidModel(
+            f"{theorem} needs the laws as points, and this model has moments: make it with empirical_model, or with "
+            "model(…, method='sampling')."
+        )
+    pairs = [[model.distributions[name] for name in pair] for pair in unordered(model)]
+    return np.max([measure(x.points, y.points, x_weights=x.weights, y_weights=y.weights) for x, y in pairs], axis=0)
 
 
 def law_evidence(model: QueryModel) -> tuple[Evidence, Assurance]:
@@ -55,8 +55,8 @@ def proven_distance(model: QueryModel) -> tuple[float, Evidence] | None:
     swapped = sufficient_group(model)
     if swapped is None or np.isinf(model.record_sensitivities).any():
         return None
-    each = float(model.record_sensitivities.sum())
-    return group_reach(model, swapped, order=1), Evidence.of("DP106", records=swapped, reach=each)
+    of_one = float(model.record_sensitivities.sum())
+    return group_reach(model, swapped, order=1), Evidence.of("DP106", records=swapped, reach=of_one)
 
 
 def translation_distance(model: QueryModel, theorem: str) -> float:
@@ -69,12 +69,3 @@ def translation_distance(model: QueryModel, theorem: str) -> float:
                 "infinite: use bounded, or approximate_wasserstein on a sampled model."
             )
     return max(float(np.abs(model.mean_shift(pair)).sum()) for pair in model.protected_pairs)
-
-
-def require_points(model: QueryModel, theorem: str) -> None:
-    """Refuse a model that knows its laws by moments only."""
-    if not has_points(model):
-        raise InvalidModel(
-            f"{theorem} needs the laws as points, and this model has moments: make it with empirical_model, or with "
-            "model(…, method='sampling')."
-        )

@@ -21,16 +21,6 @@ def group_privacy_gaussian(
     As for `group_privacy_laplace`, with Gaussian noise: for every pair of coupled datasets the statistics differ by at
     most :math:`k S_2`, and averaging over the coupling keeps δ.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-        group: how many records to hide at a time: as many as coupled datasets differ in, all of them, or a number.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        InvalidModel: nothing bounds what one record can do, or it is not known in how many records scenarios differ.
-
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)

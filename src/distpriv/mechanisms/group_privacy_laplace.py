@@ -20,15 +20,6 @@ def group_privacy_laplace(
     which scenario the data are from, whatever the law of the statistics: assurance `proved`. The paper's baseline
     takes ``group="records"``, k = n; ``group=1`` is plain differential privacy and protects no share.
 
-    Args:
-        model: the model of the statistics.
-        target: what is asked for; δ is not spent.
-        group: how many records to hide at a time: as many as coupled datasets differ in, all of them, or a number.
-
-    Raises:
-        InvalidTarget: ε is 0, which Laplace noise cannot reach.
-        InvalidModel: nothing bounds what one record can do, or it is not known in how many records scenarios differ.
-
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)

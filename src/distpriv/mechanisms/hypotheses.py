@@ -23,6 +23,7 @@ __all__ = [
     "Radius",
     "equal_means",
     "everywhere",
+    "gaussian_along",
     "gaussian_radius",
     "laplace_epsilon",
     "pair_covariance",
@@ -54,12 +55,12 @@ def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
         raise InvalidTarget("Gaussian noise cannot reach delta = 0: give a delta above 0, or use Laplace noise.")
     if radius == "classic" and target.epsilon == 0:
         raise InvalidTarget("the classic radius is 0 at epsilon = 0: use radius='analytic'.")
-    found = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
-    if found < 1e-100:  # noise for it has a variance that is no number
+    distance = (analytic_radius if radius == "analytic" else classic_radius)(target.epsilon, target.delta)
+    if distance < 1e-100:  # noise for it has a variance that is no number
         raise InvalidTarget(
             f"delta = {target.delta:g} is too small to be computed with: give a larger one, such as 1e-9."
         )
-    return found
+    return distance
 
 
 def laplace_epsilon(target: PrivacyTarget) -> float:
@@ -127,10 +128,15 @@ def everywhere(law: type[Law], model: QueryModel, size: float) -> Law | NoNoise:
     return law.isotropic(model.dimension, size) if size else NoNoise(dimension=model.dimension)
 
 
+def gaussian_along(axes: Floats, variances: Floats) -> GaussianNoise | NoNoise:
+    """Return Gaussian noise along the axes that have a variance; none where no axis has."""
+    noise = GaussianNoise.along(axes, variances)
+    return noise if noise.axes.size else NoNoise(dimension=len(axes))
+
+
 def shift_axes(model: QueryModel, directions: Directions, theorem: str) -> Floats:
-    """Return the axes of directional noise, as columns."""
-    if directions == "one":
+    """Return the axes of directional noise, as columns; none where there are no shifts."""
+    one_of("directions", directions, ("one", "several"), InvalidInput)
+    if directions == "one" and mean_shifts(model).any():
         return common_direction(model, theorem)[:, np.newaxis]
-    if directions == "several":
-        return shift_basis(model)
-    raise InvalidInput(f"directions must be 'one' or 'several', got {directions!r}.")
+    return shift_basis(model)

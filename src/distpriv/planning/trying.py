@@ -127,7 +127,8 @@ class Prospects:
             candidate.name, self.model, self.target, self.merit.weights, self.seed or 0, self._public
         )
         over = cost(about / CLOSELY_APART**2) > best.cost
-        return f"{DRAW_SETTINGS.shape_draws:,} draws, or fewer, put this one's at about {cost(about):.4g}." if over else None
+        draws = f"{DRAW_SETTINGS.shape_draws:,} draws, or fewer"
+        return f"{draws}, put this one's at about {cost(about):.4g}." if over else None
 
     def _about(self, candidate: Candidate) -> float:
         """Return about the error of a mechanism that draws; 0 where nothing is known of it."""
