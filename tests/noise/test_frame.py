@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distpriv.noise.dyadic import Dyadic
-from distpriv.noise.frame import Frame
+from distpriv.noise.lattice import Frame
 
 
 @given(st.integers(1, 6), st.data())

@@ -247,7 +247,7 @@ class Calibration:
         measure = partial(length, whitening, order)
         drawn = [Lengths.rounded_up(lengths) for lengths in self.tests(measure)]
         wanted = -math.log(self.failure_of_one_law)
-        found = 0.0
+        least = 0.0
         for law, bet in zip(drawn, bets, strict=True):
 
             def passes(scale: float, law: Lengths = law, bet: float = bet) -> bool:
@@ -258,17 +258,17 @@ class Calibration:
                     f"some statistics stay the same in {len(shape[0]):,} draws and move in others, too often to be "
                     "left without noise: give more draws."
                 )
-            if not passes(found):
-                found = _least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
-        if found > 0:
+            if not passes(least):
+                least = _least_scale(passes, max(least, start), 1e-5) * (1 + 1e-6)
+        if least > 0:
             rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
             # A curve rises by at most half of what a length grows by, and that much of δ was set aside.
-            if length(whitening, order, rounding[np.newaxis])[0] / found > SETTINGS.rounding * self.limit:
+            if length(whitening, order, rounding[np.newaxis])[0] / least > SETTINGS.rounding * self.limit:
                 raise InvalidModel(
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        return found, [
+        return least, [
             DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)
         ]
 
@@ -315,10 +315,10 @@ class Calibration:
     def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw differences of every law and measure them; stream 0 chooses, and stream 1 tests what was chosen."""
         seed = int(np.random.SeedSequence(self.seed).generate_state(2, np.uint64)[stream])
-        found = []
+        lengths = []
         for group in self.groups:
-            found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
-        return found
+            lengths += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
+        return lengths
 
     def evidence(self) -> tuple[Evidence, ...]:
         """Return what the guarantee rests on."""

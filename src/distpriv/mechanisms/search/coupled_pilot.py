@@ -44,8 +44,8 @@ def covariance_estimates(
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> found = covariance_estimates(model, target, np.ones(1), 0)
-    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in found.items()}
+    >>> estimates = covariance_estimates(model, target, np.ones(1), 0)
+    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in estimates.items()}
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator

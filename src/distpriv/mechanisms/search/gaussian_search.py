@@ -89,11 +89,11 @@ class Search:
         require_time()
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
-            found = hockey_stick_slopes(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+            slopes = hockey_stick_slopes(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
         except np.linalg.LinAlgError:  # too uneven to be computed with: not to be taken
             return -np.log(self.deltas[pairs]), np.zeros_like(firsts)
-        values = np.maximum(found.values, SETTINGS.tiny)
-        gradients = np.where(np.isfinite(found.gradients), found.gradients, 0.0) / values[:, np.newaxis, np.newaxis]
+        values = np.maximum(slopes.values, SETTINGS.tiny)
+        gradients = np.where(np.isfinite(slopes.gradients), slopes.gradients, 0.0) / values[:, np.newaxis, np.newaxis]
         return np.log(values) - np.log(self.deltas[pairs]), gradients
 
     def above(self, covariance: Floats, pairs: Indices) -> Floats:
@@ -101,10 +101,10 @@ class Search:
         require_time()
         firsts, seconds = self.firsts[pairs] + covariance, self.seconds[pairs] + covariance
         try:
-            found = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
+            values = hockey_stick_estimates(self.epsilons[pairs], self.shifts[pairs], firsts, seconds)
         except np.linalg.LinAlgError:
             return np.asarray(-np.log(self.deltas[pairs]))
-        return np.asarray(np.log(np.maximum(found, SETTINGS.tiny)) - np.log(self.deltas[pairs]))
+        return np.asarray(np.log(np.maximum(values, SETTINGS.tiny)) - np.log(self.deltas[pairs]))
 
     @property
     def satisfied(self) -> bool:
@@ -122,10 +122,10 @@ class Search:
         """Return base + c · shape with the least c ≥ 0 that is feasible (3 and 5); None if there is none."""
         hot, scale = self.worst(base), 0.0
         while len(hot):
-            found = self._scale(base, shape, hot)
-            if found is None:
+            needed = self._scale(base, shape, hot)
+            if needed is None:
                 return None
-            scale = max(scale, found)
+            scale = max(scale, needed)
             more = self.worst(base + scale * shape, hot)
             if not len(more):
                 break
@@ -180,7 +180,7 @@ class Search:
             return known[x.tobytes()]
 
         programming: Any = minimize  # its stubs know no constraints without arguments
-        found = programming(
+        solution = programming(
             lambda x: _quadratic(pulled, x.reshape(start.shape)),
             start.ravel(),
             jac=lambda x: 2 * (pulled @ x.reshape(start.shape)).ravel(),
@@ -188,7 +188,7 @@ class Search:
             method="SLSQP",
             options={"maxiter": min(200, SETTINGS.steps // start.size), "ftol": 1e-6},
         )
-        moved = found.x if np.isfinite(found.x).all() else start.ravel()
+        moved = solution.x if np.isfinite(solution.x).all() else start.ravel()
         return np.asarray(frame @ moved.reshape(start.shape))
 
     def _margins(self, frame: Floats, x: Floats, pairs: Indices) -> tuple[Floats, Floats]:
@@ -232,17 +232,17 @@ def least_noise(search: Search, progress: Progress = silent) -> Floats | None:
     size = len(search.costs)
     shapes = [np.eye(size)] if size == 1 else [np.eye(size), pooled_noise(search) - search.lowest]
     shapes = [shape for shape in shapes if np.trace(shape) > 0]
-    found = search.cheapest(
+    feasible = search.cheapest(
         [search.scaled(search.lowest, shape) for shape in shapes]
         + [search.scaled(search.lowest + shape, search.lowest + shape) for shape in shapes]
     )
     starts = 0 if size == 1 else SETTINGS.starts if size <= SETTINGS.few else 1
     descended = []
-    for k, start in enumerate(found[:starts]):
+    for k, start in enumerate(feasible[:starts]):
         progress("descending", k, starts)
         descended.append(search.descended(start))
     progress("descending", starts, starts)
-    return next(iter(search.cheapest([*found, *descended])), None)
+    return next(iter(search.cheapest([*feasible, *descended])), None)
 
 
 def pooled_noise(search: Search) -> Floats:

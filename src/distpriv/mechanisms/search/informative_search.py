@@ -242,8 +242,8 @@ class InformativeSearch:
         forms, bounds = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
         fixed, basis = self._outside(here), self.basis
         program = evolve(self._program(fixed, least, forms, bounds), centre=basis.T @ here @ basis, reach=reach)
-        found = program.best()
-        return None if found is None else np.asarray(fixed + basis @ found @ basis.T)
+        best = program.best()
+        return None if best is None else np.asarray(fixed + basis @ best @ basis.T)
 
     def told(self, information: Floats) -> float:
         """Return the weighted uncertainty that the estimate removes."""
@@ -284,10 +284,10 @@ class InformativeSearch:
         shifts = np.unique(np.round(np.where(shifts[:, :1] < 0, -shifts, shifts), 9), axis=0)
         forms = shifts[:, :, np.newaxis] * shifts[:, np.newaxis, :]
         fixed = self._outside(np.eye(len(self.worth)))
-        found = self._program(fixed, least, forms, np.ones(len(forms))).best()
-        if found is None:
+        hidden = self._program(fixed, least, forms, np.ones(len(forms))).best()
+        if hidden is None:
             return least * np.eye(len(self.worth))
-        return np.asarray(fixed + self.basis @ found @ self.basis.T)
+        return np.asarray(fixed + self.basis @ hidden @ self.basis.T)
 
     def _cut(self, here: Floats) -> tuple[Floats, Floats]:
         """Return ρ² made linear, ρ²(K₀) + ⟨∇ρ², K − K₀⟩ ≤ r², as ⟨A, K⟩ ≤ b of each pair in view."""

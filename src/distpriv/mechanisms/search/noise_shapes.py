@@ -263,8 +263,10 @@ class _Shape:
         values, vectors = np.linalg.eigh(moments)
         start = (vectors / np.sqrt(np.maximum(values, 1e-12 * values.max()))) @ vectors.T
         start /= np.abs(start).max()
-        found = minimize(self._error, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": SETTINGS.steps})
-        precision = _precision(found.x.reshape(size, size))
+        solution = minimize(
+            self._error, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": SETTINGS.steps}
+        )
+        precision = _precision(solution.x.reshape(size, size))
         scale = max(self._scale(law, precision)[0] for law in self.laws)
         return np.asarray(self.root @ np.linalg.inv(precision) @ self.root * scale**2)
 
@@ -273,11 +275,11 @@ class _Shape:
         size = len(self.root)
         factor = flat.reshape(size, size)
         precision = _precision(factor)
-        found = [self._scale(law, precision) for law in self.laws]
-        scales = np.array([scale for scale, _ in found])
+        needs = [self._scale(law, precision) for law in self.laws]
+        scales = np.array([scale for scale, _ in needs])
         parts = (scales / scales.max()) ** SETTINGS.sharpness
         scale = scales.max() * parts.mean() ** (1 / SETTINGS.sharpness)  # (3)
-        slopes = np.tensordot(parts / parts.sum(), [growth for _, growth in found], axes=1)
+        slopes = np.tensordot(parts / parts.sum(), [growth for _, growth in needs], axes=1)
         left = np.linalg.inv(np.eye(size) + precision / scale**2)
         pull = left @ self.costs @ left
         gradient = float((pull * precision).sum()) / scale**2 * slopes - pull / scale**2
