@@ -80,8 +80,9 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair],
     while (widest := math.ceil(scale * (1 + SETTINGS.tail - math.log(left)))) <= SETTINGS.widest:
         problem = _Problem.of(laws.masses.values(), places, ratio, left, widest)
         if problem.keeps(problem.geometric(scale)):
-            widths, shares = problem.widths, _solved(problem, scale)
-            return UnimodalNoise.mixed(np.ones(1), (widths[shares > 0] + 0.5) * step, shares[shares > 0])
+            shares = _solved(problem, scale)
+            widths = (problem.widths[shares > 0] + 0.5).astype(np.float64)
+            return UnimodalNoise.mixed(np.ones(1), widths * step, shares[shares > 0])
         scale *= 2
     raise InvalidTarget(
         f"no noise on steps of {laws.step:g} has delta = {target.delta:g} at epsilon = {target.epsilon:g} within "
