@@ -36,13 +36,6 @@ def test_linear_programming_over_all_pairs_finds_the_same_to_the_last_bit(seed: 
     assert distance_of(case) == radius_by_linear_programming(case, 0.0)
 
 
-def test_figure_1_of_the_paper() -> None:
-    points, p, q = [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]
-    assert wasserstein_inf(points, points, p, q) == 97
-    assert closeness_radius(points, points, 0.1, p, q) == 1
-    assert closeness_radius(points, points, 0.0999999999, p, q) == 97
-
-
 @given(seeds)
 @settings(max_examples=40)
 def test_a_profile_is_what_single_calls_give_symmetric_and_never_increases(seed: int) -> None:
