@@ -7,7 +7,7 @@ from tests.mechanisms.hockey_stick_on_a_line import worst_delta
 
 import distpriv as dp
 from distpriv.errors import AssumptionViolated, InvalidInput
-from distpriv.mechanisms.couplings import has_points, proven_distance, unordered
+from distpriv.mechanisms.hypotheses import has_points, proven_distance, unordered
 
 M = dp.mechanisms
 FIGURE_1 = dp.empirical_model(

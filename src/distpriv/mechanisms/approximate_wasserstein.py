@@ -12,8 +12,13 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import largest_over_points, law_evidence
-from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
+from distpriv.mechanisms.hypotheses import (
+    everywhere,
+    gaussian_radius,
+    laplace_epsilon,
+    largest_over_points,
+    law_evidence,
+)
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 

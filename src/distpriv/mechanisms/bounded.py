@@ -12,8 +12,7 @@ from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import has_points, law_evidence
-from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
+from distpriv.mechanisms.hypotheses import everywhere, has_points, laplace_epsilon, law_evidence
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import LaplaceNoise

@@ -28,20 +28,7 @@ def coupled_laplace(
     As for `coupled_gaussian`, with noise of scale b_k along axes v_k: moved by Δ it is
     :math:`(1 - e^{(ε - s)/2})^+`-close to itself, :math:`s = Σ_k |v_k^⊤ Δ| / b_k`. Assurance `proved`.
 
-    Args:
-        model: the model of a Share, made from rows.
-        target: what is asked for; δ must be above 0.
-        pairing: whether swapped rows are independent or paired by optimal transport; by default the latter, where all
-            that the query reads are numbers.
-        draws: how many coupled datasets to draw; by default 1000/δ for means, and fewer for slow queries.
-        seed: the same seed gives the same noise; by default one that nobody chose.
-        weights: what an error in each statistic costs, as for `utility_weights`.
-        progress: told as drawing goes on.
-
-    Raises:
-        InvalidTarget: δ is 0.
-        InvalidModel: the model has no rows of a Share, or its statistics are too large against what they vary by.
-        InvalidInput: so few draws cannot show so small a δ.
+    Takes the arguments of `coupled_gaussian`, but for what is special to estimates.
 
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),

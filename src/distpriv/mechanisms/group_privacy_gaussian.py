@@ -4,8 +4,7 @@ from distpriv.distances.gaussian import gaussian_delta
 from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
-from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
+from distpriv.mechanisms.hypotheses import Group, Radius, by_group, gaussian_radius, group_reach, group_size
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 

@@ -2,8 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
-from distpriv.mechanisms.hypotheses import laplace_epsilon
+from distpriv.mechanisms.hypotheses import Group, by_group, group_reach, group_size, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise
 

@@ -10,14 +10,15 @@ from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import (
+from distpriv.mechanisms.hypotheses import (
+    everywhere,
     has_points,
+    laplace_epsilon,
     largest_over_points,
     law_evidence,
     proven_distance,
     translation_distance,
 )
-from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import LaplaceNoise
 

@@ -199,11 +199,7 @@ class Noise(ABC):
     def characteristic_function(self, frequencies: Floats) -> NDArray[np.complex128]:
         r"""Return :math:`E e^{i t^\top Z}` for every row t of frequencies; it is real, as the noise is symmetric.
 
-        Args:
-            frequencies: of shape (…, dimension); the values have the shape without its last axis.
-
-        Raises:
-            InvalidInput: the rows do not have one frequency for each statistic.
+        The rows are the last axis, one number for each statistic.
 
         >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
         >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))

@@ -109,15 +109,6 @@ def gaussian_hockey_sticks(
 ) -> HockeySticks:
     """:func:`gaussian_hockey_stick` of many pairs of one dimension: the same numbers, in a fraction of the time.
 
-    Args:
-        epsilons: The privacy parameter ε ≥ 0, one for all pairs or one for each.
-        mean_differences: μ₁ - μ₂, a row for each pair.
-        covariances_1: C₁, a matrix for each pair.
-        covariances_2: C₂, likewise.
-
-    Returns:
-        The values with bounds on their errors, in the order of the pairs.
-
     Raises:
         InvalidInput: If an ε is negative or infinite, shapes do not fit, or a matrix is no covariance.
 
