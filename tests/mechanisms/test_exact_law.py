@@ -14,7 +14,7 @@ from scipy import optimize
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidTarget
-from distpriv.guarantees.exact_rows import exact_rows_delta
+from distpriv.guarantees.exact_rows import exact_certificate, exact_rows_delta
 from distpriv.law.cells import row_grid
 from distpriv.law.plausible_cells import plausible_strata
 from distpriv.law.step_laws import step_laws
@@ -271,3 +271,26 @@ def test_delta_holds_in_99_of_100_populations(adult: pa.Table) -> None:
             assert isinstance(noise, UnimodalNoise)
             missed += exact_rows_delta(truth, [noise], TARGET, model.protected_pairs) > TARGET.delta
         assert missed <= 2
+
+
+@pytest.mark.parametrize("statistics", [1, 2])
+def test_a_total_variation_does_not_permit_to_disclose_everything_now_and_then(
+    adult: pa.Table, statistics: int
+) -> None:
+    several = {"single": dp.count("marital_status = 'Never-married'"), "age": dp.mean("age")}
+    query = dp.Query(dict(list(several.items())[:statistics]))
+    model = dp.model(
+        adult, query, dp.Share("income = '>50K'", values=(0.45, 0.55)), records=1000, reference="population"
+    )
+    rows, target = row_grid(model), dp.PrivacyTarget.from_attack_accuracy(0.6)
+    made = dp.mechanisms.exact_law(model, target)
+    assert target.tail is not None
+    assert made.certificate.holds
+    assert exact_rows_delta(rows, [made.noise], target.tail, model.protected_pairs) <= target.tail.delta
+    if statistics == 1:  # which the least noise of that total variation does once in twelve releases
+        laws = step_laws(rows)
+        least = step_program.least_on_steps(laws, [target], model.protected_pairs, laws.step)
+        assert exact_rows_delta(rows, [least], target.tail, model.protected_pairs) > 0.08
+        certificate = exact_certificate(rows, [least], target, model.protected_pairs)
+        assert certificate.delta <= target.delta
+        assert not certificate.holds
