@@ -194,13 +194,13 @@ def delta_by_draws(
     delta, error = ratios.mean(lambda logs: weights * _lost(level - logs), mean)
     off, off_error = 0.0, 0.0
     if not roughly:
-        chance, chance_error = ratios.mean(lambda logs: weights * ratios.event(logs, level), mean)
+        chance, chance_error = ratios.mean(lambda logs: weights * ratios.event(logs, level), mean_and_error)
         other = starts.of_whole_draws(draws // 2)
         there = other.draw(draws // 2, rng)
         weights_there, ratios_there = other.weights(there), _log_ratios(first, second, there, level, settings)
         image, image_error = ratios_there.mean(
             lambda logs: weights_there * ratios_there.event(logs, level) * np.exp(np.minimum(logs, LARGEST_LOG)),
-            controlled(other, there, settings.folds, settings.seed),
+            mean_and_error,
         )
         if max(image, chance) > 0:  # otherwise no point is above the level
             off = math.log(max(image, TINY) / max(chance, TINY))

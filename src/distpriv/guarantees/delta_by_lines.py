@@ -115,11 +115,11 @@ def delta_by_lines(
     delta, error = mean(terms)
     off, off_error = 0.0, 0.0
     if not roughly:
-        chance, chance_error = mean(weights * along.event(level, of_first=True))
+        chance, chance_error = mean_and_error(weights * along.event(level, of_first=True))
         reverse = _Lines(first=second, second=first, laplace=laplace, settings=settings)
         other = others.of_whole_draws(lines)
         there = other.draw(lines, rng)
-        image, image_error = controlled(other, there, settings.folds, settings.seed)(
+        image, image_error = mean_and_error(
             other.weights(there) * reverse.along(there, second_order=True).event(level, of_first=False)
         )
         if chance > 0 and image > 0:
