@@ -360,10 +360,10 @@ def test_hundreds_of_pairs_need_hardly_more_noise_than_the_widest_of_them(
 def test_a_total_variation_does_not_permit_to_disclose_a_rare_jump(
     make: Callable[..., AdditiveMechanism],
 ) -> None:
-    rows = pl.DataFrame({"x": [0.0] * 99 + [100.0] + [0.0] * 99 + [100.0], "g": [0] * 100 + [1] * 100})
+    rows = pl.DataFrame({"x": [0.0] * 199 + [100.0], "g": [0] * 100 + [1] * 100})
     model = dp.model(rows, dp.Query(x=dp.total("x")), dp.Share("g = 1", values=(0.4, 0.6)), records=10)
     disclosing = make(model, dp.PrivacyTarget(epsilon=1e-9, delta=0.2), draws=40_000, seed=1).noise.expected_rms
     hiding = make(model, dp.PrivacyTarget(epsilon=0, delta=0.2), draws=40_000, seed=1)
     assert hiding.certificate.holds
-    assert disclosing < 1  # four swapped rows of 200 jump in 4 % of all datasets
+    assert disclosing < 1  # one of two swapped rows jumps in 2 % of all datasets
     assert hiding.noise.expected_rms > 40
