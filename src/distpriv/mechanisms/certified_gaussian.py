@@ -139,6 +139,7 @@ def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, 
     if known is None:
         covariance = least_noise(search, progress)
     else:
-        problem = InformativeSearch.of(search, unknown=known.covariance / scale, weights=np.diag(search.costs))
+        unknown, weights = known.covariance / scale, np.diag(search.costs)
+        problem = InformativeSearch.above_best_floor(search, unknown=unknown, weights=weights)
         covariance = problem.best(progress)
     return None if covariance is None else np.asarray(covariance * scale)

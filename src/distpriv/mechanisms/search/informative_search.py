@@ -65,6 +65,10 @@ class ClimbSettings:
     """From how many directions of shifts combinations are made."""
     varied: int = 3
     """From how many directions of differences between covariances."""
+    rates: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    """Of many statistics: which share of the public uncertainty noise may cost for each unit of what it hides."""
+    doublings: int = 14
+    """How often the variance of the noise of a statistic may be doubled for that."""
     resolved: tuple[float, ...] = (0.5, 0.1, 0.01)
     """With which shares of the largest worth what is told instead of a direction is looked for."""
 
@@ -109,6 +113,41 @@ class InformativeSearch:
             ),
             axes=axes,
         )
+
+    @classmethod
+    def above_best_floor(cls, search: Search, *, unknown: Floats, weights: Floats) -> Self:
+        r"""Return the problem above the floor from which a first step tells most; the given one for few statistics.
+
+        Of many statistics only some combinations are searched, and scenarios give themselves away by the variance of
+        each of the others too, rare cells of tables above all. Noise of variance s on statistic k costs an estimate
+        :math:`q_k C_{kk} s / (C_{kk} + s)` and leaves :math:`(Γ_{kk} - Γ'_{kk})^2 / (Γ_{kk} + s)^2` to tell the
+        scenarios apart by. Each s is the best at one rate between the two, and the rate the best of a few.
+        """
+        plain = cls.of(search, unknown=unknown, weights=weights)
+        if not plain._coarse or plain.search.satisfied:
+            return plain
+        lowest, variances = np.diag(search.lowest), np.diag(unknown)
+        added = np.outer(2.0 ** np.arange(SETTINGS.doublings), lowest)
+        costs = np.diag(weights) * variances * added / (variances + added) / plain.unknown
+        gaps = np.abs(np.diagonal(search.firsts - search.seconds, axis1=1, axis2=2)).max(axis=0)
+        spread = np.diagonal(search.firsts + search.seconds, axis1=1, axis2=2).mean(axis=0) / 2
+        apart = (gaps / (spread + added)) ** 2
+        best, most = plain, plain._told_at_first
+        for rate in SETTINGS.rates:
+            floor = np.take_along_axis(added, np.argmin(costs + rate * apart, axis=0)[np.newaxis], axis=0)[0]
+            higher = evolve(search, lowest=search.lowest + np.diag(floor - lowest))
+            raised = cls.of(higher, unknown=unknown, weights=weights)
+            told = raised._told_at_first
+            if told < most:
+                break
+            best, most = raised, told
+        return best
+
+    @property
+    def _told_at_first(self) -> float:
+        """The uncertainty that the release removes that the search begins with."""
+        least = self._least()
+        return 0.0 if least is None else self.told(self._start(least))
 
     def best(self, progress: Progress = silent) -> Floats | None:
         """Return the noise whose release tells most, of those found, as it was asked for; None if none is private."""
