@@ -177,13 +177,6 @@ def standard(differences: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     return units, [law[:, units > 0] / units[units > 0] for law in differences]
 
 
-def require_square(squares: Floats) -> Floats:
-    """Refuse noise so small, or so large, that its variance cannot be written down."""
-    if (squares == 0).any() or not np.isfinite(squares).all():
-        raise InvalidModel("the statistics are too small or too large to square: multiply them by a constant.")
-    return squares
-
-
 @frozen(kw_only=True)
 class Kind:
     """A kind of noise that coupled draws calibrate."""
@@ -323,8 +316,12 @@ class Calibration:
 
     @property
     def shape_draws(self) -> int:
-        """How many draws of each law choose the noise."""
-        return _shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
+        """How many draws of each law choose the noise; fewer where functions are called for each."""
+        if self.rows.query.has_functions:
+            return min(self.draws, SETTINGS.shape_calls)
+        of_one_law = max(2000, SETTINGS.shape_draws_of_all // self.laws)
+        numbers = max(10_000, SETTINGS.shape_numbers // len(self.rounding))
+        return min(self.draws, SETTINGS.shape_draws, of_one_law, numbers)
 
     def tests(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw and measure the differences that test what was chosen, of every law."""
@@ -364,8 +361,9 @@ def coupled(
     scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences, tail)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale > 0:
-        require_square((scale * law.widths) ** 2)
-        noise = law.widened(scale)
+        noise, squares = law.widened(scale), (scale * law.widths) ** 2
+        if (squares == 0).any() or not np.isfinite(squares).all():
+            raise InvalidModel("the statistics are too small or too large to square: multiply them by a constant.")
     return by_coupling(
         model,
         target,
@@ -467,11 +465,3 @@ def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: in
     datasets = SETTINGS.calls if model.query.has_functions else SETTINGS.rows // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)
     return min(many, affordable), affordable < many
-
-
-def _shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = False) -> int:
-    """Return how many of so many draws of each law choose the shape; fewer where functions are called for each."""
-    if functions:
-        return min(draws, SETTINGS.shape_calls)
-    of_one_law = max(2000, SETTINGS.shape_draws_of_all // laws)
-    return min(draws, SETTINGS.shape_draws, of_one_law, max(10_000, SETTINGS.shape_numbers // statistics))
