@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from attrs import field, frozen
@@ -40,7 +40,6 @@ __all__ = [
     "SETTINGS",
     "Calibration",
     "Curve",
-    "Kind",
     "Lengths",
     "Shape",
     "calibration",
@@ -175,21 +174,6 @@ def standard(differences: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     """Return the largest move of each statistic, and the moves of those that move at all in units of it."""
     units = np.max([np.abs(law).max(axis=0) for law in differences], axis=0)
     return units, [law[:, units > 0] / units[units > 0] for law in differences]
-
-
-@frozen(kw_only=True)
-class Kind:
-    """A kind of noise that coupled draws calibrate."""
-
-    name: str
-    """What its mechanism is called."""
-    measure: Measure
-    """What a length of a move is called where draws are written down."""
-    order: Literal[1, 2]
-    """In which norm a move is measured."""
-    shape: Shape
-    curve: Callable[[float, Floats], Floats]
-    """From ε and lengths, a bound on the δ of noise and the same noise moved so far."""
 
 
 @frozen(kw_only=True)
@@ -349,16 +333,35 @@ class Calibration:
 
 
 def coupled(
-    model: QueryModel, target: PrivacyTarget, kind: Kind, plan: Calibration, weights: Weights
+    model: QueryModel,
+    target: PrivacyTarget,
+    plan: Calibration,
+    weights: Weights,
+    *,
+    name: str,
+    measure: Measure,
+    shape: Shape,
+    curve: Callable[[float, Floats], Floats],
 ) -> AdditiveMechanism:
-    """Return the mechanism with noise of a kind, at the least scale at which coupled draws show δ to be small enough.
+    """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
 
     Statistics whose rounding the noise does not hide are refused: draws are of exact sums, a release is not.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        plan: how many draws there are, and of what.
+        weights: what an error in each statistic costs.
+        name: what the mechanism is called.
+        measure: what a length of a move is called where draws are written down: L2 for Gaussian noise, L1 for Laplace.
+        shape: how the shape is chosen.
+        curve: from ε and lengths, a bound on the δ of noise and the same noise moved so far.
     """
     differences = plan.pilot(as_they_are)
-    law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    tail = None if target.tail is None else Tail(point=target.tail, curve=kind.curve)
-    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences, tail)
+    law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    order = 2 if measure == "gaussian" else 1
+    tail = None if target.tail is None else Tail(point=target.tail, curve=curve)
+    scale, laws = plan.scale(law.whitening, order, partial(curve, target.epsilon), differences, tail)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale > 0:
         noise, squares = law.widened(scale), (scale * law.widths) ** 2
@@ -368,13 +371,13 @@ def coupled(
         model,
         target,
         noise,
-        name=kind.name,
+        name=name,
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         assurance="proved",
         evidence=(*plan.evidence(), *tail_evidence(target, lambda _: True)[0]),
         drawn=Drawn(
-            measure=kind.measure,
+            measure=measure,
             noise=noise,
             scale=scale,
             epsilon=target.epsilon,
