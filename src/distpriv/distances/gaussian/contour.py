@@ -1,6 +1,6 @@
 r"""The contour integral of :mod:`distpriv.distances.gaussian.divergence`: its integrand, its contours, and its error.
 
-In the coordinates of :mod:`distpriv.distances.gaussian.axes`,
+In the coordinates of :class:`CommonAxes`,
 
 .. math:: \log g(s) = \sum_k \left(-\frac{s}{2} \log a_k + \frac12 \log w_k + \frac{s(1+s)}{2} b_k^2 w_k\right)
     - sε - \log s - \log(1+s), \qquad w_k = \frac{1}{1 - s(a_k-1)}.
@@ -20,10 +20,9 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from distpriv.distances.gaussian.axes import CommonAxes
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats, Rows, rows_of
 
-__all__ = ["Complex", "Contours", "Integrand", "Local", "Saddles", "least_error"]
+__all__ = ["CommonAxes", "Complex", "Contours", "Integrand", "Local", "Saddles", "least_error"]
 
 Complex = NDArray[np.complex128]
 Points = NDArray[Any]
@@ -48,6 +47,31 @@ class Rule:
 
 RULE = Rule()
 _TINY = float(np.finfo(float).tiny)
+
+
+@frozen(kw_only=True, eq=False)
+class CommonAxes:
+    """N(b, diag(a)) and N(0, I): two Gaussians in coordinates that whiten the second and diagonalise the first.
+
+    Of many pairs, each has a row.
+
+    Attributes:
+        excess: a - 1, accurate also where the covariances nearly agree.
+        log_ratio: log a, accurate also where they differ by orders of magnitude.
+        shift: b, up to signs.
+        noise: A bound on rounding: the matrices given are diag(a) and I up to relative perturbations of this norm.
+        shift_noise: A bound on the rounding of every entry of b.
+    """
+
+    excess: Floats
+    log_ratio: Floats
+    shift: Floats
+    noise: Floats
+    shift_noise: Floats
+
+    def rows(self, chosen: Rows | NDArray[np.bool_]) -> "CommonAxes":
+        """The axes of some of the pairs."""
+        return rows_of(self, chosen)
 
 
 @frozen(eq=False)
