@@ -6,8 +6,8 @@ K(s) = E₁[exp(sL)] with the log-likelihood ratio L, along the contour s(u) = c
 saddle point c of width κ = (d²/ds² log g(c))^{-1/2}. What is cut off of it and what the midpoint rule misses is bounded
 by theorems, and what rounding does to first order, doubled: `docs/proofs/exact_check.md`, "The error".
 
-Every quantity is free of units: rescaling a statistic, or mixing statistics by an invertible matrix, changes nothing but
-the rounding, and how much rounding there was is measured and handed on (`docs/proofs/exact_check.md`).
+Every quantity is free of units: rescaling statistics, or mixing them by an invertible matrix, changes nothing but the
+rounding, and how much rounding there was is measured and handed on.
 
 A pair is computed in the same steps whether it is alone or one of many: pairs are sorted only by what is their own.
 """
