@@ -20,7 +20,7 @@ from distpriv.distances.gaussian import (
     gaussian_hockey_stick,
     gaussian_hockey_sticks,
 )
-from distpriv.distances.gaussian.axes import GaussianPairs, axes_by_rank
+from distpriv.distances.gaussian.divergence import GaussianPairs, axes_by_rank
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 

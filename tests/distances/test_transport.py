@@ -47,14 +47,6 @@ def test_a_profile_is_what_single_calls_give_symmetric_and_never_increases(seed:
     assert radii[0] == distance_of(case)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
-def test_nothing_forgiven_is_the_wasserstein_distance_on_thousands_of_points_on_the_line(weighted: bool) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=3000), rng.normal(size=2999)
-    weights = rng.dirichlet(np.ones(3000)) if weighted else None
-    assert closeness_radius(x, y, 0, weights) == wasserstein_inf(x, y, weights)
-
-
 @given(seeds, st.booleans())
 @settings(max_examples=25)
 def test_the_line_and_the_graph_agree_to_the_last_bit(seed: int, lattice: bool) -> None:

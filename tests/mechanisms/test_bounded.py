@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guarantees.random_models import random_covariance
-from tests.mechanisms.hockey_stick_on_a_line import worst_delta
+from tests.mechanisms.shared import worst_delta
 from tests.mechanisms.test_wasserstein import FIGURE_1
 
 import distpriv as dp

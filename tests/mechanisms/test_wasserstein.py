@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mechanisms.hockey_stick_on_a_line import worst_delta
+from tests.mechanisms.shared import worst_delta
 
 import distpriv as dp
 from distpriv.distances import analytic_radius, closeness_radius

@@ -22,7 +22,7 @@ from distpriv.distances.gaussian import (
 
 if TYPE_CHECKING:
     from distpriv.distances.log_ratio import approximate_max_divergence, gaussian_max_divergence, max_divergence
-    from distpriv.distances.transport import (
+    from distpriv.distances.transport.closeness import (
         closeness_profile,
         closeness_radius,
         wasserstein_inf,
@@ -51,5 +51,5 @@ def __getattr__(name: str) -> Any:
     """Load a distance that no theorem on given moments needs when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'distpriv.distances' has no attribute {name!r}")
-    module = "log_ratio" if name.endswith("max_divergence") else "transport"
+    module = "log_ratio" if name.endswith("max_divergence") else "transport.closeness"
     return getattr(import_module(f"distpriv.distances.{module}"), name)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distpriv.distances.gaussian import gaussian_hockey_stick
-from distpriv.distances.transport.point_sets import whole_masses
+from distpriv.distances.transport.point_sets import forgiven_mass, whole_masses
 from distpriv.errors import InvalidInput
 from distpriv.framework.bisection import least_passing
-from distpriv.framework.domains import as_written, real
+from distpriv.framework.domains import as_written
 
 __all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
 
@@ -59,7 +59,7 @@ def approximate_max_divergence(p: ArrayLike, q: ArrayLike, delta: float) -> floa
     >>> dp.distances.approximate_max_divergence([0.5, 0.5], [0.5, 0.5], 0.5) == math.log(0.5)
     True
     """
-    forgiven = as_written(_checked(delta))
+    forgiven = as_written(forgiven_mass(delta))
     count = np.size(p)
     if count == 0 or np.ndim(p) != 1 or np.shape(p) != np.shape(q):
         raise InvalidInput(
@@ -114,7 +114,7 @@ def gaussian_max_divergence(
     >>> round(dp.distances.gaussian_max_divergence([0.38840125], [[1.0]], [[1.0]], 1e-3), 6)
     1.0
     """
-    allowed = _checked(delta)
+    allowed = forgiven_mass(delta)
 
     def within(exponent: float) -> bool:
         return gaussian_hockey_stick(exponent, mean_difference, covariance_1, covariance_2).upper_bound <= allowed
@@ -124,7 +124,3 @@ def gaussian_max_divergence(
     if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
         return math.inf
     return least_passing(within, 0.0, 1.0, largest=2.0**40, within=1e-14)
-
-
-def _checked(delta: object) -> float:
-    return real("delta", delta, InvalidInput, at_least=0, below=1, cure="give the mass that is forgiven, say 0.001")

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from distpriv.distances.gaussian import analytic_radius, gaussian_delta
-from distpriv.distances.transport import closeness_profile, closeness_radius
+from distpriv.distances.transport.closeness import closeness_profile, closeness_radius
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget

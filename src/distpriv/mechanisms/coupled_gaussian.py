@@ -1,14 +1,12 @@
 """Gaussian noise for any query, from coupled draws: nothing is assumed but how the data are drawn."""
 
-from attrs import evolve
-
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.search.coupled_draws import Kind, calibration, coupled
-from distpriv.mechanisms.search.noise_shapes import gaussian_shape, shape_for
+from distpriv.mechanisms.search.coupled_draws import calibration, coupled
+from distpriv.mechanisms.search.noise_shapes import shape_for
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
@@ -16,6 +14,8 @@ from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_gaussian"]
+
+NAME = "coupled_gaussian"
 
 
 @across_ball
@@ -62,11 +62,7 @@ def coupled_gaussian(
     ('proved', True, True)
     """
     one_of("objective", objective, OBJECTIVES, InvalidInput)
-    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    plan = calibration(model, target, name=NAME, pairing=pairing, draws=draws, seed=seed, progress=progress)
     public = PublicKnowledge.of(model, prior).covariance if objective == "estimate" else None
-    return coupled(model, target, evolve(KIND, shape=shape_for(public)), plan, weights)
-
-
-KIND = Kind(
-    name="coupled_gaussian", measure="gaussian", order=2, shape=gaussian_shape, curve=gaussian_deltas_upper_bound
-)
+    shape, curve = shape_for(public), gaussian_deltas_upper_bound
+    return coupled(model, target, plan, weights, name=NAME, measure="gaussian", shape=shape, curve=curve)

@@ -2,7 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.search.coupled_draws import Kind, calibration, coupled
+from distpriv.mechanisms.search.coupled_draws import calibration, coupled
 from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound, laplace_shape
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
@@ -10,6 +10,8 @@ from distpriv.modelling.utility import Weights
 from distpriv.progress import Progress, silent
 
 __all__ = ["coupled_laplace"]
+
+NAME = "coupled_laplace"
 
 
 @across_ball
@@ -37,8 +39,6 @@ def coupled_laplace(
     >>> mechanism.certificate.assurance, mechanism.certificate.holds, 0.78 < mechanism.noise.expected_l2 < 0.84
     ('proved', True, True)
     """
-    plan = calibration(model, target, name=KIND.name, pairing=pairing, draws=draws, seed=seed, progress=progress)
-    return coupled(model, target, KIND, plan, weights)
-
-
-KIND = Kind(name="coupled_laplace", measure="laplace", order=1, shape=laplace_shape, curve=laplace_deltas_upper_bound)
+    plan = calibration(model, target, name=NAME, pairing=pairing, draws=draws, seed=seed, progress=progress)
+    shape, curve = laplace_shape, laplace_deltas_upper_bound
+    return coupled(model, target, plan, weights, name=NAME, measure="laplace", shape=shape, curve=curve)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from distpriv.distances.transport import wasserstein_inf
+from distpriv.distances.transport.closeness import wasserstein_inf
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget

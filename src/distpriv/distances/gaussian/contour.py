@@ -1,6 +1,6 @@
 r"""The contour integral of :mod:`distpriv.distances.gaussian.divergence`: its integrand, its contours, and its error.
 
-In the coordinates of :mod:`distpriv.distances.gaussian.axes`,
+In the coordinates of :class:`CommonAxes`,
 
 .. math:: \log g(s) = \sum_k \left(-\frac{s}{2} \log a_k + \frac12 \log w_k + \frac{s(1+s)}{2} b_k^2 w_k\right)
     - sε - \log s - \log(1+s), \qquad w_k = \frac{1}{1 - s(a_k-1)}.
@@ -20,10 +20,9 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from distpriv.distances.gaussian.axes import CommonAxes
-from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.arrays import Floats, Rows, rows_of
 
-__all__ = ["Complex", "Contours", "Integrand", "Local", "Saddles", "least_error"]
+__all__ = ["CommonAxes", "Complex", "Contours", "Integrand", "Local", "Saddles", "least_error"]
 
 Complex = NDArray[np.complex128]
 Points = NDArray[Any]
@@ -48,6 +47,31 @@ class Rule:
 
 RULE = Rule()
 _TINY = float(np.finfo(float).tiny)
+
+
+@frozen(kw_only=True, eq=False)
+class CommonAxes:
+    """N(b, diag(a)) and N(0, I): two Gaussians in coordinates that whiten the second and diagonalise the first.
+
+    Of many pairs, each has a row.
+
+    Attributes:
+        excess: a - 1, accurate also where the covariances nearly agree.
+        log_ratio: log a, accurate also where they differ by orders of magnitude.
+        shift: b, up to signs.
+        noise: A bound on rounding: the matrices given are diag(a) and I up to relative perturbations of this norm.
+        shift_noise: A bound on the rounding of every entry of b.
+    """
+
+    excess: Floats
+    log_ratio: Floats
+    shift: Floats
+    noise: Floats
+    shift_noise: Floats
+
+    def rows(self, chosen: Rows | NDArray[np.bool_]) -> "CommonAxes":
+        """The axes of some of the pairs."""
+        return rows_of(self, chosen)
 
 
 @frozen(eq=False)
@@ -200,14 +224,15 @@ def least_error(integrand: Integrand) -> Floats:
     saddles = Saddles.of(integrand)
     best = np.repeat([[0.0], [1.0]], len(saddles.vertex), axis=1)
     straight, left, right = (partial(_along, *tilt) for tilt in RULE.tilts)
-    attempts: tuple[Callable[[Saddles], Floats], ...] = (_zero_at_vertex, straight, _zero, left, right)
+    zero, zero_at_vertex = partial(_chernoff, np.linspace(-7.0, 45.0, 208)), partial(_chernoff, None)
+    attempts: tuple[Callable[[Saddles], Floats], ...] = (zero_at_vertex, straight, zero, left, right)
     for attempt in attempts:
         poor = np.flatnonzero((best[1] > _TINY) & ~(best[1] < RULE.good_enough * best[0]))
         if not len(poor):
             break
-        found = attempt(saddles.rows(poor))
-        better = found[1] < best[1, poor]
-        best[:, poor[better]] = found[:, better]
+        computed = attempt(saddles.rows(poor))
+        better = computed[1] < best[1, poor]
+        best[:, poor[better]] = computed[:, better]
     return best
 
 
@@ -245,20 +270,13 @@ class Saddles:
         return Saddles(self.integrand.rows(chosen), self.vertex[chosen], self.scale[chosen], self.peak[chosen])
 
 
-def _zero_at_vertex(saddles: Saddles) -> Floats:
-    return _chernoff(saddles.integrand, saddles.vertex)
-
-
-def _zero(saddles: Saddles) -> Floats:
-    return _chernoff(saddles.integrand, saddles.integrand.real_points(np.linspace(-7.0, 45.0, 208)))
-
-
-def _chernoff(integrand: Integrand, points: Floats) -> Floats:
-    """Zero, with the Chernoff bound H_ε ≤ K(s) e^{-sε} / (1 + s) as its error, for the best s of a grid.
+def _chernoff(logits: Floats | None, saddles: Saddles) -> Floats:
+    """Zero, with the Chernoff bound H_ε ≤ K(s) e^{-sε} / (1 + s) as its error, at the vertex or the best s of a grid.
 
     It decides where L is bounded and ε above its maximum: then the bound falls as fast as rounding lets it.
     """
-    here = integrand.at(points)
+    points = saddles.vertex if logits is None else saddles.integrand.real_points(logits)
+    here = saddles.integrand.at(points)
     bounds = here.log_modulus + np.log(points) + here.sensitivity
     least = np.where(here.inside & ~np.isnan(bounds), bounds, 0.0).min(axis=1, initial=0.0)
     return np.stack([np.zeros_like(least), np.exp(least) + _TINY])
@@ -299,7 +317,7 @@ def _along(tilt: float, half_width: float, saddles: Saddles) -> Floats:
     """The midpoint rule, cut where the tail is negligible or the phase turns too fast for the step."""
     step = 2 * math.pi * half_width / RULE.decay
     contours = Contours(saddles, tilt, half_width, step)
-    found, left = np.empty((2, len(saddles.vertex))), np.arange(len(saddles.vertex))
+    computed, left = np.empty((2, len(saddles.vertex))), np.arange(len(saddles.vertex))
     most = math.ceil(RULE.longest / step - 0.5)
     for start, stop in _blocks(most):
         some = evolve(contours, saddles=saddles.rows(left))
@@ -308,13 +326,13 @@ def _along(tilt: float, half_width: float, saddles: Saddles) -> Floats:
         ends = np.flatnonzero(stops.any(axis=1))
         if len(ends):
             last = stops[ends].argmax(axis=1)
-            found[:, left[ends]] = _midpoint_rule(
+            computed[:, left[ends]] = _midpoint_rule(
                 evolve(some, saddles=some.saddles.rows(ends)), start + last + 1, stop, tails[ends, last]
             )
             left = np.delete(left, ends)
         if not len(left):
             break
-    return found
+    return computed
 
 
 def _blocks(most: int) -> Iterator[tuple[int, int]]:

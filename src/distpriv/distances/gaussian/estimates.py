@@ -17,8 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import frozen
 
-from distpriv.distances.gaussian.axes import CommonAxes
-from distpriv.distances.gaussian.contour import Complex, Contours, Integrand, Local, Saddles
+from distpriv.distances.gaussian.contour import CommonAxes, Complex, Contours, Integrand, Local, Saddles
 from distpriv.framework.arrays import Floats
 
 __all__ = ["Slopes", "hockey_stick_estimates", "hockey_stick_slopes"]

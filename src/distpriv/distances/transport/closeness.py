@@ -23,10 +23,10 @@ from distpriv.distances.transport.flows import (
     monotone_coupling,
     pairs_within,
 )
-from distpriv.distances.transport.point_sets import Masses, PointSets, distance
+from distpriv.distances.transport.point_sets import Masses, PointSets, distance, forgiven_mass
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import as_written, items, real
+from distpriv.framework.domains import as_written, items
 
 __all__ = ["closeness_profile", "closeness_radius", "wasserstein_inf", "wasserstein_inf_coupling"]
 
@@ -153,7 +153,7 @@ def closeness_profile(
         raise InvalidInput(
             f"deltas must be a list of δ, but is {deltas!r:.60}; call closeness_radius for a single one."
         )
-    wanted = [_checked(delta) for delta in items(deltas)]
+    wanted = [forgiven_mass(delta) for delta in items(deltas)]
     sets = PointSets.checked(x, y, x_weights, y_weights, norm)
     required = [sets.total - int(as_written(delta) * sets.total) for delta in wanted]
     if sets.total - sets.lost < max(required, default=0):
@@ -174,12 +174,6 @@ def _finite(sets: PointSets) -> PointSets:
             "its mass with closeness_radius."
         )
     return sets
-
-
-def _checked(delta: object) -> float:
-    return real(
-        "delta", delta, InvalidInput, at_least=0, below=1, cure="give the mass that may move farther, say 0.001"
-    )
 
 
 @define(eq=False)

@@ -179,12 +179,12 @@ def _residual_flow(pairs: Pairs, flow: Flow, left: Masses, room: Masses, largest
     limited = [np.minimum(part, largest).astype(np.int32) for part in (flow.mass, left, room)]
     capacity = np.concatenate([np.full(len(pairs.x), largest, dtype=np.int32), *limited])
     graph = coo_array((capacity, (tail, head)), shape=(n + m + 2, n + m + 2)).tocsr()
-    found = maximum_flow(graph, source, sink).flow[:n, n : n + m].tocoo()
-    used = np.flatnonzero(found.data)
+    maximal = maximum_flow(graph, source, sink).flow[:n, n : n + m].tocoo()
+    used = np.flatnonzero(maximal.data)
     # Pairs are in the order of x, then y, so a pair is found by its place in that order.
-    key = found.row[used].astype(np.int64) * m + found.col[used]
+    key = maximal.row[used].astype(np.int64) * m + maximal.col[used]
     place = np.searchsorted(pairs.x.astype(np.int64) * m + pairs.y, key)
-    return Flow(place, found.data[used].astype(flow.mass.dtype))
+    return Flow(place, maximal.data[used].astype(flow.mass.dtype))
 
 
 def _sums(places: NDArray[Any], masses: Masses, size: int) -> Masses:

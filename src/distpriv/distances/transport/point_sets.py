@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import as_written
+from distpriv.framework.domains import as_written, real
 
-__all__ = ["Masses", "PointSets", "distance", "whole_masses"]
+__all__ = ["Masses", "PointSets", "distance", "forgiven_mass", "whole_masses"]
 
 Masses = NDArray[Any]
 """Whole numbers: int64 where sums fit with room to spare, Python integers otherwise."""
@@ -83,21 +83,21 @@ class PointSets:
         first_masses, second_masses, total = whole_masses(
             ("x_weights", x_weights, len(first)), ("y_weights", y_weights, len(second))
         )
-        x_kept = np.flatnonzero((first_masses > 0) & np.isfinite(first).all(axis=1))
-        y_kept = np.flatnonzero((second_masses > 0) & np.isfinite(second).all(axis=1))
-        kept = cls(
-            x=first[x_kept],
-            y=second[y_kept],
-            x_masses=first_masses[x_kept],
-            y_masses=second_masses[y_kept],
-            x_positions=x_kept,
-            y_positions=y_kept,
+        x_positions = np.flatnonzero((first_masses > 0) & np.isfinite(first).all(axis=1))
+        y_positions = np.flatnonzero((second_masses > 0) & np.isfinite(second).all(axis=1))
+        sets = cls(
+            x=first[x_positions],
+            y=second[y_positions],
+            x_masses=first_masses[x_positions],
+            y_masses=second_masses[y_positions],
+            x_positions=x_positions,
+            y_positions=y_positions,
             total=total,
             norm=float(norm),
         )
-        if not math.isfinite(kept.span):
+        if not math.isfinite(sets.span):
             raise InvalidInput("x and y lie so far apart that their distances overflow; divide both by 1e10, say.")
-        return kept
+        return sets
 
     @property
     def span(self) -> float:
@@ -118,6 +118,11 @@ class PointSets:
         x, x_masses = _merged(self.x, self.x_masses)
         y, y_masses = _merged(self.y, self.y_masses)
         return evolve(self, x=x, y=y, x_masses=x_masses, y_masses=y_masses)
+
+
+def forgiven_mass(delta: object) -> float:
+    """Return a δ that is forgiven, or refuse it."""
+    return real("delta", delta, InvalidInput, at_least=0, below=1, cure="give the mass that is forgiven, say 0.001")
 
 
 def whole_masses(

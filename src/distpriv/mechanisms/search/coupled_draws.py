@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from attrs import field, frozen
@@ -40,7 +40,6 @@ __all__ = [
     "SETTINGS",
     "Calibration",
     "Curve",
-    "Kind",
     "Lengths",
     "Shape",
     "calibration",
@@ -177,28 +176,6 @@ def standard(differences: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     return units, [law[:, units > 0] / units[units > 0] for law in differences]
 
 
-def require_square(squares: Floats) -> Floats:
-    """Refuse noise so small, or so large, that its variance cannot be written down."""
-    if (squares == 0).any() or not np.isfinite(squares).all():
-        raise InvalidModel("the statistics are too small or too large to square: multiply them by a constant.")
-    return squares
-
-
-@frozen(kw_only=True)
-class Kind:
-    """A kind of noise that coupled draws calibrate."""
-
-    name: str
-    """What its mechanism is called."""
-    measure: Measure
-    """What a length of a move is called where draws are written down."""
-    order: Literal[1, 2]
-    """In which norm a move is measured."""
-    shape: Shape
-    curve: Callable[[float, Floats], Floats]
-    """From ε and lengths, a bound on the δ of noise and the same noise moved so far."""
-
-
 @frozen(kw_only=True)
 class Tail:
     """The tail of a target with ε = 0, to be shown by the draws that show its δ."""
@@ -323,8 +300,12 @@ class Calibration:
 
     @property
     def shape_draws(self) -> int:
-        """How many draws of each law choose the noise."""
-        return _shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
+        """How many draws of each law choose the noise; fewer where functions are called for each."""
+        if self.rows.query.has_functions:
+            return min(self.draws, SETTINGS.shape_calls)
+        of_one_law = max(2000, SETTINGS.shape_draws_of_all // self.laws)
+        numbers = max(10_000, SETTINGS.shape_numbers // len(self.rounding))
+        return min(self.draws, SETTINGS.shape_draws, of_one_law, numbers)
 
     def tests(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw and measure the differences that test what was chosen, of every law."""
@@ -352,31 +333,51 @@ class Calibration:
 
 
 def coupled(
-    model: QueryModel, target: PrivacyTarget, kind: Kind, plan: Calibration, weights: Weights
+    model: QueryModel,
+    target: PrivacyTarget,
+    plan: Calibration,
+    weights: Weights,
+    *,
+    name: str,
+    measure: Measure,
+    shape: Shape,
+    curve: Callable[[float, Floats], Floats],
 ) -> AdditiveMechanism:
-    """Return the mechanism with noise of a kind, at the least scale at which coupled draws show δ to be small enough.
+    """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
 
     Statistics whose rounding the noise does not hide are refused: draws are of exact sums, a release is not.
+
+    Args:
+        model: the model of the statistics.
+        target: what is asked for.
+        plan: how many draws there are, and of what.
+        weights: what an error in each statistic costs.
+        name: what the mechanism is called.
+        measure: what a length of a move is called where draws are written down: L2 for Gaussian noise, L1 for Laplace.
+        shape: how the shape is chosen.
+        curve: from ε and lengths, a bound on the δ of noise and the same noise moved so far.
     """
     differences = plan.pilot(as_they_are)
-    law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    tail = None if target.tail is None else Tail(point=target.tail, curve=kind.curve)
-    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences, tail)
+    law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
+    order = 2 if measure == "gaussian" else 1
+    tail = None if target.tail is None else Tail(point=target.tail, curve=curve)
+    scale, laws = plan.scale(law.whitening, order, partial(curve, target.epsilon), differences, tail)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale > 0:
-        require_square((scale * law.widths) ** 2)
-        noise = law.widened(scale)
+        noise, squares = law.widened(scale), (scale * law.widths) ** 2
+        if (squares == 0).any() or not np.isfinite(squares).all():
+            raise InvalidModel("the statistics are too small or too large to square: multiply them by a constant.")
     return by_coupling(
         model,
         target,
         noise,
-        name=kind.name,
+        name=name,
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         assurance="proved",
         evidence=(*plan.evidence(), *tail_evidence(target, lambda _: True)[0]),
         drawn=Drawn(
-            measure=kind.measure,
+            measure=measure,
             noise=noise,
             scale=scale,
             epsilon=target.epsilon,
@@ -467,11 +468,3 @@ def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: in
     datasets = SETTINGS.calls if model.query.has_functions else SETTINGS.rows // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)
     return min(many, affordable), affordable < many
-
-
-def _shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = False) -> int:
-    """Return how many of so many draws of each law choose the shape; fewer where functions are called for each."""
-    if functions:
-        return min(draws, SETTINGS.shape_calls)
-    of_one_law = max(2000, SETTINGS.shape_draws_of_all // laws)
-    return min(draws, SETTINGS.shape_draws, of_one_law, max(10_000, SETTINGS.shape_numbers // statistics))

@@ -10,7 +10,7 @@ is that of the noise that comes out of them.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 import numpy as np
@@ -131,7 +131,7 @@ def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
         InvalidModel: the law has too many points at any floor.
         InvalidTarget: no noise of a reasonable width has so small a δ.
     """
-    noise = _GridSearch.of(model, rows, target, weights).least()
+    noise = _GridSearch(model=model, rows=rows, target=target, weights=weights).least()
     if not rows.sample:
         return noise
 
@@ -159,34 +159,27 @@ def _none(target: PrivacyTarget) -> InvalidTarget:
     )
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class _GridSearch:
+    model: QueryModel
     rows: RowGrid
-    pairs: Sequence[Pair]
     target: PrivacyTarget
     weights: Floats
-    axes: Floats
-    scales: Floats
-    """Of noise along the shifts that would do with δ = 0."""
-    spread: Floats
-    """The standard deviations of the statistics."""
 
-    @classmethod
-    def of(cls, model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> "_GridSearch":
-        axes = shift_basis(model)
-        scales = np.zeros(0)
-        if axes.size:
-            scales = _unit_scales(mean_shifts(model), axes, weights) / max(target.epsilon, 0.01)
-        spread = np.sqrt(np.max([np.diag(law.covariance) for law in model.distributions.values()], axis=0))
-        return cls(
-            rows=rows,
-            pairs=model.protected_pairs,
-            target=target,
-            weights=weights,
-            axes=axes,
-            scales=scales,
-            spread=spread,
-        )
+    @cached_property
+    def axes(self) -> Floats:
+        return shift_basis(self.model)
+
+    @cached_property
+    def scales(self) -> Floats:
+        """Of noise along the shifts that would do with δ = 0."""
+        return _unit_scales(mean_shifts(self.model), self.axes, self.weights) / max(self.target.epsilon, 0.01)
+
+    @cached_property
+    def spread(self) -> Floats:
+        """The standard deviations of the statistics."""
+        variances = [np.diag(law.covariance) for law in self.model.distributions.values()]
+        return np.asarray(np.sqrt(np.max(variances, axis=0)))
 
     def noise(self, kind: str, share: float, factor: float) -> NoiseLaw:
         """Return noise with a floor, and so many times what would do with δ = 0 along the shifts."""
@@ -198,6 +191,9 @@ class _GridSearch:
             return GaussianNoise.of(floor.covariance + (self.axes * (factor * self.scales) ** 2) @ self.axes.T)
         return SumNoise(parts=(floor, LaplaceNoise(axes=self.axes, scales=factor * self.scales)))
 
+    def deltas(self, noise: NoiseLaw, point: PrivacyTarget) -> Floats:
+        return grid_deltas(self.rows, [noise], point, self.model.protected_pairs)
+
     def narrowest(self, kind: str, share: float, close: float, about: float) -> float:
         """Return about the least factor with this floor whose δ is small enough; infinite where there is none."""
 
@@ -205,10 +201,7 @@ class _GridSearch:
         def spent(factor: float) -> float:
             require_time()
             noise = self.noise(kind, share, factor)
-            return max(
-                min(1.0, float(grid_deltas(self.rows, [noise], point, self.pairs).max())) / point.delta
-                for point in self.target.points
-            )
+            return max(min(1.0, float(self.deltas(noise, point).max())) / point.delta for point in self.target.points)
 
         try:
             return _root(spent, close, about, bare=self.axes.size == 0)
@@ -241,7 +234,7 @@ class _GridSearch:
         kind, share, about = best[0], floors[best[1]], factors[best]
         if about == math.inf:
             # Where a law has too many points at any floor, this says so.
-            grid_deltas(self.rows, [self.noise("gaussian", 1.0, 1.0)], self.target, self.pairs)
+            self.deltas(self.noise("gaussian", 1.0, 1.0), self.target)
             raise _none(self.target)
         closer = self.narrowest(kind, share, SETTINGS.closer, about or 1.0)
         return self.noise(kind, share, about if closer == math.inf else closer)

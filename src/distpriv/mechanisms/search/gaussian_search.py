@@ -71,14 +71,8 @@ class Search:
 
     def only(self, pairs: Indices) -> Self:
         """Return the problem of some of the pairs."""
-        return evolve(
-            self,
-            epsilons=self.epsilons[pairs],
-            deltas=self.deltas[pairs],
-            shifts=self.shifts[pairs],
-            firsts=self.firsts[pairs],
-            seconds=self.seconds[pairs],
-        )
+        of_pairs = ("epsilons", "deltas", "shifts", "firsts", "seconds")
+        return evolve(self, **{name: getattr(self, name)[pairs] for name in of_pairs})
 
     def cost(self, covariance: Floats) -> float:
         """The weighted trace."""

@@ -33,7 +33,7 @@ __all__ = ["SETTINGS", "InformativeSearch"]
 class ClimbSettings:
     """How the most informative release is climbed to."""
 
-    told_at_least: float = 0.02
+    least_information: float = 0.02
     """What a release tells at least of any combination, and the share of r² that may cost: noise stays a number."""
     finest: float = 1e-14
     """Where not even so little may be told of all combinations there is no private noise."""
@@ -155,7 +155,7 @@ class InformativeSearch:
         if least is None:
             return None
         start = self._start(least)
-        if self._is_all(start):
+        if np.array_equal(start, np.eye(len(start))):  # there is nothing left to tell
             return self._as_asked(start)
         few = not self._coarse or len(self.search.deltas) <= SETTINGS.in_turn
         climbed = self._climbed if few else self._climbed_in_turn
@@ -169,10 +169,6 @@ class InformativeSearch:
     def _start(self, least: float) -> Floats:
         one = np.eye(len(self.worth))
         return one if self._excess(one).max() <= 0 else self._pulled(self._hidden(least), least)
-
-    def _is_all(self, information: Floats) -> bool:
-        """Tell whether there is nothing left to tell."""
-        return np.array_equal(information, np.eye(len(self.worth)))
 
     def _as_asked(self, information: Floats) -> Floats:
         return np.asarray(self.axes @ self.noise(information) @ self.axes.T)
@@ -275,7 +271,7 @@ class InformativeSearch:
 
     def _gain(self, here: Floats, there: Floats) -> float:
         """Return how much more is told there, as a share of what is left to know here."""
-        return (self.told(there) - self.told(here)) / max(self.unknown - self.told(here), 1e-300)
+        return (self.removed(there) - self.removed(here)) / max(self.unknown - self.removed(here), 1e-300)
 
     def _beyond(self, here: Floats, least: float, reach: float, cuts: Sequence[tuple[Floats, Floats]]) -> Floats | None:
         forms, bounds = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
@@ -284,7 +280,7 @@ class InformativeSearch:
         best = program.best()
         return None if best is None else np.asarray(fixed + basis @ best @ basis.T)
 
-    def told(self, information: Floats) -> float:
+    def removed(self, information: Floats) -> float:
         """Return the weighted uncertainty that the estimate removes."""
         return float(np.sum(self.worth * information))
 
@@ -301,7 +297,7 @@ class InformativeSearch:
         """Return κ: all combinations may be told so much at once, at next to no cost; None if not even a hair may."""
         radii = self._radii(self.search.everything)
         longest = float((np.square(self.search.shifts).sum(axis=1) / np.maximum(radii, 1e-150) ** 2).max())
-        least = SETTINGS.told_at_least / max(1.0, longest)
+        least = SETTINGS.least_information / max(1.0, longest)
         while self._excess(least * np.eye(len(self.worth))).max() > 0:
             least /= 10
             if least < SETTINGS.finest:
