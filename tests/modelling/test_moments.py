@@ -4,13 +4,13 @@ from itertools import combinations, product
 import numpy as np
 import polars as pl
 import pytest
+from distpriv.modelling.moments import StratumMoments, dataset_moments
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.spark import Place
 
 import distpriv as dp
 from distpriv.errors import InvalidModel
-from distpriv.modelling.moments import StratumMoments, dataset_moments
 
 
 @st.composite

@@ -129,6 +129,11 @@ class Scenario:
         return self.sizes[0]
 
     @property
+    def order(self) -> tuple[float, ...]:
+        """What orders the scenarios of one secret: the values of its property."""
+        return (self.positives,) if self.tilt is None else self.tilt.order
+
+    @property
     def strata(self) -> tuple[tuple[bool, int], ...]:
         """Whether each stratum satisfies the predicate, and how many rows are drawn from it."""
         return tuple(zip((True, False), self.sizes, strict=False))

@@ -43,16 +43,16 @@ def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
     sample = engine.sample(select.raw(), 10_000, 0)
     ordered = [name for name in names if _is_ordered(engine.schema.field(name).type)]
     ends = engine.select(select.ends(ordered)) if ordered else None
-    found = {}
+    columns = {}
     for number, name in enumerate(names):
         if ends is None or name not in ordered:
-            found[name] = _seen_values(engine.select(select.counts(name)))
+            columns[name] = _seen_values(engine.select(select.counts(name)))
             continue
         k = ordered.index(name)
         low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
         counted = engine.select(select.counts(name, MOST_VALUES + 1))
         some, complete = counted["v"], counted.num_rows <= MOST_VALUES
-        found[name] = ColumnSeen(
+        columns[name] = ColumnSeen(
             values=some if complete else pa.chunked_array([*low.chunks, *high.chunks]),
             usual=_lower_median(sample[f"c{number}"]),
             rare=some[:0],
@@ -61,7 +61,7 @@ def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
             ordered=True,
             complete=complete,
         )
-    return found
+    return columns
 
 
 def _is_ordered(kind: pa.DataType) -> bool:

@@ -106,6 +106,12 @@ class Swap:
     into_weights: Floats | None = None
 
     @property
+    def has_room(self) -> bool:
+        """Whether both strata have enough rows to draw all of them without replacement."""
+        room = min(len(self.out) - self.common_out, len(self.into) - self.common_into)
+        return self.swapped <= room
+
+    @property
     def rows_drawn(self) -> int:
         """How many rows `differing` draws: without replacement the common ones too, which the others must avoid."""
         return self.swapped if self.replacement else self.common_out + self.common_into + self.swapped

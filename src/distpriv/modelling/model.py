@@ -1,7 +1,7 @@
 """What a mechanism knows of the data: the law of the released statistics in every scenario, and nothing else."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "QueryDistribution",
     "QueryModel",
     "SampledStratum",
+    "error_of_means",
     "require_model",
 ]
 
@@ -132,6 +133,12 @@ class SampledStratum:
         """Return the stratum that `to_dict` wrote down."""
         weighted = {name: written[name] for name in ("family", "loads") if name in written}
         return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
+
+
+def error_of_means(strata: Iterable[SampledStratum], scenario: str, dimension: int) -> Floats:
+    r"""Return the covariance of the error of μ_θ: :math:`\sum_s k_s^2 V_s / N_s`, and nothing of a population."""
+    nothing = np.zeros((dimension, dimension))
+    return np.asarray(sum((s.drawn.get(scenario, 0) ** 2 * s.error for s in strata), nothing))
 
 
 @frozen(kw_only=True)

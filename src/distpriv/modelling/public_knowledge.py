@@ -28,7 +28,7 @@ from scipy.special import ndtri
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, real
-from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.model import QueryModel, error_of_means, require_model
 
 if TYPE_CHECKING:
     from distpriv.noise.laws import Noise
@@ -254,7 +254,9 @@ class PublicKnowledge:
             scenarios=tuple(laws),
             chances=scenario_chances(tuple(laws), prior),
             means=np.array([law.mean for law in laws.values()]),
-            covariances=np.array([law.covariance + _means_error(model, name) for name, law in laws.items()]),
+            covariances=np.array(
+                [law.covariance + error_of_means(model.strata, name, model.dimension) for name, law in laws.items()]
+            ),
         )
 
     @property
@@ -378,12 +380,6 @@ def noise_side_by_side(laws: "Sequence[Noise]") -> Floats:
     from scipy.linalg import block_diag
 
     return np.asarray(block_diag(*(law.covariance for law in laws)))
-
-
-def _means_error(model: QueryModel, scenario: str) -> Floats:
-    r"""Return the covariance of the error of μ_θ: :math:`\sum_s k_s^2 V_s / N_s`, and nothing of a population."""
-    nothing = np.zeros((model.dimension, model.dimension))
-    return np.asarray(sum((s.drawn.get(scenario, 0) ** 2 * s.error for s in model.strata), nothing))
 
 
 def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:

@@ -1,17 +1,16 @@
 """What can be wrong with reference tables, refused in a sentence that says where and what to do about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
-from distpriv.engines.engine import Engine
+from distpriv.engines.expressions import RowExpression
 from distpriv.engines.sql import STRATUM
-from distpriv.errors import About, InvalidExpression, InvalidQuery, InvalidSecret, InvalidSource, MissingValues
+from distpriv.engines.total import is_text
+from distpriv.errors import About, InvalidExpression, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
-from distpriv.framework.domains import did_you_mean
-from distpriv.framework.queries import Query
 from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.sampling import RowPool
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from distpriv.modelling.reference import ReferenceTable
 
 __all__ = [
-    "columns_of_functions",
-    "different",
     "refuse_gaps",
     "refuse_incomplete",
     "refuse_infinite",
@@ -30,7 +27,7 @@ __all__ = [
     "refuse_no_rows",
     "refuse_one_sided",
     "refuse_too_many_digits",
-    "refuse_wrong_types",
+    "refuse_wrong_type",
 ]
 
 
@@ -47,31 +44,18 @@ def refuse_no_rows(table: "ReferenceTable") -> None:
         )
 
 
-def refuse_wrong_types(table: "ReferenceTable", kinds: Sequence[pa.DataType]) -> None:
-    """Refuse numbers that are none, and predicates that are not true or false."""
-    select, secret = table.select, "the secret"
-    wanted: list[tuple[str, About, bool]] = [
-        (f"statistic {name!r}", ("statistic", name), row.predicate) for name, row in table.query.row_values
-    ]
-    wanted += [(secret, ("share", expression.text), True) for expression in select.predicates]
-    wanted += [
-        ("the weight", ("option", "weight"), False)
-        if of.text == table.weight
-        else (secret, ("property", of.text), False)
-        for of in select.properties
-    ]
-    expressions = (*select.numbers, *select.predicates, *select.properties)
-    for kind, (where, what, predicate), expression in zip(kinds, wanted, expressions, strict=True):
-        boolean = pa.types.is_boolean(kind)
-        if boolean if predicate else is_number(kind):
-            continue
-        cure = "use proportion or count" if boolean else "use a column of numbers, or count"
-        cure = "write a comparison, such as \"sex = 'Female'\"" if predicate else cure
-        raise InvalidExpression(
-            f"{expression.text!r} is of type {kind}, not {'true or false' if predicate else 'a number'}: {cure}.",
-            where=where,
-            about=what,
-        )
+def refuse_wrong_type(kind: pa.DataType, expression: RowExpression, where: str, what: About, predicate: bool) -> None:
+    """Refuse a number that is none, or a predicate that is not true or false."""
+    boolean = pa.types.is_boolean(kind)
+    if boolean if predicate else is_number(kind):
+        return
+    cure = "use proportion or count" if boolean else "use a column of numbers, or count"
+    cure = "write a comparison, such as \"sex = 'Female'\"" if predicate else cure
+    raise InvalidExpression(
+        f"{expression.text!r} is of type {kind}, not {'true or false' if predicate else 'a number'}: {cure}.",
+        where=where,
+        about=what,
+    )
 
 
 def refuse_incomplete(table: "ReferenceTable", strata: list[dict[str, Any]]) -> None:
@@ -151,40 +135,15 @@ def refuse_one_sided(table: "ReferenceTable", predicate: str, seen: set[bool]) -
         )
 
 
-def columns_of_functions(query: Query, engine: Engine) -> tuple[str, ...]:
-    """Return the columns that functions read, each as the table spells it."""
-    known, wanted = set(engine.schema.names), dict[str, None]()
-    for name, statistic in query.statistics:
-        for column in statistic.columns:
-            if column not in known:
-                raise InvalidQuery(
-                    f"there is no column {column!r}: {did_you_mean(column, engine.schema.names)}",
-                    where=f"statistic {name!r}",
-                    about=("statistic", name),
-                )
-            wanted[column] = None
-    return tuple(wanted)
-
-
-def different(tables: Mapping[str, "ReferenceTable"]) -> "list[ReferenceTable]":
-    """Return the tables of scenarios, those of several scenarios but once."""
-    return list({id(table): table for table in tables.values()}.values())
-
-
-def refuse_gaps(tables: Mapping[str, "ReferenceTable"], drawing: Drawing, *, by_chance: float = 4.0) -> None:
+def refuse_gaps(tables: Sequence["ReferenceTable"], drawing: Drawing, *, by_chance: float = 4.0) -> None:
     """Refuse to leave rows with gaps out where that may change scenarios in different ways.
 
     The private table keeps such rows, and reads what is usual in them: many in one scenario and few in another would
     show, and nothing of the rows that are left says how many there are. Shares of two strata that are fewer standard
     errors apart than `by_chance` are alike.
-
-    Raises:
-        MissingValues: strata have different shares of such rows, beyond chance; or there are some, and scenarios have
-            tables of their own or weigh rows.
     """
-    several = different(tables) if drawing.missing == "drop" else []
-    for table in several:
-        alone = len(several) == 1 and not table.properties and table.predicates
+    for table in tables if drawing.missing == "drop" else ():
+        alone = len(tables) == 1 and not table.properties and table.predicates
         for strata in table.gaps():
             rows, gaps = np.array(strata, dtype=np.float64).reshape(-1, 2).T
             shares, share = gaps / rows, gaps.sum() / max(rows.sum(), 1.0)
@@ -204,14 +163,10 @@ def refuse_gaps(tables: Mapping[str, "ReferenceTable"], drawing: Drawing, *, by_
             )
 
 
-def refuse_mixed_types(tables: Mapping[str, "ReferenceTable"]) -> None:
-    """Refuse a column that statistics read with types of different meanings in the tables of scenarios.
-
-    Raises:
-        InvalidSource: a column is of whole numbers in one table and of fractions or texts in another, say.
-    """
+def refuse_mixed_types(tables: Sequence["ReferenceTable"]) -> None:
+    """Refuse a column that statistics read as whole numbers in one table, say, and as fractions or texts in another."""
     before: dict[str, pa.DataType] = {}
-    for table in different(tables):
+    for table in tables:
         for name in table.select.read_columns:
             kind = table.engine.schema.field(name).type
             first = before.setdefault(name.lower(), kind)
@@ -226,10 +181,8 @@ def refuse_mixed_types(tables: Mapping[str, "ReferenceTable"]) -> None:
 def _meaning(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         return _meaning(kind.value_type)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return "whole" if pa.types.is_integer(kind) else "fraction"
-    return (
-        "text"
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        else str(kind)
-    )
+    if pa.types.is_integer(kind):
+        return "whole"
+    if pa.types.is_floating(kind):
+        return "fraction"
+    return "text" if is_text(kind) else str(kind)
