@@ -195,7 +195,7 @@ def test_medians_of_a_sample_with_weights_are_refused() -> None:
 
 
 def test_a_table_of_which_samples_are_held_has_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 500)
+    monkeypatch.setattr(reference, "READING", reference.ReadingSettings(most_rows=500))
     table = counted([(k % 2, k % 5, 1 + k % 2) for k in range(600)])
     with pytest.raises(InvalidSecret, match="needs all rows"):
         modelled(table, SHARE, weight="people")

@@ -11,7 +11,7 @@ from scipy import stats
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidQuery
 from distpriv.modelling import sampling
-from distpriv.modelling.sampling import Stratum, Stream, distinct, draw_rows, in_blocks
+from distpriv.modelling.sampling import SamplingSettings, Stratum, Stream, distinct, draw_rows, in_blocks
 
 TABLE = pa.table({"x": np.arange(40.0), "s": np.arange(40) < 15})
 SHARE = dp.Share("s", values=(0.4, 0.6))
@@ -63,8 +63,7 @@ def query(kind: str) -> dp.Query:
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", -1.0)
-    monkeypatch.setattr(sampling, "BLOCK_CELLS", 1000)
+    monkeypatch.setattr(sampling, "SAMPLING", SamplingSettings(worth_starting=-1.0, block_rows=1000))
     made = [
         dp.model(TABLE, query(kind), SHARE, records=10, draws=333, seed=7, processes=processes)
         for processes in (1, 2, 3)

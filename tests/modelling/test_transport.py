@@ -46,7 +46,7 @@ def test_pairs_are_much_closer_than_independent_ones_and_near_the_optimum() -> N
 
 
 def test_lists_too_long_to_match_are_still_validly_paired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MOST_MATCHED", 10)
+    monkeypatch.setattr(transport, "PAIRING", transport.PairingSettings(most_matched=10))
     rng = np.random.default_rng(0)
     pairing = RowPairing.between(rng.normal(size=(30, 2)), rng.normal(size=(70, 2)))
     assert np.bincount(pairing.first, weights=pairing.units).tolist() == [70] * 30

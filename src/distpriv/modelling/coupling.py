@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.sparse import csr_array
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
@@ -30,8 +31,6 @@ from distpriv.modelling.sampling import (
 from distpriv.modelling.transport import RowPairing
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from distpriv.framework.queries import Query
 
 __all__ = [
@@ -76,16 +75,17 @@ class OrderedPairing:
         >>> bool((first[second == 1] == 0).all()), round(float((second == 1).mean()), 1)
         (True, 0.1)
         """
-        orders = [np.argsort(along, kind="stable") for along, _ in (first, second)]
-        one, other = (
-            WeightedDraw.of(order, weights[order]) for order, (_, weights) in zip(orders, (first, second), strict=True)
-        )
-        return cls(first=one, second=other)
+        return cls(first=_in_order(*first), second=_in_order(*second))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
         """Draw independent pairs: an array of first rows and one of second rows."""
         luck = rng.random(shape)
         return self.first.at(luck), self.second.at(luck if self.ordered else rng.random(shape))
+
+
+def _in_order(along: Floats, weights: Floats) -> WeightedDraw:
+    order = np.argsort(along, kind="stable")
+    return WeightedDraw.of(order, weights[order])
 
 
 @frozen(kw_only=True)
@@ -156,11 +156,7 @@ class Swap:
 
 
 def widest(swaps: Sequence[Swap]) -> Swap:
-    """Return the swap whose differing rows serve all of these, if the strata have the rows for it.
-
-    It has as many common rows as any of them, and swaps as many as any does. Some of its common rows and the first of
-    the swapped ones are then a valid draw for every one of them.
-    """
+    """Return the swap whose differing rows serve all of these: of common and swapped rows as many as any of them."""
     return evolve(
         swaps[0],
         common_out=max(swap.common_out for swap in swaps),
@@ -182,14 +178,7 @@ class MaximalCoupling:
 
     @classmethod
     def of(cls, rows: Rows, first: Floats, second: Floats, records: int, order: Floats | None = None) -> Self:
-        """Return the maximal coupling of two weightings of rows.
-
-        Args:
-            rows: positions in a pool.
-            first: the weights of one dataset's rows.
-            second: those of the other's.
-            records: how many rows a dataset has.
-            order: numbers by which rows that differ are paired, the lowest with the lowest; independently without.
+        """Return the maximal coupling of two weightings of rows; rows that differ are paired by `order`, if there is one.
 
         >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
         >>> round(coupling.apart, 12)
@@ -258,7 +247,8 @@ def measure_differences(
     """
     task: Callable[[np.random.Generator, int], list[Floats]]
     if query.has_exact_moments:
-        moves = _sparse_if_mostly_zero(row_features(query, pool, coupling.records))
+        moves = row_features(query, pool, coupling.records)
+        moves = csr_array(moves) if np.count_nonzero(moves) <= 0.1 * moves.size else moves  # as those of tables
         task, size = partial(_sums_block, moves, coupling, measure, swapped), datasets_in_block(coupling.rows_drawn)
     else:
         task, size = partial(_differences_block, query, pool, coupling, measure), block_size(query, coupling.records)
@@ -285,7 +275,7 @@ def _differences_block(
 
 
 def _sums_block(
-    moves: "Floats | csr_array",
+    moves: Floats | csr_array,
     coupling: Coupling,
     measure: Measure,
     swapped: Sequence[int],
@@ -300,24 +290,15 @@ def _sums_block(
     return measured
 
 
-def row_sums(moves: "Floats | csr_array", rows: Rows, ends: Rows) -> Floats:
+def row_sums(moves: Floats | csr_array, rows: Rows, ends: Rows) -> Floats:
     """Return the sum of what the rows of every dataset move: of the rows from one end to the next.
 
     >>> row_sums(np.array([[1.0], [10.0]]), np.array([0, 1, 1]), np.array([0, 1, 3])).ravel()
     array([ 1., 20.])
     """
-    from scipy.sparse import csr_array
-
     chosen: Any = csr_array((np.ones(rows.size), rows, ends), shape=(len(ends) - 1, moves.shape[0]))
     sums = chosen @ moves
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
-
-
-def _sparse_if_mostly_zero(moves: Floats, share: float = 0.1) -> "Floats | csr_array":
-    """Return what rows move without the zeros where nearly all numbers are, as those of tables."""
-    from scipy.sparse import csr_array
-
-    return csr_array(moves) if np.count_nonzero(moves) <= share * moves.size else moves
 
 
 def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
@@ -339,8 +320,5 @@ def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
 
 def unpaired_column(query: "Query", pool: RowPool) -> str | None:
     """Return a column in which rows cannot be near to each other, for it has no numbers; None if there is none."""
-    if query.has_exact_moments:
-        return None
-    return min(
-        (name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number)), default=None
-    )
+    texts = (name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number))
+    return None if query.has_exact_moments else min(texts, default=None)

@@ -106,16 +106,10 @@ class Drawing:
         return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
 
     def for_scenarios(self, protected: "ProtectedScenarios", *, asked: bool = False) -> Self:
-        """Return how datasets of these scenarios are drawn: weighted rows of a population independently, and then all.
+        """Return how datasets of these scenarios are drawn: weighted rows independently, and then all of them.
 
-        So are those of a ball around it, as only what is independent is as far off as its parts together.
-
-        Args:
-            protected: the scenarios.
-            asked: whether somebody asked for records that are, or are not, independent.
-
-        Raises:
-            InvalidModel: somebody asked for different rows, which have weights or a distribution that is not known.
+        So are those of a ball around a population, as only what is independent is as far off as its parts together.
+        `asked` is whether somebody asked for records that are, or are not, independent.
         """
         if not self.weighs(protected) and self.robust is None:
             return self

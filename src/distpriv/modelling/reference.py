@@ -35,7 +35,7 @@ from distpriv.modelling.refusals import (
 from distpriv.modelling.sampling import RowPool
 from distpriv.modelling.tilting import checked_weights, row_weights
 
-__all__ = ["ReferenceTable", "StratumMoments", "different", "row_ends"]
+__all__ = ["ReadingSettings", "ReferenceTable", "StratumMoments", "different", "row_ends"]
 
 T = TypeVar("T")
 

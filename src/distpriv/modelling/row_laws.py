@@ -84,9 +84,7 @@ class StratumRows:
     @property
     def variances(self) -> Floats:
         """The variance of each number of a row."""
-        if self.weights is None:
-            return np.asarray(self.values.var(axis=0))
-        return np.asarray(self.weights @ self.about_mean**2)
+        return np.asarray(self.average(self.about_mean**2))
 
 
 def _as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:

@@ -228,7 +228,7 @@ def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[Ro
         otherwise = low[k] if row.predicate else np.quantile(values, 0.5, method="lower")
         otherwise = 0.0 if name in in_cells else otherwise
         held = Held(low=float(low[k]), high=float(high[k]), otherwise=float(otherwise))
-        found.append((tables[0].numbers[k], held))
+        found.append((tables[0].select.numbers[k], held))
     return tuple(found)
 
 
