@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.modelling import reference
-from distpriv.modelling.synthetic import synthetic_rows
+from distpriv.releasing.synthetic import synthetic_rows
 
 QUERY = dp.Query(y=dp.mean("y"), high=dp.count("y > 1"))
 SHARE = dp.Share("x > 0", values=(0.25, 0.5))

@@ -12,7 +12,7 @@ import pytest
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.modelling.coupling import MaximalCoupling
-from distpriv.modelling.synthetic import synthetic_rows
+from distpriv.releasing.synthetic import synthetic_rows
 
 LAST = pa.table({"y": [0, 1, 1, 3, 4], "z": [1.0, 2.0, 3.0, 4.0, 5.0], "people": [1, 2, 1, 1, 3]})
 THIS = pa.table({"y": [5, 5, 2], "people": [2, 1, 1], "z": [0.0, 0.0, 9.0]})

@@ -21,7 +21,6 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query
 from distpriv.framework.tilts import Tilt
-from distpriv.modelling.columns_seen import ColumnSeen, columns_seen
 from distpriv.modelling.drawing import Missing
 from distpriv.modelling.refusals import (
     refuse_incomplete,
@@ -153,11 +152,6 @@ class ReferenceTable:
     def probe(self) -> RowPool:
         """A uniform sample of some thousand rows, the same for the same table."""
         return self._pool(self.engine.sample(self.select.rows(), READING.probe_rows, 0))
-
-    @cached_property
-    def columns_seen(self) -> Mapping[str, ColumnSeen]:
-        """What usable rows have in the columns that statistics read."""
-        return columns_seen(self.engine, self.select)
 
     def gaps(self) -> list[list[tuple[int, int]]]:
         """Return for every predicate, or for the table without any, how many rows its strata have, and with gaps."""

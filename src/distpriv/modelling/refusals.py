@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from distpriv.engines.expressions import RowExpression
 from distpriv.engines.sql import STRATUM
-from distpriv.engines.total import is_text
+from distpriv.engines.total import is_number, is_text
 from distpriv.errors import About, InvalidExpression, InvalidSecret, InvalidSource, MissingValues
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.sampling import RowPool
 

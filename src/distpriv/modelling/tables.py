@@ -14,13 +14,13 @@ from attrs import evolve, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.engines.sql import RowSelect
+from distpriv.engines.total import is_number, is_text
 from distpriv.errors import InvalidExpression, InvalidQuery, MissingValues, about
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query, mean, quantile, variance
 from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.tables import MOST_CELLS, OTHER, Label, Table
-from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.drawing import Drawing, Missing
 from distpriv.modelling.simulator import RowSimulator, opened_tables
 
@@ -202,8 +202,8 @@ def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
     for column, levels in zip(table.by, table.levels, strict=True):
         kind = engine.schema.field(_spelled(column, engine)).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        wanted = str if text else bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else None
+        wanted = str if is_text(kind) else bool if pa.types.is_boolean(kind) else None
+        wanted = int if pa.types.is_integer(kind) else wanted
         if wanted is None:
             raise InvalidQuery(
                 f"column {column!r}, which {where} is by, is of type {kind}: use a column of text, of whole numbers or "

@@ -12,10 +12,9 @@ from sqlglot import exp
 
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
-from distpriv.engines.total import is_text
+from distpriv.engines.total import is_number, is_text
 from distpriv.errors import InvalidExpression
 from distpriv.framework.domains import is_control
-from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.model import FEWEST_ROWS
 
 __all__ = ["RECORDS", "Column", "LeftOut", "Names", "Survey", "Value", "plain", "survey"]

@@ -16,10 +16,10 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.tables import Table
 from distpriv.guarantees.evidence import Evidence
-from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable, row_ends
 from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
+from distpriv.releasing.columns_seen import MOST_VALUES
 from distpriv.releasing.combined_readings import (
     CombinedReading,
     combined_reading,

@@ -1,6 +1,7 @@
 """What the reference table has in its columns: public knowledge that every private value is held to."""
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,8 +9,10 @@ from attrs import frozen
 
 from distpriv.engines.engine import Engine
 from distpriv.engines.sql import RowSelect
+from distpriv.engines.total import is_number
+from distpriv.modelling.reference import ReferenceTable
 
-__all__ = ["MOST_VALUES", "ColumnSeen", "columns_seen", "is_number"]
+__all__ = ["MOST_VALUES", "ColumnSeen", "columns_seen"]
 
 MOST_VALUES = 10_000
 """A column of more numbers, dates or times than this is known by its least and its greatest."""
@@ -35,8 +38,18 @@ class ColumnSeen:
     """Whether every value is among the values."""
 
 
-def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
-    """Return what usable rows have in the columns that statistics read; medians are those of a sample."""
+_known: "WeakKeyDictionary[ReferenceTable, Mapping[str, ColumnSeen]]" = WeakKeyDictionary()
+
+
+def columns_seen(table: ReferenceTable) -> Mapping[str, ColumnSeen]:
+    """Return what usable rows have in the columns that statistics read, looked up once for a table."""
+    if table not in _known:
+        _known[table] = _columns_seen(table.engine, table.select)
+    return _known[table]
+
+
+def _columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
+    """Return the same; medians are those of a sample."""
     names = select.read_columns
     if not names:
         return {}
@@ -96,8 +109,3 @@ def _unseen(counts: pa.Table) -> float:
     of_strata = [counts[name].to_numpy() for name in counts.column_names if name.startswith("p")]
     parts = [rows, *of_strata, *(rows - part for part in of_strata)]
     return max((float(part[rows == 1].sum() / part.sum()) for part in parts if part.sum()), default=0.0)
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column is of numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
