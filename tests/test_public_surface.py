@@ -24,7 +24,7 @@ from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Sta
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
+from distpriv.auditing.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.modelling.model import Provenance, QueryDistribution
 from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise

@@ -4,7 +4,8 @@ from itertools import combinations, product
 import numpy as np
 import polars as pl
 import pytest
-from distpriv.modelling.moments import StratumMoments, dataset_moments
+from distpriv.modelling.from_rows import dataset_moments
+from distpriv.modelling.reference import StratumMoments
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.spark import Place

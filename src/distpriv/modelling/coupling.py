@@ -178,7 +178,7 @@ class MaximalCoupling:
 
     @classmethod
     def of(cls, rows: Rows, first: Floats, second: Floats, records: int, order: Floats | None = None) -> Self:
-        """Return the maximal coupling of two weightings of rows; rows that differ are paired by `order`, if there is one.
+        """Return the maximal coupling of two weightings of rows; those that differ are paired by `order`, if given.
 
         >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
         >>> round(coupling.apart, 12)
@@ -247,8 +247,9 @@ def measure_differences(
     """
     task: Callable[[np.random.Generator, int], list[Floats]]
     if query.has_exact_moments:
-        moves = row_features(query, pool, coupling.records)
-        moves = csr_array(moves) if np.count_nonzero(moves) <= 0.1 * moves.size else moves  # as those of tables
+        features = row_features(query, pool, coupling.records)
+        mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
+        moves = csr_array(features) if mostly_zero else features
         task, size = partial(_sums_block, moves, coupling, measure, swapped), datasets_in_block(coupling.rows_drawn)
     else:
         task, size = partial(_differences_block, query, pool, coupling, measure), block_size(query, coupling.records)

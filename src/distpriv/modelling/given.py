@@ -47,14 +47,19 @@ def gaussian_model(
     >>> model.mean_shift(("a", "b"))
     array([ 1., -1.])
     """
-    vectors = {name: _vector(mean, f"the mean of scenario {name!r}") for name, mean in _named(means).items()}
+    vectors = {name: _numbers(mean, f"the mean of scenario {name!r}") for name, mean in _named(means).items()}
     given = covariances if isinstance(covariances, Mapping) else dict.fromkeys(vectors, covariances)
     if set(given) != set(vectors):
         odd = sorted(set(given) ^ set(vectors))[0]
         raise InvalidModel(f"scenario {odd!r} has a mean or a covariance but not both: give one of each per scenario.")
-    size = len(next(iter(vectors.values())))
+    size = next(iter(vectors.values())).size
     distributions = {}
     for name, mean in vectors.items():
+        if mean.ndim != 1 or not mean.size:
+            raise InvalidModel(
+                f"the mean of scenario {name!r} must be a list of numbers, got shape {mean.shape}: give one number for "
+                "each statistic."
+            )
         if len(mean) != size:
             raise InvalidModel(
                 f"the mean of scenario {name!r} has {len(mean)} numbers and another has {size}: align them."
@@ -175,15 +180,6 @@ def _numbers(values: Any, where: str) -> Floats:
         ) from failure
     if not np.isfinite(array).all():
         raise InvalidModel(f"{where} must be finite numbers: take out NaN and infinity.")
-    return array
-
-
-def _vector(values: Any, where: str) -> Floats:
-    array = _numbers(values, where)
-    if array.ndim != 1 or not array.size:
-        raise InvalidModel(
-            f"{where} must be a list of numbers, got shape {array.shape}: give one number for each statistic."
-        )
     return array
 
 

@@ -260,12 +260,6 @@ class QueryModel:
 
         Returns:
             An array of shape (draws, m).
-
-        >>> import distpriv as dp
-        >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
-        >>> drawn = model.samples("a", draws=1000)
-        >>> drawn.shape, sorted(set(drawn.ravel().tolist()))
-        ((1000, 1), [1.0, 2.0, 3.0])
         """
         distribution = self._distribution(scenario)
         draws, seed = _draws(draws), _seed(seed)

@@ -24,15 +24,8 @@ def sampled_strata(
 ) -> tuple[SampledStratum, ...]:
     """Return the strata that the datasets of all scenarios are drawn from; none if the reference is the population.
 
-    Args:
-        simulator: what draws datasets.
-        covariances: those of the statistics, by scenario.
-        exact: whether statistics are sums over rows, whose moments are known; otherwise what a row adds is taken to
-            vary as much in every stratum, so that together rows vary as the statistics do.
-
-    Raises:
-        InvalidModel: rows have weights, and statistics are no sums over rows.
-        InvalidSecret: a stratum has a single row.
+    Where statistics are no sums over rows, with `exact` moments, what a row adds is taken to vary as much in every
+    stratum, so that together rows vary as the statistics do, whose `covariances` are by scenario.
     """
     if simulator.drawing.reference == "population":
         return ()
@@ -156,12 +149,7 @@ def _root(influences: Floats) -> Floats:
 
 
 def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:
-    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do.
-
-    Args:
-        covariances: those of the statistics in some scenarios.
-        records: how many rows the datasets of each scenario have.
-    """
+    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do."""
     return np.asarray(np.mean([covariance / records[name] for name, covariance in covariances.items()], axis=0))
 
 

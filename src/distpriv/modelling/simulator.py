@@ -25,8 +25,7 @@ from distpriv.modelling.coupling import (
     widest,
 )
 from distpriv.modelling.drawing import Drawing
-from distpriv.modelling.reference import ReferenceTable, different
-from distpriv.modelling.refusals import refuse_gaps, refuse_mixed_types
+from distpriv.modelling.reference import ReferenceTable, different, refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
 from distpriv.modelling.sampling import RowPool, Stratum, Stream, sample_query
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
@@ -319,15 +318,11 @@ def opened_tables(
         splits, weighs = scenario.predicate is not None, scenario.tilt is not None
         key = (id(sources[name]), splits, weighs)
         if key not in opened:
-            of_it = [s.tilt for each, s in scenarios.items() if sources[each] is sources[name] and s.tilt is not None]
-            shares = dict.fromkeys(text for tilt in of_it for text in tilt.predicates)
+            same = [s for other, s in scenarios.items() if weighs and sources[other] is sources[name]]
+            tilts = [s.tilt for s in same if s.tilt is not None]
+            shares = dict.fromkeys(text for tilt in tilts for text in tilt.predicates)
             opened[key] = ReferenceTable.open(
-                sources[name],
-                query,
-                predicates if splits else shares if weighs else (),
-                drawing.missing,
-                of_it if weighs else (),
-                drawing.weight,
+                sources[name], query, predicates if splits else shares, drawing.missing, tilts, drawing.weight
             )
         tables[name] = opened[key]
     refuse_mixed_types(different(tables.values()))
