@@ -86,17 +86,19 @@ def test_mixtures_go_beside_other_secrets_and_each_has_its_own_table(adult: pa.T
     assert rows.column_names == adult.column_names
 
 
-def test_mixtures_that_make_no_sense_are_refused() -> None:
-    for wrong, sentence in (
-        ({"values": (0, 1.2)}, "at most 1"),
-        ({"values": (0.5,)}, "at least two different values"),
-        ({"values": (0, 0.5), "names": ("a", "a")}, "two different names"),
-        ({"between": (0, 1)}, "within"),
-    ):
-        with pytest.raises(InvalidSecret, match=sentence):
-            dp.Shift(LAST, THIS, **wrong)
-    with pytest.raises(InvalidSecret, match="two tables"):
-        dp.Shift(LAST, None, values=(0, 0.5))
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (THIS, {"values": (0, 1.2)}, "at most 1"),
+        (THIS, {"values": (0.5,)}, "at least two different values"),
+        (THIS, {"values": (0, 0.5), "names": ("a", "a")}, "two different names"),
+        (THIS, {"between": (0, 1)}, "within"),
+        (None, {"values": (0, 0.5)}, "two tables"),
+    ],
+)
+def test_mixtures_that_make_no_sense_are_refused(other: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidSecret, match=message):
+        dp.Shift(LAST, other, **options)
 
 
 @pytest.mark.parametrize(

@@ -29,21 +29,28 @@ ROWS = pa.table(
 )
 
 
-def test_labels_are_those_of_the_reference_in_order() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by=["grade", "rich"])), [ROWS])
-    assert query.names == ("t[1, False]", "t[2, False]", "t[2, True]")
-    assert query.tables[0][1].empty == ((1, True),)
+def counts_of(by: str | list[str], rows: list[pa.Table], missing: Any = "refuse", **options: Any) -> dp.Query:
+    return labelled(dp.Query(t=dp.table("count", by=by, **options)), rows, missing)
 
 
-def test_labels_are_those_of_all_public_tables() -> None:
-    other = pa.table({"sex": ["X"]})
-    assert labelled(dp.Query(t=dp.table("count", by="sex")), [ROWS, other]).names == ("t[F]", "t[M]", "t[X]")
+@pytest.mark.parametrize(
+    ("by", "others", "options", "names"),
+    [
+        (["grade", "rich"], [], {}, ("t[1, False]", "t[2, False]", "t[2, True]")),
+        ("sex", [pa.table({"sex": ["X"]})], {}, ("t[F]", "t[M]", "t[X]")),
+        ("sex", [], {"levels": {"sex": ["X", "M", "F"]}}, ("t[M]", "t[F]")),
+        ("gaps", [], {"missing": "drop"}, ("t[a]", "t[b]")),
+    ],
+)
+def test_labels_are_those_of_all_public_tables_in_order_and_cells_of_none_are_structural_zeros(
+    by: str | list[str], others: list[pa.Table], options: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    assert counts_of(by, [ROWS, *others], **options).names == names
 
 
-def test_a_declared_level_that_the_reference_lacks_is_a_structural_zero() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by="sex", levels={"sex": ["X", "M", "F"]})), [ROWS])
-    assert query.names == ("t[M]", "t[F]")
-    assert query.tables[0][1].labels == (("X", "M", "F"),)
+def test_structural_zeros_are_told() -> None:
+    assert counts_of(["grade", "rich"], [ROWS]).tables[0][1].empty == ((1, True),)
+    assert counts_of("sex", [ROWS], levels={"sex": ["X", "M", "F"]}).tables[0][1].labels == (("X", "M", "F"),)
 
 
 def test_the_moments_of_a_table_are_those_of_its_cells_by_hand() -> None:
@@ -78,27 +85,26 @@ def test_what_cannot_be_a_table_is_refused_in_a_sentence(what: str, by: list[str
     assert refusal.value.about == ("statistic", "t")
 
 
-def test_levels_must_be_of_the_type_of_the_column() -> None:
-    with pytest.raises(DistprivError, match="the level '1' is not"):
-        labelled(dp.Query(t=dp.table("count", by="grade", levels={"grade": ["1"]})), [ROWS])
+MANY = pa.table({"a": list(range(100)) * 100, "b": [k // 100 for k in range(10_000)]})
 
 
-def test_rows_with_gaps_can_be_left_out() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by="gaps")), [ROWS], "drop")
-    assert query.names == ("t[a]", "t[b]")
-
-
-def test_too_many_cells_are_refused_with_their_number() -> None:
-    many = pa.table({"a": list(range(100)) * 100, "b": [k // 100 for k in range(10_000)]})
-    with pytest.raises(DistprivError, match="10,000 cells, and at most 1,000"):
-        labelled(dp.Query(t=dp.table("count", by=["a", "b"])), [many])
-    with pytest.raises(DistprivError, match="2,000 levels in the reference"):
-        labelled(dp.Query(t=dp.table("count", by="a")), [pa.table({"a": list(range(2000))})])
+@pytest.mark.parametrize(
+    ("rows", "by", "options", "message"),
+    [
+        (ROWS, "grade", {"levels": {"grade": ["1"]}}, "the level '1' is not"),
+        (MANY, ["a", "b"], {}, "10,000 cells, and at most 1,000"),
+        (pa.table({"a": list(range(2000))}), "a", {}, "2,000 levels in the reference"),
+    ],
+)
+def test_levels_of_another_type_and_too_many_cells_are_refused(
+    rows: pa.Table, by: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DistprivError, match=message):
+        counts_of(by, [rows], **options)
 
 
 def test_a_large_table_with_few_rows_has_few_cells() -> None:
-    few = pa.table({"a": list(range(50)), "b": list(range(50))})
-    query = labelled(dp.Query(t=dp.table("count", by=["a", "b"])), [few])
+    query = counts_of(["a", "b"], [pa.table({"a": list(range(50)), "b": list(range(50))})])
     assert query.dimension == 50
     assert query.names[:2] == ("t[0, 0]", "t[1, 1]")
 
@@ -195,11 +201,6 @@ def expected(model: dp.QueryModel) -> Floats:
     return np.asarray(np.max([law.mean for law in model.distributions.values()], axis=0))
 
 
-def test_rare_levels_become_other() -> None:
-    assert table_of(model_of(min_expected=2)).labels == (("north", "south", "west", "other"),)
-    assert table_of(model_of(min_expected=0.1)).labels == (("isle", "north", "rock", "south", "west"),)
-
-
 @pytest.mark.parametrize(
     "secret",
     [
@@ -274,25 +275,32 @@ def test_private_rows_with_a_gathered_level_count_as_other() -> None:
     }  # fmt: skip
 
 
-def test_levels_that_are_not_listed_count_as_other_once_there_is_one() -> None:
-    listed = {"region": ["south", "north", "isle"]}
-    assert table_of(model_of(levels=listed, min_expected=2)).labels == (("south", "north", "other"),)
-    assert expected(model_of(levels=listed, min_expected=2)).sum() > 99
-    assert table_of(model_of(levels={"region": ["south", "north"]}, min_expected=2)).labels == (("south", "north"),)
+NAMED = PUBLIC.set_column(0, "region", pa.array(["other" if r == "west" else r for r in PUBLIC["region"].to_pylist()]))
 
 
-def test_a_level_that_is_called_other_is_gathered_with_what_is_rare() -> None:
-    named = PUBLIC.set_column(
-        0, "region", pa.array(["other" if r == "west" else r for r in PUBLIC["region"].to_pylist()])
-    )
-    assert table_of(model_of(public=named, min_expected=2)).labels == (("north", "south", "other"),)
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        ({"min_expected": 2}, ("north", "south", "west", "other")),
+        ({"min_expected": 0.1}, ("isle", "north", "rock", "south", "west")),
+        # Levels that are not listed count as other once there is one.
+        ({"min_expected": 2, "levels": {"region": ["south", "north", "isle"]}}, ("south", "north", "other")),
+        ({"min_expected": 2, "levels": {"region": ["south", "north"]}}, ("south", "north")),
+        # A level that is called other is gathered with what is rare.
+        ({"min_expected": 2, "public": NAMED}, ("north", "south", "other")),
+    ],
+)
+def test_rare_levels_become_other(options: dict[str, Any], labels: tuple[str, ...]) -> None:
+    model = model_of(**options)
+    assert table_of(model).labels == (labels,)
+    if "other" in labels:
+        assert expected(model).sum() > 99
 
 
-def test_a_table_that_cannot_be_gathered_is_refused() -> None:
+@pytest.mark.parametrize(("by", "least"), [("sex", 60), (["region", "sex"], 90)])
+def test_a_table_that_cannot_be_gathered_is_refused(by: Any, least: float) -> None:
     with pytest.raises(InvalidQuery, match="min_expected"):
-        model_of(by="sex", min_expected=60)
-    with pytest.raises(InvalidQuery, match="min_expected"):
-        model_of(by=["region", "sex"], min_expected=90)
+        model_of(by=by, min_expected=least)
 
 
 @pytest.mark.parametrize("options", [{"min_expected": 0}, {"min_expected": "few"}, {"min_expected": 2, "empty": []}])
@@ -302,17 +310,12 @@ def test_what_says_nothing_of_how_rare_a_cell_may_be_is_refused(options: dict[st
 
 
 def test_every_cell_that_varies_too_little_is_named_and_none_is_left_once_they_are_gathered(adult: pa.Table) -> None:
-    secret, few = dp.Share("income = '>50K'", values=(0.2, 0.3)), adult.slice(0, 6000)
-    model = model_of(secret, few, by=["occupation", "race"], records=2000)
-    still = never_smooth(model, LARGEST_SMOOTHING)
-    assert len(still) > 3
-    cured = model_of(secret, few, by=["occupation", "race"], records=2000, min_expected=5)
+    secret, by = dp.Share("income = '>50K'", values=(0.2, 0.3)), ["occupation", "race"]
+    few = model_of(secret, adult.slice(0, 6000), by=by, records=2000)
+    assert len(never_smooth(few, LARGEST_SMOOTHING)) > 3
+    cured = model_of(secret, adult.slice(0, 6000), by=by, records=2000, min_expected=5)
     assert never_smooth(cured, LARGEST_SMOOTHING) == ()
-
-
-def test_occupation_by_race_of_adult_is_gathered_into_24_cells(adult: pa.Table) -> None:
-    secret = dp.Share("income = '>50K'", values=(0.2, 0.3))
-    model = model_of(secret, adult, by=["occupation", "race"], records=2000, min_expected=5)
+    model = model_of(secret, adult, by=by, records=2000, min_expected=5)
     assert table_of(model).shape == (8, 3)
     assert table_of(model).labels[1] == ("Black", "White", "other")
     assert expected(model).min() >= 5

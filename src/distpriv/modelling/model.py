@@ -50,8 +50,8 @@ class QueryDistribution:
     >>> import distpriv as dp
     >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
     >>> law = model.distributions["b"]
-    >>> law.mean, law.covariance.round(4), law.points.ravel()
-    (array([3.]), array([[0.6667]]), array([2., 3., 4.]))
+    >>> law.mean, law.covariance.round(4), law.points.ravel(), law.draw(np.random.default_rng(0), draws=5).shape
+    (array([3.]), array([[0.6667]]), array([2., 3., 4.]), (5, 1))
     """
 
     mean: Floats = array_field()
@@ -206,6 +206,8 @@ class QueryModel:
     array([1.46, 1.  ])
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
     (array([-0.73,  1.17]), array([0.18, 1.  ]))
+    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape, model.rows().is_sampled
+    ((1000, 2), False)
     """
 
     names: tuple[str, ...]
