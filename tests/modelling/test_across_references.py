@@ -12,8 +12,8 @@ from attrs import evolve
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.law.cells import row_grid
-from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.workflow.verifying.model_checks import law_problem, moments_problem
+from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 SHARE = dp.Share("income = '>50K'", values=(0.4, 0.5))

@@ -61,9 +61,10 @@ def test_exact_moments_agree_with_200_000_sampled_datasets(
 def test_sampling_by_name_estimates_what_exact_moments_compute(
     place: Place, adult: pa.Table, paper_query: dp.Query
 ) -> None:
+    methods: tuple[Method, ...] = ("exact", "sampling")
     exact, sampled = (
-        dp.model(place(adult), paper_query, INCOME, records=100, draws=20_000, seed=9, **options)
-        for options in ({}, {"method": "sampling"})
+        dp.model(place(adult), paper_query, INCOME, records=100, draws=20_000, seed=9, method=method)
+        for method in methods
     )
     assert (exact.provenance.draws, sampled.provenance.draws) == (None, 20_000)
     for name, law in exact.distributions.items():

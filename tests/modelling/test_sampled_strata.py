@@ -12,10 +12,10 @@ from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.reference_sample import relative_errors, worst_population
 from distpriv.modelling.from_rows import remodelled
-from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import NORMAL, OF_SAMPLED_LAWS
 from distpriv.modelling.plausible_models import MAKING_SEED, plausible_models
 from distpriv.noise.laws import GaussianNoise
+from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 QUERY = dp.Query(x=dp.mean("x"), n=dp.count("x > 0"))
 ADULT = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))

@@ -229,7 +229,7 @@ def test_a_mean_of_zeros_and_ones_is_a_share_that_is_drawn_instead_of_fixed() ->
 
 def test_a_share_beside_a_mean_is_drawn_with_replacement_too() -> None:
     rows, share = dp.datasets.adult().slice(0, 500), dp.Share("income = '>50K'", values=(0.4, 0.5))
-    secrets = [share, dp.Mean("hours_per_week", values=(38, 42))]
+    secrets: list[Any] = [share, dp.Mean("hours_per_week", values=(38, 42))]
     both = dp.model(rows, ADULT, secrets, records=50, reference="population")
     alone = dp.model(rows, ADULT, share, records=50, reference="population", replacement=True)
     for name, law in alone.distributions.items():

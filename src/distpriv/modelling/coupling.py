@@ -40,10 +40,10 @@ __all__ = [
     "OrderedPairing",
     "Pairing",
     "Swap",
+    "coupled_block",
     "measure_differences",
     "row_features",
     "row_sums",
-    "sample_coupled",
     "unpaired_column",
     "widest",
 ]
@@ -221,15 +221,6 @@ Coupling = Swap | MaximalCoupling
 """A joint distribution of two datasets, each with the distribution of its own scenario."""
 
 
-def sample_coupled(
-    query: "Query", pool: RowPool, coupling: Coupling, draws: int, stream: Stream
-) -> tuple[Floats, Floats]:
-    """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
-    task = partial(_coupled_block, query, pool, coupling)
-    blocks = in_blocks(task, draws, block_size(query, coupling.records), stream)
-    return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
-
-
 def measure_differences(
     query: "Query",
     pool: RowPool,
@@ -257,7 +248,7 @@ def measure_differences(
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
-def _coupled_block(
+def coupled_block(
     query: "Query", pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
     """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
@@ -271,7 +262,7 @@ def _coupled_block(
 def _differences_block(
     query: "Query", pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
 ) -> list[Floats]:
-    first, second = _coupled_block(query, pool, coupling, rng, draws)
+    first, second = coupled_block(query, pool, coupling, rng, draws)
     return [measure(first - second)]
 
 

@@ -27,11 +27,13 @@ __all__ = [
     "Stratum",
     "Stream",
     "WeightedDraw",
+    "block_size",
+    "datasets_in_block",
     "distinct",
     "draw_rows",
     "evaluate",
     "in_blocks",
-    "sample_query",
+    "sample_block",
 ]
 
 T = TypeVar("T")
@@ -264,21 +266,6 @@ def evaluate(query: "Query", pool: RowPool, rows: Rows) -> Floats:
     return np.concatenate(released, axis=1)
 
 
-def sample_query(
-    query: "Query",
-    pool: RowPool,
-    strata: Sequence[Stratum],
-    draws: int,
-    stream: Stream,
-    *,
-    replacement: bool = False,
-) -> Floats:
-    """Draw datasets and evaluate the query on each: an array of shape (draws, m)."""
-    task = partial(_sample_block, query, pool, tuple(strata), replacement)
-    records = sum(stratum.size for stratum in strata)
-    return np.concatenate(in_blocks(task, draws, block_size(query, records), stream))
-
-
 def block_size(query: "Query", records: int) -> int:
     """Return how many datasets make a block."""
     if query.has_functions:
@@ -291,7 +278,7 @@ def datasets_in_block(rows: int) -> int:
     return max(1, min(SAMPLING.datasets_added_up, SAMPLING.block_rows // max(rows, 1)))
 
 
-def _sample_block(
+def sample_block(
     query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
@@ -299,6 +286,7 @@ def _sample_block(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
+    """Draw datasets and evaluate the query on each: an array of shape (draws, m)."""
     rows = draw_rows(rng, strata, draws, replacement=replacement)
     return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
 

@@ -1,7 +1,7 @@
 """Datasets drawn from the reference rows behind a model."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,16 +18,16 @@ from distpriv.modelling.coupling import (
     OrderedPairing,
     Pairing,
     Swap,
+    coupled_block,
     measure_differences,
     row_features,
-    sample_coupled,
     unpaired_column,
     widest,
 )
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.reference import ReferenceTable, different, refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.sampling import RowPool, Stratum, Stream, sample_query
+from distpriv.modelling.sampling import RowPool, Stratum, Stream, block_size, in_blocks, sample_block
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -83,13 +83,16 @@ class RowSimulator:
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
-        stream, strata = self.stream(scenario, seed), self.strata(scenario)
-        return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
+        task = partial(sample_block, self.query, self.pool(scenario), self.strata(scenario), self.replacement)
+        size = block_size(self.query, self.scenarios[scenario].records)
+        return np.concatenate(in_blocks(task, draws, size, self.stream(scenario, seed)))
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw coupled datasets of two scenarios of one secret and evaluate the query on both."""
-        stream, coupling = self.stream(" | ".join(pair), seed), self.coupling(pair, pairing)
-        return sample_coupled(self.query, self.pool(pair[0]), coupling, draws, stream)
+        task = partial(coupled_block, self.query, self.pool(pair[0]), self.coupling(pair, pairing))
+        size = block_size(self.query, self.scenarios[pair[0]].records)
+        blocks = in_blocks(task, draws, size, self.stream(" | ".join(pair), seed))
+        return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
     def measured_differences(
         self,
