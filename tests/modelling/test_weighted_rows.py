@@ -89,16 +89,6 @@ def test_the_exact_law_is_that_of_all_datasets() -> None:
             assert mass == pytest.approx(chances[np.isclose(points, value)].sum(), abs=1e-9)
 
 
-def test_the_transform_of_a_combination_is_that_of_all_datasets() -> None:
-    rows, weights = np.array([[0.0, 1.0], [1.3, 2.2], [3.1, 0.4]]), np.array([0.2, 0.5, 0.3])
-    laws = RowLaws(strata=(StratumRows(values=rows, weights=weights),), drawn={"a": {0: 3}}, replacement=True)
-    direction, circle = np.array([0.7, -0.3]), Circle(circumference=20.0, frequencies=8)
-    points, chances = enumerated(rows, weights, 3, lambda dataset: dataset.sum(axis=0) @ direction)
-    expected = np.exp(1j * np.outer(circle.angular, points)) @ chances
-    assert projected(laws, direction, circle)["a"] == pytest.approx(expected, abs=1e-9)
-    assert laws.phases(1.7 * direction)["a"] == pytest.approx(np.exp(1.7j * points) @ chances, abs=1e-12)
-
-
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 @given(some=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=12))
 @settings(max_examples=15, deadline=None)
@@ -130,6 +120,7 @@ def test_moments_and_transforms_of_weighted_rows_are_those_of_repeated_ones(seed
     for name in drawn:
         assert here[name] == pytest.approx(there[name], abs=1e-10)
     frequency = np.array([2 * np.pi / 0.01, 1.0])
+    assert one.phases(frequency) == pytest.approx(other.phases(frequency))
     assert peak_at(one, frequency).heights == pytest.approx(peak_at(other, frequency).heights)
 
 

@@ -141,11 +141,7 @@ class Swap:
     def _stratum(
         self, rng: np.random.Generator, draws: int, rows: Rows, weights: Floats | None, common: int, paired: Rows | None
     ) -> Rows:
-        """Draw the rows of one stratum; a paired row that is used already gives way to another.
-
-        Each paired row is uniform whatever its partner is, so `distinct` leaves the dataset's own distribution exactly
-        that of drawing without replacement.
-        """
+        """Draw the rows of one stratum; a paired row that is used already gives way to another, as uniform as it is."""
         size = common + (self.swapped if paired is None else 0)
         positions = Stratum(rows=np.arange(len(rows)), size=size, weights=weights)
         picks = draw_rows(rng, [positions], draws, replacement=self.replacement)

@@ -134,11 +134,7 @@ def _is_number(value: object) -> TypeGuard[Real]:
 
 
 def remodelled(model: QueryModel, query: Query) -> QueryModel:
-    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way.
-
-    Raises:
-        InvalidModel: the model was not made from rows.
-    """
+    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way."""
     simulator = model.simulator
     if simulator is None:
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")

@@ -9,9 +9,9 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.domains import did_you_mean, items, one_of, whole
+from distpriv.framework.domains import did_you_mean, items, one_of
 from distpriv.framework.html import details, html_table, paragraph, shown
-from distpriv.modelling.drawing import Drawing, Missing, Reference
+from distpriv.modelling.drawing import Drawing, Missing, Reference, checked_draws, checked_seed
 
 if TYPE_CHECKING:
     from distpriv.framework.queries import Query
@@ -264,7 +264,7 @@ class QueryModel:
             An array of shape (draws, m).
         """
         distribution = self._distribution(scenario)
-        draws, seed = _draws(draws), _seed(seed)
+        draws, seed = checked_draws(draws, at_least=1), checked_seed(seed)
         if self.simulator is not None:
             return self.simulator.samples(scenario, draws, seed)
         sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(scenario.encode()),))
@@ -293,8 +293,7 @@ class QueryModel:
         >>> one.shape, bool(0 < abs(one - other).max() <= 10), bool(one.std() > 2)
         ((1000, 1), True, True)
         """
-        pair = self._pair(pair)
-        draws, seed = _draws(draws), _seed(seed)
+        pair, draws, seed = self._pair(pair), checked_draws(draws, at_least=1), checked_seed(seed)
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().coupled_samples(pair, draws, seed, pairing)
 
@@ -348,11 +347,3 @@ def require_model(model: object) -> None:
     """Refuse what is no model."""
     if not isinstance(model, QueryModel):
         raise InvalidModel(f"a model is needed, got {model!r}: make one with distpriv.model(…).")
-
-
-def _draws(value: object) -> int:
-    return whole("draws", value, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
-
-
-def _seed(value: object) -> int:
-    return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")

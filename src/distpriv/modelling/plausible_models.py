@@ -1,9 +1,9 @@
 r"""Populations that a reference may be a sample of: laws that it cannot tell from the ones it has.
 
 A stratum of N rows with covariance V has the mean of the population's but for an error e ~ N(0, V/N), and one error
-moves the means of all scenarios, each by as many times e as it draws rows there. V itself is known as a Wishart law of
-N − 1 degrees of freedom knows it, and the deviation of a statistic with heavy tails by :math:`\sqrt{(κ - 3)/4N}` of
-itself less. The population is taken to be endless, which leaves the most open.
+moves the means of all scenarios, each by as many times e as it draws rows there. V itself has a Wishart law of N − 1
+degrees of freedom, and the deviation of a statistic with heavy tails errs by :math:`\sqrt{(κ - 3)/4N}` of itself more.
+The population is taken to be endless, which leaves the most open.
 """
 
 import math

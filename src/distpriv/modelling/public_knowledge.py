@@ -114,8 +114,8 @@ class LinearEstimator(NamedTuple):
 def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
     """Return the estimator, computed in units of the noisy values' own deviations, in which sizes can be compared.
 
-    >>> found = linear_estimator(np.eye(1), np.array([[3.0]]))
-    >>> found.gain, found.error_covariance
+    >>> estimator = linear_estimator(np.eye(1), np.array([[3.0]]))
+    >>> estimator.gain, estimator.error_covariance
     (array([[0.25]]), array([[0.75]]))
     """
     observed = np.isfinite(np.diag(noise))
@@ -297,9 +297,8 @@ class PublicKnowledge:
     def fit(self, values: object, noise: "Sequence[Noise]") -> Fit:
         """Return how plausible the noisy values are under the model.
 
-        T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
-        seeded draws of Gaussian statistics, or 20,000 where there are very many statistics, shared evenly among the
-        scenarios, with the noise as it is.
+        T is compared with 100,000 seeded draws of Gaussian statistics, or 20,000 where there are very many statistics,
+        shared evenly among the scenarios, with the noise as it is.
 
         Args:
             values: the noisy values, in the statistics' order.

@@ -101,11 +101,7 @@ class ReferenceTable:
         tilts: Iterable[Tilt] = (),
         weight: str | None = None,
     ) -> Self:
-        """Open a source for a query, the predicates of its secrets, and what rows are weighed by.
-
-        Raises:
-            InvalidInput: of the kind that fits, when the source, an expression or the rows cannot be used.
-        """
+        """Open a source for a query, the predicates of its secrets, and what rows are weighed by."""
         engine = engine_for(source)
         checks: list[tuple[RowExpression, str, About, bool]] = []
 
@@ -194,11 +190,7 @@ class ReferenceTable:
         return self._pools[predicate]
 
     def weights(self, tilt: Tilt) -> Floats:
-        """Return the weight of every row of the pool, with a sum of 1, under which a property has its value.
-
-        Raises:
-            InvalidSecret: the value is out of reach, or the table is too large to be held.
-        """
+        """Return the weight of every row of the pool, with a sum of 1, under which a property has its value."""
         if tilt not in self._weights:
             self._refuse_samples(tilt.what, ("property", tilt.what))
             _ = self.base  # refuses weights that are none
@@ -212,11 +204,7 @@ class ReferenceTable:
 
     @cached_property
     def base(self) -> Floats | None:
-        """What every row of the pool counts, with a sum of 1; None where all rows count the same.
-
-        Raises:
-            InvalidModel: a weight is no number of people, few rows carry nearly all of it, or the table is too large.
-        """
+        """What every row of the pool counts, with a sum of 1; None where all rows count the same."""
         if self.weight is None:
             return None
         self._refuse_samples(f"the weight {self.weight!r}", ("option", "weight"))

@@ -126,7 +126,7 @@ def joint_lattice(
     rng = np.random.default_rng(0)
     for _ in range(groups if strata and all(len(rows) for rows in strata) else 0):
         group = [
-            rows[_picks(rng, len(rows), min(max(fewest, width + 4), 30), own)]
+            rows[rng.choice(len(rows), size=min(max(fewest, width + 4), 30), p=own)]
             for rows, fewest, own in zip(strata, np.min(sizes, axis=0), chances, strict=True)
         ]
         basis = integer_basis(np.concatenate([chosen - chosen[:1] for chosen in group]))
@@ -137,10 +137,6 @@ def joint_lattice(
         if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
             return basis
     return finest
-
-
-def _picks(rng: np.random.Generator, rows: int, size: int, chances: Floats | None) -> Rows:
-    return rng.integers(rows, size=size) if chances is None else rng.choice(rows, size=size, p=chances)
 
 
 def _volume(basis: Floats) -> float:

@@ -134,11 +134,7 @@ class RowPool:
         return rows if predicate is None else np.asarray(rows[self.strata[predicate][rows] == satisfied])
 
     def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
-        """Return shares of the rows, chosen at random, no row in two of them.
-
-        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
-        one row.
-        """
+        """Return random shares of the rows of every stratum, but for one row, no row in two of them."""
         alike = np.zeros(self.size, dtype=np.int64)
         for satisfied in self.strata.values():
             alike = np.unique(2 * alike + ~satisfied, return_inverse=True)[1]
@@ -204,9 +200,9 @@ def _draw_stratum(rng: np.random.Generator, stratum: Stratum, draws: int, replac
 def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
     """Redraw repeated picks, keeping the leftmost, until no dataset has the same row twice.
 
-    If the picks are independent and uniform, or the leftmost are drawn without replacement and the rest
-    are, the result is uniform without replacement, in order: nothing here looks at which row is which, so every
-    permutation of the population leaves the law as it is, and those act transitively on ordered distinct picks.
+    If picks are independent and uniform, or the leftmost are drawn without replacement and the rest are, the result is
+    uniform without replacement, in order: nothing here looks at which row is which, so every permutation of the
+    population leaves the law as it is, and those act transitively on ordered distinct picks.
     """
     picks = picks.copy()
     affected = np.arange(len(picks))

@@ -163,11 +163,11 @@ def _in_order(name: str, column: str, values: set[Label]) -> list[Label]:
 
 def _spelled(column: str, engine: Engine) -> str:
     """Return a column as the table spells it."""
-    names = engine.schema.names
-    found = [name for name in names if name == column] or [name for name in names if name.lower() == column.lower()]
-    if not found:
+    names: list[str] = engine.schema.names
+    same = [name for name in names if name.lower() == column.lower()]
+    if not same:
         raise InvalidQuery(f"there is no column {column!r} to make a table by: {did_you_mean(column, names)}")
-    return str(found[0])
+    return column if column in names else same[0]
 
 
 def _refuse_no_number(table: Table, engine: Engine, where: str) -> None:
