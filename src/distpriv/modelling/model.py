@@ -50,6 +50,7 @@ class QueryDistribution:
     >>> import distpriv as dp
     >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
     >>> law = model.distributions["b"]
+    >>> import numpy as np
     >>> law.mean, law.covariance.round(4), law.points.ravel(), law.draw(np.random.default_rng(0), draws=5).shape
     (array([3.]), array([[0.6667]]), array([2., 3., 4.]), (5, 1))
     """
