@@ -330,7 +330,7 @@ def _stratum_moments(stratum: dict[str, Any], shifts: Floats) -> StratumMoments:
     return StratumMoments(rows=stratum["n"], mean=read["m"], covariance=covariance, low=read["low"], high=read["high"])
 
 
-def _of(table: ReferenceTable) -> About:
+def _table(table: ReferenceTable) -> About:
     return "table", table.engine.description
 
 
@@ -339,7 +339,7 @@ def _refuse_no_rows(table: ReferenceTable) -> None:
     if table.probe.size == 0:
         left = " left without missing values in any of its columns" if table.select.drop_missing else ""
         raise InvalidSource(
-            f"{table.engine.description} has no rows{left}: give a table with data in it.", about=_of(table)
+            f"{table.engine.description} has no rows{left}: give a table with data in it.", about=_table(table)
         )
 
 
@@ -385,7 +385,7 @@ def _refuse_missing(table: ReferenceTable) -> None:
             else "no row is left out for what an expression makes of it, so provide for such rows by COALESCE or ELSE"
         )
         raise MissingValues(
-            f"{table.engine.description} has nulls or NaN in {columns or values}: {cure}.", about=_of(table)
+            f"{table.engine.description} has nulls or NaN in {columns or values}: {cure}.", about=_table(table)
         )
 
 
@@ -409,7 +409,7 @@ def _refuse_infinite(table: ReferenceTable, pool: RowPool) -> None:
             raise InvalidSource(
                 f"column {name!r} of {table.engine.description} has infinite values: mend those rows, so that "
                 "functions see finite numbers only.",
-                about=_of(table),
+                about=_table(table),
             )
     for (name, _), values in zip(table.query.row_values, pool.numbers, strict=True):
         if not np.isfinite(values).all():
@@ -458,7 +458,7 @@ def refuse_gaps(tables: Sequence[ReferenceTable], drawing: Drawing, *, by_chance
             raise MissingValues(
                 f"{table.engine.description} {wrong}: such rows cannot be left out, as the private table keeps "
                 "them and they would tell: do without missing='drop', and provide for gaps by COALESCE.",
-                about=_of(table),
+                about=_table(table),
             )
 
 
@@ -473,7 +473,7 @@ def refuse_mixed_types(tables: Sequence[ReferenceTable]) -> None:
                 raise InvalidSource(
                     f"column {name!r} is of type {first} in one table and {kind} in another, so that expressions mean "
                     "different things in them: give it one type in all tables.",
-                    about=_of(table),
+                    about=_table(table),
                 )
 
 

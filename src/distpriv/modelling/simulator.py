@@ -146,8 +146,10 @@ class RowSimulator:
             groups.setdefault(self.scenarios[one].predicate if together else (one, other), []).append((one, other))
         feasible: list[tuple[Pair, ...]] = []
         for group in groups.values():
-            swaps = [] if self.is_weighted(group[0]) else [self.swap(pair, "independent") for pair in group]
-            feasible += [tuple(group)] if self.replacement or widest(swaps).has_room else [(pair,) for pair in group]
+            couplings = [self.coupling(pair, "independent") for pair in group]
+            swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
+            at_once = self.replacement or not swaps or widest(swaps).has_room
+            feasible += [tuple(group)] if at_once else [(pair,) for pair in group]
         return feasible
 
     def best_pairing(self, pair: Pair) -> Pairing:
