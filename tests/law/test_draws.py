@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.draws import RowKinds, SumOfRows, TiltedMixture, _NumbersOfKinds
+from distpriv.law.draws import RowKinds, TiltedMixture, _NumbersOfKinds
+from distpriv.law.saddlepoint import TiltedLaw
+from distpriv.law.tilted_stratum import TiltedStratum
 
 VALUES, COUNTS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [5.0, 2.0]]), np.array([2.0, 3.0, 1.0, 2.0])
 TILT = np.array([0.3, -0.2])
@@ -61,8 +63,8 @@ def test_many_draws_of_few_kinds_and_few_draws_of_many_kinds_have_the_same_mean(
 
 @pytest.mark.parametrize("replacement", [True, False])
 def test_weights_take_a_mixture_back_to_the_untilted_distribution(replacement: bool) -> None:
-    kinds = RowKinds(values=VALUES, counts=COUNTS * 10, drawn=12, replacement=replacement)
-    sums = SumOfRows(strata=[kinds], mean=np.array([1.0, 2.0]), gaussian=np.diag([0.3, 0.2]))
+    kinds = TiltedStratum(values=VALUES, counts=COUNTS * 10, drawn=12, replacement=replacement)
+    sums = TiltedLaw.of([kinds], np.array([1.0, 2.0]), np.diag([0.3, 0.2]))
     mixture = TiltedMixture(of=sums, tilts=np.array([[0.0, 0.0], TILT, -TILT]), shares=np.array([0.4, 0.3, 0.3]))
     points = mixture.draw(40_000, np.random.default_rng(3))
     weights = mixture.weights(points)

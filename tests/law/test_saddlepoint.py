@@ -17,7 +17,9 @@ from distpriv.modelling.row_laws import RowLaws
 
 
 def law_of(rows: Floats, drawn: int, variance: float, *, replacement: bool) -> TiltedLaw:
-    stratum = TiltedStratum.of(rows - rows.mean(axis=0), np.ones(len(rows)), drawn, replacement=replacement)
+    stratum = TiltedStratum(
+        values=rows - rows.mean(axis=0), counts=np.ones(len(rows)), drawn=drawn, replacement=replacement
+    )
     return TiltedLaw.of([stratum], drawn * rows.mean(axis=0), variance * np.eye(rows.shape[1]))
 
 
@@ -118,8 +120,11 @@ def test_noise_of_a_step_makes_ratios_of_rare_counts_right(expected: float, devi
     exact, expanded = [], []
     for mean in (expected, 1.5 * expected):
         share = mean / drawn
-        stratum = TiltedStratum.of(
-            np.array([[-share], [1 - share]]), np.array([1 - share, share]) * 1e6, drawn, replacement=True
+        stratum = TiltedStratum(
+            values=np.array([[-share], [1 - share]]),
+            counts=np.array([1 - share, share]) * 1e6,
+            drawn=drawn,
+            replacement=True,
         )
         law = TiltedLaw.of([stratum], np.array([mean]), np.eye(1) * deviation**2)
         at = law.saddlepoints(points[:, np.newaxis], np.zeros((len(points), 1)))

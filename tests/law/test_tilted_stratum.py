@@ -13,7 +13,7 @@ tilts = st.tuples(st.floats(-2, 2), st.floats(-2, 2)).map(lambda tilt: np.array(
 @given(values=rows, tilt=tilts, replacement=st.booleans())
 @settings(max_examples=50)
 def test_derivatives_are_those_of_the_value(values: Floats, tilt: Floats, replacement: bool) -> None:
-    stratum = TiltedStratum.of(values, np.ones(len(values)), 2, replacement=replacement)
+    stratum = TiltedStratum(values=values, counts=np.ones(len(values)), drawn=2, replacement=replacement)
     at, step = stratum.pull(tilt, None), 1e-5
     for axis in np.eye(2):
         above, below = (stratum.pull(tilt + sign * step * axis, at.level) for sign in (1, -1))
@@ -27,7 +27,7 @@ def test_derivatives_are_those_of_the_value(values: Floats, tilt: Floats, replac
 @settings(max_examples=50)
 def test_few_of_very_many_rows_are_drawn_as_if_with_replacement(values: Floats, tilt: Floats) -> None:
     many = np.full(len(values), 1e7)
-    without, replaced = (TiltedStratum.of(values, many, 3, replacement=each).pull(tilt, None) for each in (False, True))
+    without, replaced = (TiltedStratum(values=values, counts=many, drawn=3, replacement=each).pull(tilt, None) for each in (False, True))
     np.testing.assert_allclose(without.value, replaced.value, atol=1e-4)
     np.testing.assert_allclose(without.profile, replaced.profile, atol=1e-4)
 
@@ -35,7 +35,7 @@ def test_few_of_very_many_rows_are_drawn_as_if_with_replacement(values: Floats, 
 def test_a_rare_huge_row_overflows_nothing() -> None:
     values = np.array([[0.0], [0.1], [1e6]])
     for replacement in (True, False):
-        stratum = TiltedStratum.of(values, np.array([1e3, 1e3, 1.0]), 10, replacement=replacement)
+        stratum = TiltedStratum(values=values, counts=np.array([1e3, 1e3, 1.0]), drawn=10, replacement=replacement)
         pull = stratum.pull(np.array([[5.0], [-5.0]]), None)
         assert np.isfinite(pull.value).all()
         assert np.isfinite(pull.profile).all()
@@ -43,6 +43,8 @@ def test_a_rare_huge_row_overflows_nothing() -> None:
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 def test_the_term_of_the_number_is_that_of_stirlings_formula(share: float) -> None:
-    stratum = TiltedStratum.of(np.zeros((1, 1)), np.array([4000.0]), int(4000 * share), replacement=False)
+    stratum = TiltedStratum(
+        values=np.zeros((1, 1)), counts=np.array([4000.0]), drawn=int(4000 * share), replacement=False
+    )
     rest = 1 / (12 * 4000) - 1 / (12 * 4000 * share) - 1 / (12 * 4000 * (1 - share))
     assert stratum.number_term == pytest.approx(rest, rel=1e-9)

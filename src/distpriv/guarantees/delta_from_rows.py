@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
+from distpriv.guarantees.delta_by_draws import delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.farthest_pairs import farthest
@@ -101,16 +101,15 @@ def delta_from_rows(
     along = None
     if noise.line is not None and isinstance(noise.line[1], line_laws.LaplaceLine):
         along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1].scale)
-    sums = {name: NoisySum.of(law) for name, law in laws.items()}
     reduced, most = counted(pairs, rippled, epsilon)
     worst: RowDelta | None = None
     apart = 0.0
     for (one, other), left, factor in zip(pairs, reduced.tolist(), most.tolist(), strict=True):
         known = max(matters, worst.delta if worst else 0.0)
         if along is None:
-            drawn = delta_by_draws(sums[one], sums[other], max(left, 0.0), matters=known)
+            drawn = delta_by_draws(laws[one], laws[other], max(left, 0.0), matters=known)
         else:
-            drawn = delta_by_lines(sums[one], sums[other], along, max(left, 0.0), matters=known)
+            drawn = delta_by_lines(laws[one], laws[other], along, max(left, 0.0), matters=known)
         below = -float(np.expm1(min(0.0, left)))
         delta = min(1.0, drawn.upper_bound + below)
         apart = max(apart, drawn.total_variation * factor + factor - rippled[other].least)
@@ -206,7 +205,7 @@ def tilted_laws(
                 continue
             of = kinds[which]
             counts = of.counts * (rows.rows_of(which) / of.counts.sum())
-            stratum = TiltedStratum.of(of.values @ turn, counts, size, replacement=rows.replacement)
+            stratum = TiltedStratum(values=of.values @ turn, counts=counts, drawn=size, replacement=rows.replacement)
             strata.append(stratum)
             mean = mean + size * of.mean
             inside = inside + stratum.variance * turn.T @ of.inside @ turn

@@ -26,26 +26,30 @@ __all__ = ["Saddlepoints", "TiltedLaw"]
 
 Bools = NDArray[np.bool_]
 
-MOST_STEPS = 30
-"""Newton steps after which there is no saddlepoint: the point is beyond what the rows can add up to."""
 
-FULL = 2.0
-"""By how much a full Newton step may change the logarithm of a row's weight."""
+@frozen(kw_only=True)
+class SearchSettings:
+    """How saddlepoints are searched for."""
 
-NOWHERE = -700.0
-"""Logarithm of a density that is none; lines through the bulk still pass points far below e^-100, and need them."""
+    most_steps: int = 30
+    """Newton steps after which there is no saddlepoint: the point is beyond what the rows can add up to."""
+    full: float = 2.0
+    """By how much a full Newton step may change the logarithm of a row's weight."""
+    close: float = 1e-3
+    """Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
+    nowhere: float = -700.0
+    """Logarithm of a density that is none; lines through the bulk still pass points far below e^-100, and need them."""
+    leading: int = 4
+    """So many saddlepoints along a line lead to the next."""
+    many: int = 16
+    """Statistics from which on the matrix of a Newton step is dear, and steps with a common matrix come first."""
+    steps_nearer: int = 20
+    """How many of these."""
+    at_once: int = 4_000_000
+    """Numbers in the largest array: 32 MB."""
 
-LEADING = 4
-"""So many saddlepoints along a line lead to the next."""
 
-MANY, STEPS_NEARER = 16, 20
-"""Statistics from which on the matrix of a Newton step is dear, and how many steps with a common matrix come first."""
-
-AT_ONCE = 4_000_000
-"""Numbers in the largest array: 32 MB."""
-
-CLOSE = 1e-3
-"""Newton steps, in standard deviations, that are left out; their effect to the second order is counted."""
+SETTINGS = SearchSettings()
 
 
 @frozen(kw_only=True, eq=False)
@@ -86,12 +90,13 @@ class Step:
         return np.asarray(self.heights[which] - (self.sizes[which] + self.numbers[which] + self.squares[which]) / 2)
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class TiltedLaw:
-    """The law of a sum over rows of several strata, with Gaussian noise, under tilts."""
+    """The distribution of a sum over rows of several strata, with Gaussian noise, under tilts."""
 
     strata: tuple[TiltedStratum, ...]
     mean: Floats
+    """What is added for certain."""
     noise: Floats
     """The covariance of what is Gaussian."""
 
@@ -111,6 +116,22 @@ class TiltedLaw:
         at = np.zeros((1, len(self.mean)))
         return np.asarray(self.covariances(at, [np.zeros(1) for _ in self.strata])[0])
 
+    def log_moments(self, tilts: Floats) -> Floats:
+        """Return K(θ) for each tilt, one a row."""
+        gaussian = tilts @ self.mean + np.einsum("ki,ij,kj->k", tilts, self.noise, tilts) / 2
+        return np.asarray(gaussian + sum(stratum.log_moments(tilts) for stratum in self.strata))
+
+    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw from the distribution tilted by θ, one draw a row."""
+        variances, axes = np.linalg.eigh(self.noise)
+        normal = rng.standard_normal((draws, len(variances))) * np.sqrt(np.maximum(variances, 0.0))
+        gaussian = self.mean + self.noise @ tilt + normal @ axes.T
+        return np.asarray(gaussian + sum(stratum.draw(tilt, draws, rng) for stratum in self.strata))
+
+    def normal_tilts(self, points: Floats) -> Floats:
+        """Return where saddlepoints would be if the distribution were normal."""
+        return np.asarray((points - self.mean) @ np.linalg.inv(self.covariance))
+
     def covariances(self, tilts: Floats, levels: Sequence[Floats]) -> Floats:
         """Return K'' at tilts, one a row."""
         pulls = [of.pull(tilts, level) for of, level in zip(self.strata, levels, strict=True)]
@@ -124,7 +145,7 @@ class TiltedLaw:
 
     def saddlepoints(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None = None) -> Saddlepoints:
         """Return the saddlepoint of every point, sought from these tilts, and levels, by damped Newton steps."""
-        chunk = max(1, AT_ONCE // (len(self.mean) + 1) ** 2)
+        chunk = max(1, SETTINGS.at_once // (len(self.mean) + 1) ** 2)
         parts = [
             self._saddlepoints(
                 points[start : start + chunk],
@@ -145,17 +166,17 @@ class TiltedLaw:
         known = levels is not None
         tilts, levels = tilts.copy(), [np.zeros(len(points)) for _ in self.strata] if levels is None else list(levels)
         logs = np.full(len(points), -np.inf)
-        if len(self.mean) >= MANY and not any(stratum.share for stratum in self.strata):
+        if len(self.mean) >= SETTINGS.many and not any(stratum.share for stratum in self.strata):
             tilts = self._approached(points, tilts)
         left = np.arange(len(points))
-        for round_ in range(MOST_STEPS):
+        for round_ in range(SETTINGS.most_steps):
             given = [level[left] for level in levels] if round_ or known else None
             step = self._step(points[left], tilts[left], given)
             for level, found in zip(levels, step.levels, strict=True):
                 level[left] = found
-            done = step.squares < CLOSE**2
+            done = step.squares < SETTINGS.close**2
             logs[left[done]] = step.log_densities(done)
-            further = ~done & (step.heights > NOWHERE)
+            further = ~done & (step.heights > SETTINGS.nowhere)
             left = left[further]
             if not len(left):
                 break
@@ -172,7 +193,7 @@ class TiltedLaw:
         inverse, found = np.linalg.inv(self.covariance), tilts.copy()
         nearest, left, at = np.full(len(points), np.inf), np.arange(len(points)), tilts
         before: tuple[Floats, Floats] | None = None
-        for _ in range(STEPS_NEARER):
+        for _ in range(SETTINGS.steps_nearer):
             missing = points[left] - self.mean - at @ self.noise
             for stratum in self.strata:
                 missing -= stratum.mean_at(at)
@@ -185,7 +206,7 @@ class TiltedLaw:
                 last, gained = before[0], before[1] - missing
                 curved = (last * gained).sum(axis=1)
                 lengths = np.clip((last @ self.covariance * last).sum(axis=1) / np.maximum(curved, 1e-300), 0.1, 2.0)
-            further = squares > (CLOSE / 2) ** 2
+            further = squares > (SETTINGS.close / 2) ** 2
             if not further.any():
                 break
             step = (moves * lengths[:, np.newaxis])[further]
@@ -201,8 +222,8 @@ class TiltedLaw:
         """
         found: dict[int, Saddlepoints] = {}
         for place in sorted(range(len(lines)), key=lambda place: abs(2 * place - len(lines) + 1)):
-            near = sorted(found, key=lambda other: abs(other - place))[:LEADING]
-            if len(near) < LEADING:
+            near = sorted(found, key=lambda other: abs(other - place))[: SETTINGS.leading]
+            if len(near) < SETTINGS.leading:
                 found[place] = self.saddlepoints(lines[place], tilts[place])
                 continue
             weights = _leading_to(place, near)
@@ -228,8 +249,8 @@ class TiltedLaw:
         heights = (tilts * (self.mean + tilts @ self.noise / 2 - points)).sum(axis=1)
         heights = sum((pull.value for pull in pulls), heights)
         far = self.radius * np.linalg.norm(moves, axis=1) + np.max(np.abs([*rises, np.zeros(len(points))]), axis=0)
-        over = np.maximum(far, FULL)
-        damping = FULL * np.log1p(over) / (math.log1p(FULL) * over)
+        over = np.maximum(far, SETTINGS.full)
+        damping = SETTINGS.full * np.log1p(over) / (math.log1p(SETTINGS.full) * over)
         numbers = np.zeros(len(points))
         for stratum, pull in zip(self.strata, pulls, strict=True):
             numbers += np.log(pull.number / stratum.variance)
@@ -246,7 +267,7 @@ class TiltedLaw:
 
 def _solved(matrices: Floats, vectors: Floats) -> tuple[Floats, Floats]:
     """Return the solutions of systems with positive matrices, and the logarithms of their determinants."""
-    if vectors.shape[1] < MANY:
+    if vectors.shape[1] < SETTINGS.many:
         solutions = np.linalg.solve(matrices, vectors[:, :, np.newaxis])[:, :, 0]
         return np.asarray(solutions, dtype=np.float64), np.asarray(np.linalg.slogdet(matrices)[1], dtype=np.float64)
     moves, sizes = np.empty(vectors.shape), np.empty(len(vectors))

@@ -8,12 +8,13 @@ The level at which the expected number is k is found along with the tilt (`docs/
 """
 
 import math
-from typing import Self
+from functools import cached_property
 
 import numpy as np
 from attrs import frozen
 
 from distpriv.framework.arrays import Floats
+from distpriv.law.draws import RowKinds
 
 __all__ = ["Pull", "TiltedStratum", "symmetric"]
 
@@ -59,26 +60,21 @@ class Pull:
         return np.asarray(-(self.surplus + (self.mixed * step).sum(axis=1)) / self.number)
 
 
-@frozen(kw_only=True, eq=False)
-class TiltedStratum:
+@frozen(kw_only=True, eq=False, slots=False)
+class TiltedStratum(RowKinds):
     """Some of the rows of a stratum, drawn at random; rows are measured from their mean."""
 
-    values: Floats
-    counts: Floats
-    """How many rows have each of the values."""
-    drawn: int
-    share: float
-    """Which part of the rows is drawn, or 0 with replacement."""
-    products: Floats
-    """How many rows have each of the values, times 1, every coordinate and every product of two."""
+    @cached_property
+    def share(self) -> float:
+        """Which part of the rows is drawn, or 0 with replacement."""
+        return 0.0 if self.replacement else float(self.drawn / self.counts.sum())
 
-    @classmethod
-    def of(cls, values: Floats, counts: Floats, drawn: int, *, replacement: bool) -> Self:
-        """Return the stratum with these values, so many rows each."""
-        upper = np.triu_indices(values.shape[1])
-        products = np.column_stack([np.ones(len(values)), values, values[:, upper[0]] * values[:, upper[1]]])
-        share = 0.0 if replacement else drawn / counts.sum()
-        return cls(values=values, counts=counts, drawn=drawn, share=share, products=products * counts[:, np.newaxis])
+    @cached_property
+    def products(self) -> Floats:
+        """How many rows have each of the values, times 1, every coordinate and every product of two."""
+        rows, columns = np.triu_indices(self.values.shape[1])
+        squares = self.values[:, rows] * self.values[:, columns]
+        return np.column_stack([np.ones(len(self.values)), self.values, squares]) * self.counts[:, np.newaxis]
 
     @property
     def radius(self) -> float:
