@@ -27,7 +27,9 @@ def test_derivatives_are_those_of_the_value(values: Floats, tilt: Floats, replac
 @settings(max_examples=50)
 def test_few_of_very_many_rows_are_drawn_as_if_with_replacement(values: Floats, tilt: Floats) -> None:
     many = np.full(len(values), 1e7)
-    without, replaced = (TiltedStratum(values=values, counts=many, drawn=3, replacement=each).pull(tilt, None) for each in (False, True))
+    without, replaced = (
+        TiltedStratum(values=values, counts=many, drawn=3, replacement=each).pull(tilt, None) for each in (False, True)
+    )
     np.testing.assert_allclose(without.value, replaced.value, atol=1e-4)
     np.testing.assert_allclose(without.profile, replaced.profile, atol=1e-4)
 

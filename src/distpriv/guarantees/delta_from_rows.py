@@ -19,7 +19,7 @@ from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.lattice_floor import Smoothing, counted, has_rows
-from distpriv.guarantees.projections import worst_projection
+from distpriv.guarantees.projections import projected_laws, worst_projected_pair
 from distpriv.guarantees.row_delta import LARGEST_CHANCE, RowDelta
 from distpriv.law.resonance import (
     Spectrum,
@@ -136,16 +136,17 @@ def delta_from_rows(
 
 def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> RowDelta | None:
     """Return δ of one statistic, whose distribution is known exactly if the noise is not too narrow for a grid."""
-    told = worst_projection(model, rows, noise, epsilon, [np.ones(1)])
-    if not told.resolved:
+    laws = projected_laws(model, rows, noise, np.ones(1))
+    if laws is not None and not laws.resolved:
         return None
+    pair, delta = worst_projected_pair(model, laws, epsilon)
     return RowDelta(
-        delta=told.delta,
-        pair=told.pair,
-        total_variation=min(1.0, told.total_variation),
+        delta=delta,
+        pair=pair,
+        total_variation=min(1.0, worst_projected_pair(model, laws, 0.0)[1]),
         exact=True,
         epsilon=epsilon,
-        estimate=told.delta,
+        estimate=delta,
         standard_error=0.0,
         normalisation=0.0,
         normalisation_error=0.0,
