@@ -11,7 +11,7 @@ from tests.noise.lattice_oracle import cells_on_a_line, hockey_stick, log_masses
 import distpriv as dp
 from distpriv.distances.gaussian import gaussian_delta
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.discretised import calibration_target, discretised, discretised_certificate
+from distpriv.guarantees.relaxation import calibration_target, discretised, discretised_certificate
 from distpriv.noise.dyadic import Dyadic, nearest
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice

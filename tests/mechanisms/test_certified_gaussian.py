@@ -16,8 +16,8 @@ from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.guarantees.masked_directions import directions
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.withheld_combinations import withheld
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.noise.laws import GaussianNoise
 
@@ -354,7 +354,7 @@ def test_progress_is_told_to_the_end(objective: Objective) -> None:
 def test_what_is_withheld_tells_the_scenarios_apart_and_is_named() -> None:
     model = changed(random_model(2, 3, distance=2.0), np.ones(3), np.zeros(3))
     mechanism = made(model)
-    combination = withheld(model, mechanism.noise.covariance)[0]
+    combination = directions(model, mechanism.noise.covariance)[0]
     assert combination.told < 0.05
     assert str(combination) in str(mechanism.certificate.evidence[0])
 

@@ -6,11 +6,11 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import lattice_factors
-from distpriv.guarantees.entropy_ball import entropy_failure
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.exact_rows import exact_rows_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
+from distpriv.guarantees.relaxation import entropy_failure
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryDistribution, QueryModel

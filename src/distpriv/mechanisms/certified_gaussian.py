@@ -8,9 +8,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.guarantees.withheld_combinations import withheld_evidence
 from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.search.counted_lattice import (
@@ -120,7 +120,7 @@ def certified_gaussian(
     wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
     best = min(private or found or [wide], key=error)
     made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
-    told = (withheld_evidence(model, made.noise.covariance), *made.certificate.evidence)
+    told = (masked_evidence(model, made.noise.covariance), *made.certificate.evidence)
     return evolve(made, certificate=evolve(made.certificate, evidence=told))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.discretised import calibration_target
+from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.coupled_gaussian import shape_for
 from distpriv.mechanisms.coupled_laplace import laplace_shape
 from distpriv.mechanisms.search.calibration import Shape, calibration
