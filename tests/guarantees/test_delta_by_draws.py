@@ -9,8 +9,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.guarantees.delta_by_draws import delta_by_draws
 from distpriv.guarantees.delta_from_rows import delta_from_rows
 from distpriv.guarantees.lattice_floor import Smoothing
-from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw, TiltedStratum
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
 AGE, MEXICO = dp.mean("age"), dp.count("native_country = 'Mexico'")

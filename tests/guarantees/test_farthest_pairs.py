@@ -15,9 +15,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Secret, protect
 from distpriv.guarantees import exact_delta as checked
 from distpriv.guarantees.exact_delta import pair_deltas, worst_gaussian_pair
-from distpriv.guarantees.farthest_pairs import farthest, largest_of_rows, lines_of, rows_of_pairs
+from distpriv.guarantees.farthest_pairs import bend_of, farthest, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.guarantees.projections import projected_laws, worst_projected_pair
-from distpriv.guarantees.straight_laws import bend_of
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 

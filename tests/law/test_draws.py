@@ -7,8 +7,7 @@ import pytest
 
 from distpriv.framework.arrays import Floats
 from distpriv.law.draws import RowKinds, TiltedMixture, _NumbersOfKinds
-from distpriv.law.saddlepoint import TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 
 VALUES, COUNTS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [5.0, 2.0]]), np.array([2.0, 3.0, 1.0, 2.0])
 TILT = np.array([0.3, -0.2])

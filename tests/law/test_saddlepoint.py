@@ -11,8 +11,7 @@ import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.delta_from_rows import tilted_laws
 from distpriv.law.cumulants import second_order_terms
-from distpriv.law.saddlepoint import TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 from distpriv.modelling.row_laws import RowLaws
 
 

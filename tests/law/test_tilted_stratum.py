@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.tilted_stratum import TiltedStratum, symmetric
+from distpriv.law.saddlepoint import TiltedStratum, symmetric
 
 rows = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=4, max_size=12).map(np.array)
 tilts = st.tuples(st.floats(-2, 2), st.floats(-2, 2)).map(lambda tilt: np.array([tilt]))

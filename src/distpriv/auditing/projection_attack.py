@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
 from distpriv.guarantees.projections import ProjectedLaws, projected_laws
@@ -148,6 +148,5 @@ def _distinct(directions: Sequence[Floats], covariance: Floats) -> list[Floats]:
 
 
 def _inverse(covariance: Floats) -> Floats:
-    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    return np.asarray(np.linalg.pinv(covariance / np.outer(units, units), rcond=1e-10) / np.outer(units, units))
+    units, scaled = correlations(covariance)
+    return np.asarray(np.linalg.pinv(scaled, rcond=1e-10) / np.outer(units, units))

@@ -22,9 +22,9 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, No
 
 if TYPE_CHECKING:
     from distpriv.framework.scenarios import Pair
+    from distpriv.guarantees.certificate import RowDelta
     from distpriv.guarantees.drawn import Drawn
     from distpriv.guarantees.lattice_floor import Smoothing
-    from distpriv.guarantees.row_delta import RowDelta
 
 __all__ = [
     "by_coupling",
@@ -132,13 +132,7 @@ def gaussian_certificate(
     times the target's the rows are not looked at, and no target is met. Given its variances Laplace noise only widens
     the Gaussian part, which alone tells how well the lattice is smoothed.
 
-    Args:
-        model: the model of the statistics.
-        target: what is asked for.
-        noise: what is added.
-        theorem: what the certificate follows from.
-        evidence: what it rests on besides.
-        law: the δ of the rows, where that is known already.
+    The δ of the rows is computed where it is not given as `law`.
     """
     lattice, smoothed = _lattice(model, noise.gaussian)
     pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)

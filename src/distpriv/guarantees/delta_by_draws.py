@@ -182,35 +182,13 @@ class Scenarios(Protocol):
 def delta_by_draws(first: TiltedLaw, second: TiltedLaw, epsilon: float, *, matters: float = 0.0) -> DrawnDelta:
     """Estimate H_ε(first ‖ second), with an upper bound.
 
-    Args:
-        first: the scenario that is drawn from.
-        second: the other.
-        epsilon: ε.
-        matters: a δ far below this need not be known well.
-
-    How many of 24 coins show heads, or of 20, with Gaussian noise of deviation 2:
-
-    >>> from distpriv.law.tilted_stratum import TiltedStratum
-    >>> def coins(drawn):
-    ...     values = np.array([[-0.5], [0.5]])
-    ...     stratum = TiltedStratum(values=values, counts=np.ones(2), drawn=drawn, replacement=True)
-    ...     return TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0)
-    >>> estimate = delta_by_draws(coins(24), coins(20), 0.5)
-    >>> estimate.delta < estimate.upper_bound < 1.2 * estimate.delta
-    True
+    A δ far below what `matters` need not be known well.
     """
     return estimated(_AtPoints(first=first, second=second), epsilon, matters, SETTINGS)
 
 
 def estimated(scenarios: Scenarios, epsilon: float, matters: float, settings: DrawSettings) -> DrawnDelta:
-    """Return the estimate of H_ε from draws where δ is decided.
-
-    Args:
-        scenarios: the two distributions.
-        epsilon: ε.
-        matters: a δ far below this need not be known well.
-        settings: how many draws, and how they are chosen.
-    """
+    """Return the estimate of H_ε from draws where δ is decided."""
     rng = np.random.default_rng(settings.seed)
     mixture, reverse, far_below = _recentred(scenarios, epsilon, matters, settings, rng)
     draws = settings.fewer_draws if far_below else settings.draws

@@ -84,12 +84,7 @@ def delta_by_lines(
 ) -> DrawnDelta:
     """Estimate H_ε of two sums over rows with Gaussian noise, to which the same Laplace noise is added.
 
-    Args:
-        first: the scenario that is drawn from, without the Laplace part.
-        second: the other.
-        laplace: the Laplace part.
-        epsilon: ε.
-        matters: a δ far below this need not be known well.
+    A δ far below what `matters` need not be known well.
     """
     lines = _AlongLines(first=first, second=second, laplace=laplace)
     several = len(laplace.axis) > 1

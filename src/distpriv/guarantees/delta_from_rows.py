@@ -14,23 +14,23 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
+from distpriv.guarantees.certificate import LARGEST_CHANCE, RowDelta
 from distpriv.guarantees.delta_by_draws import delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.lattice_floor import Smoothing, counted, has_rows
 from distpriv.guarantees.projections import projected_laws, worst_projected_pair
-from distpriv.guarantees.row_delta import LARGEST_CHANCE, RowDelta
 from distpriv.law.resonance import (
     Spectrum,
     distinct_peaks,
     repeats_on_lattice_only,
     spectrum,
     unknown_covariance,
+    whitening,
 )
 from distpriv.law.rows import QuantisedRows, quantised
-from distpriv.law.saddlepoint import TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
@@ -52,8 +52,6 @@ class RowSettings:
     """Frequencies with the highest ripples that attacks look at."""
     rounding: float = 1e-9
     """A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
-    singular: float = 1e-10
-    """A direction with less than this share of the variance is one in which nothing varies."""
 
 
 SETTINGS = RowSettings()
@@ -75,13 +73,8 @@ def delta_from_rows(
 ) -> RowDelta | None:
     """Return δ of noise at ε, computed from the rows; None for noise that is neither Gaussian nor along one line.
 
-    Args:
-        model: a model with rows.
-        noise: what is added to the statistics.
-        epsilon: ε.
-        matters: the δ of the target: far below it δ need not be known well.
-        smoothed: what the lattice costs, by scenario.
-        population: what the reference may be a sample of; itself if not given.
+    Far below the δ that `matters` it need not be known well. A lattice costs what `smoothed` says, by scenario; the
+    rows may be a sample of a population.
     """
     rows = model.rows().row_laws()
     of = model if population is None else population.model
@@ -183,12 +176,7 @@ def tilted_laws(
 
     Directions in which nothing varies are left out.
 
-    Args:
-        model: the model of the statistics, that of the population if there is one.
-        rows: the rows that they are sums over.
-        noise: the covariance of the noise.
-        population: what the rows may be a sample of.
-        only: the scenarios to look at; all of them if not given.
+    The rows may be a sample of a population; `only` names the scenarios to look at, if not all of them.
     """
     turn = law_frame(model, noise)
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
@@ -216,12 +204,7 @@ def tilted_laws(
 
 def law_frame(model: QueryModel, noise: Floats) -> Floats:
     """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
-    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
-    deviations = np.sqrt(np.diag(covariance))
-    deviations = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
-    varies = variances > SETTINGS.singular * max(1.0, variances.max())
-    return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])
+    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
 
 
 _spectra: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()

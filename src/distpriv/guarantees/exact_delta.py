@@ -101,17 +101,8 @@ def privacy_profile(
     >>> dp.privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
     array([0.1974, 0.0524, 0.0068])
     """
-    curve = np.array([_epsilon(epsilon) for epsilon in epsilons])
-    noise, pairs = gaussian_noise(model, mechanism), len(model.protected_pairs)
-    together = 1000 // pairs  # so many ε that no more pairs are written out at a time
-    if together < 2:
-        return np.array([worst_gaussian_pair(model, noise, epsilon)[1] for epsilon in curve])
-    laws, deltas = _noisy_laws(model, model.protected_pairs, noise), [np.zeros(0)]
-    for start in range(0, len(curve), together):
-        piece = curve[start : start + together]
-        sticks = gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
-        deltas.append(sticks.upper_bound.reshape(-1, pairs).max(axis=1))
-    return np.concatenate(deltas)
+    noise = gaussian_noise(model, mechanism)
+    return np.array([worst_gaussian_pair(model, noise, _epsilon(epsilon))[1] for epsilon in epsilons])
 
 
 def worst_gaussian_pair(
@@ -144,8 +135,7 @@ def worst_gaussian_pair(
         deltas = exact(np.arange(len(pairs)))
         return pairs[int(deltas.argmax())], float(deltas.max())
     # Which pairs are on a line, and which of them can be worst, is a matter of models of rows.
-    from distpriv.guarantees.farthest_pairs import largest_of_rows, lines_of, rows_of_pairs
-    from distpriv.guarantees.straight_laws import bend_of
+    from distpriv.guarantees.farthest_pairs import bend_of, largest_of_rows, lines_of, rows_of_pairs
 
     rows = rows_of_pairs(pairs, model.scenarios)
     if len(rows) == len(pairs):

@@ -52,23 +52,6 @@ def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
 
     The noise of several releases stands one below the other; the target's δ decides how much may be left out. Of rows
     that are a sample it is δ in the worst population they may be of.
-
-    >>> import distpriv as dp
-    >>> from distpriv.law.cells import row_grid
-    >>> from distpriv.noise.laws import GaussianNoise
-    >>> secret, target = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
-    >>> table = dp.datasets.adult().slice(0, 1000)
-    >>> def model(reference, **query):
-    ...     return dp.model(table, dp.Query(query), secret, records=100, reference=reference)
-    >>> def delta(model, noise):
-    ...     return round(exact_rows_delta(row_grid(model), [noise], target, model.protected_pairs), 3)
-    >>> one = dict(women=dp.count("sex = 'Female'"))
-    >>> steps = UnimodalNoise(axes=[[1.0]], edges=[0, 5.5], masses=[1])
-    >>> delta(model("population", **one), steps), delta(model("sample", **one), steps)
-    (0.003, 0.011)
-    >>> two, wide = one | dict(age=dp.mean("age")), GaussianNoise(axes=np.eye(2), variances=[16.0, 4.0])
-    >>> delta(model("population", **two), wide), delta(model("sample", **two), wide)
-    (0.006, 0.017)
     """
     own = _deltas(rows, noises, target, pairs)
     most = float(own.max())

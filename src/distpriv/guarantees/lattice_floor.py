@@ -88,10 +88,6 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
     :math:`t = Σ 2 e^{-2π² σ_i²/h_i²}`, over statistics with a spacing of h, the error is at least (1 + t)/(1 − t) − 1,
     whatever the noise is. Statistics that move together, or against each other, are counted once.
 
-    Args:
-        model: the model of the statistics.
-        largest: the smoothing error with which noise is said to smooth.
-
     >>> from distpriv.modelling.given import gaussian_model
     >>> rare = gaussian_model(means={"a": [0, 9], "b": [1, 9]}, covariances=[[0.2, 0], [0, 9]], pairs=[("a", "b")],
     ...                       steps=[1, 1], names=["rare", "usual"])

@@ -114,12 +114,7 @@ def projected_laws(
 ) -> ProjectedLaws | None:
     """Return the law of one combination of the released numbers; none where it is the same number always.
 
-    Args:
-        model: the model.
-        rows: the rows behind it.
-        noise: what is added to the statistics.
-        direction: the combination.
-        coarse: the share of the combination's own deviation that may be smoothed away, which takes less time.
+    A `coarse` share of its own deviation may be smoothed away, which takes less time.
     """
     means = np.array([direction @ law.mean for law in model.distributions.values()])
     spread = max(float(direction @ law.covariance @ direction) for law in model.distributions.values())

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from scipy.special import ndtri
 
 from distpriv.distances.gaussian.estimates import hockey_stick_estimates
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.farthest_pairs import farthest
@@ -204,11 +204,8 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
 
     Of shares in a range the farthest pairs are enough: what noise is worth for all of them, certificates say.
 
-    Args:
-        model: a model from rows; that of a population is all there is.
-        most: about how many pairs of populations there may be.
-        seed: of the populations; others than those that a certificate is held against, unless said otherwise, as noise
-            of many numbers could be made for just these.
+    Populations are others than those that a certificate is held against, unless the seed says otherwise: noise of many
+    numbers could be made for just these.
     """
     own = tuple(farthest(model.protected_pairs, model.scenarios))
     if not model.strata:
@@ -250,9 +247,8 @@ def _distance(model: QueryModel, pair: Pair) -> float:
 
 def _solved(matrix: Floats, vector: Floats) -> Floats:
     """Return the solution of a system with a covariance matrix, whatever its units; the least where it is singular."""
-    units = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    return np.asarray(np.linalg.lstsq(matrix / np.outer(units, units), vector / units, rcond=1e-12)[0] / units)
+    units, scaled = correlations(matrix)
+    return np.asarray(np.linalg.lstsq(scaled, vector / units, rcond=1e-12)[0] / units)
 
 
 def stretched(model: QueryModel) -> QueryModel:

@@ -9,10 +9,10 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import RowDelta
 from distpriv.guarantees.certify import certified, gaussian_delta
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.row_delta import RowDelta
 from distpriv.law.resonance import unknown_covariance
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, NoNoise, SumNoise

@@ -15,8 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.saddlepoint import SETTINGS, Saddlepoints, TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import SETTINGS, Saddlepoints, TiltedLaw, TiltedStratum
 
 __all__ = ["log_densities", "second_order_terms"]
 
@@ -28,16 +27,7 @@ def log_densities(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]) -> 
 
 
 def second_order_terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]) -> Floats:
-    """Return c₂ at some of the saddlepoints; 0 where there is none.
-
-    >>> values = np.random.default_rng(0).exponential(size=(50, 2))
-    >>> centred = values - values.mean(axis=0)
-    >>> stratum = TiltedStratum(values=centred, counts=np.ones(50), drawn=20, replacement=False)
-    >>> law = TiltedLaw.of([stratum], np.zeros(2), np.eye(2))
-    >>> at = law.saddlepoints(np.array([[0.0, 0.0], [3.0, -2.0]]), np.zeros((2, 2)))
-    >>> second_order_terms(law, at, np.arange(2)).round(3)
-    array([-0.075, -0.076])
-    """
+    """Return c₂ at some of the saddlepoints; 0 where there is none."""
     size, kinds = len(law.mean), sum(len(stratum.values) for stratum in law.strata)
     by_pairs = kinds < size * (size + 1)
     largest = max(kinds * max(kinds, size) if by_pairs else max(kinds * size, size**3), 1)

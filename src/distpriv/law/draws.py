@@ -209,19 +209,7 @@ class _NumbersOfKinds:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class TiltedMixture:
-    """A mixture of one distribution's tilted versions.
-
-    >>> from distpriv.law.saddlepoint import TiltedLaw
-    >>> from distpriv.law.tilted_stratum import TiltedStratum
-    >>> coin = TiltedStratum(values=np.array([[0.0], [1.0]]), counts=np.ones(2), drawn=30, replacement=True)
-    >>> heads = TiltedLaw.of([coin], np.zeros(1), np.eye(1) * 0.01)
-    >>> mixture = TiltedMixture(of=heads, tilts=np.array([[0.0], [2.0]]), shares=np.array([0.5, 0.5]))
-    >>> points = mixture.draw(4000, np.random.default_rng(0))
-    >>> estimate = (mixture.weights(points) * (points[:, 0] > 25.5)).mean()
-    >>> from scipy.stats import binom
-    >>> bool(abs(estimate / binom.sf(25, 30, 0.5) - 1) < 0.1)
-    True
-    """
+    """A mixture of one distribution's tilted versions."""
 
     of: "TiltedLaw"
     tilts: Floats

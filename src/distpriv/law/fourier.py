@@ -180,11 +180,7 @@ class StratumLaw:
     def of(cls, circle: Circle, values: Floats, chances: Floats | None = None, *, rows: int | None = None) -> Self:
         """Return the law of sums of values that are all as likely, or have chances.
 
-        Args:
-            circle: the circle to wrap them around.
-            values: the values.
-            chances: how likely each of them is.
-            rows: how many rows there are, if the values stand for more.
+        The values may stand for more rows than there are values.
         """
         rows = len(values) if rows is None else rows
         mean = float(values.mean() if chances is None else chances @ values)

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.modelling.row_laws import RowLaws
 
 __all__ = [
@@ -91,19 +91,12 @@ class Spectrum:
     """The chance that the search passed by a peak, if there is one more."""
 
 
-def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, known: Sequence[Floats] = ()) -> Spectrum:
-    """Search for peaks that noise of a covariance of `floor`, or more, may leave standing.
-
-    Args:
-        rows: the rows behind the statistics.
-        covariances: of the statistics, by scenario.
-        floor: the least covariance of noise that is looked at.
-        known: frequencies to climb from as well.
-    """
+def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats) -> Spectrum:
+    """Search for peaks that noise of a covariance of `floor`, or more, may leave standing."""
     found: list[Floats] = []
     missed = 0.0
     for name in extreme_scenarios(rows):
-        peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks(known)
+        peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks()
         found += peaks
         missed = max(missed, chance)
     every = [peak_at(rows, t) for t in found]
@@ -216,7 +209,7 @@ class PeakSearch:
             rng=rng,
         )
 
-    def peaks(self, known: Sequence[Floats]) -> tuple[list[Floats], float]:
+    def peaks(self) -> tuple[list[Floats], float]:
         """Return the frequencies of peaks, and the chance that one was missed."""
         size = self.axes.shape[1]
         if size == 0 or not self.strata:
@@ -228,10 +221,10 @@ class PeakSearch:
         directions = self.rng.normal(size=(draws, size))
         lengths = self.rng.random(draws) ** (1 / size)
         places = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths[:, np.newaxis]
-        return self.tops((places * radii) @ vectors.T, known), missed
+        return self.tops((places * radii) @ vectors.T), missed
 
-    def tops(self, starts: Floats, known: Sequence[Floats] = ()) -> list[Floats]:
-        """Return the frequencies of peaks that are climbed to from the best of some places, and from known ones.
+    def tops(self, starts: Floats) -> list[Floats]:
+        """Return the frequencies of peaks that are climbed to from the best of some places.
 
         The best places are those with the highest tops ahead of them, if lobes are bell curves: of a wide lobe most
         places are far down.
@@ -242,8 +235,6 @@ class PeakSearch:
         ahead = heights + (gradient * moves).sum(axis=1) / 2
         ahead[((starts + moves) ** 2).sum(axis=1) <= SETTINGS.main_lobe] = -np.inf
         best = starts[np.argsort(-ahead)[: SETTINGS.climbers]]
-        if known:
-            best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
         tops, reached = self._climbed(best)
         kept = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
         return list(kept @ self.axes.T)
@@ -315,19 +306,16 @@ def _waves(places: Floats, rows: Floats) -> tuple[Singles, Singles]:
 
 def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
     """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
-    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
-    units = np.where(units > 0, units, 1.0)
+    units, together = correlations(covariance + noise)
     scale = np.outer(units, units)
-    own, added = covariance / scale, noise / scale
-    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
+    left = (covariance / scale) @ np.linalg.pinv(together, rcond=1e-12, hermitian=True) @ (noise / scale) * scale
     return np.asarray((left + left.T) / 2)
 
 
 def whitening(covariance: Floats) -> Floats:
     """Return columns in which the covariance is the identity; directions without variance are left out."""
-    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    units, matrix = correlations(covariance)
+    values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / units[:, np.newaxis])
 
