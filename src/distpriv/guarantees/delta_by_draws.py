@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
@@ -22,12 +22,13 @@ from distpriv.law.draws import TiltedMixture
 from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
 
 __all__ = [
+    "AtPoints",
     "DrawSettings",
     "DrawnDelta",
+    "Ratios",
     "delta_by_draws",
     "effective_number",
     "estimated",
-    "first_tilts",
     "mean_and_error",
 ]
 
@@ -155,39 +156,15 @@ class Ratios(Protocol):
         """Return the same at some of the draws."""
 
 
-class Scenarios(Protocol):
-    """The two distributions of an ordered pair, and how L is computed at draws from them."""
-
-    @property
-    def first(self) -> TiltedLaw: ...
-
-    @property
-    def second(self) -> TiltedLaw: ...
-
-    def first_tilts(self, rng: np.random.Generator) -> Floats:
-        """Return tilts to begin with, the first of which is none."""
-
-    def roughly(self, points: Floats) -> Ratios:
-        """Return L to the first order."""
-
-    def deciding(
-        self, points: Floats, weights: Floats, epsilon: float, untilted: NDArray[np.bool_]
-    ) -> tuple[Ratios, float]:
-        """Return L to the second order, where it may be above a level and at untilted draws, and that level."""
-
-    def reverse(self, points: Floats, level: float) -> Ratios:
-        """Return L to the second order at draws from the second distribution."""
-
-
 def delta_by_draws(first: TiltedLaw, second: TiltedLaw, epsilon: float, *, matters: float = 0.0) -> DrawnDelta:
     """Estimate H_ε(first ‖ second), with an upper bound.
 
     A δ far below what `matters` need not be known well.
     """
-    return estimated(_AtPoints(first=first, second=second), epsilon, matters, SETTINGS)
+    return estimated(AtPoints(first=first, second=second), epsilon, matters, SETTINGS)
 
 
-def estimated(scenarios: Scenarios, epsilon: float, matters: float, settings: DrawSettings) -> DrawnDelta:
+def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: DrawSettings) -> DrawnDelta:
     """Return the estimate of H_ε from draws where δ is decided."""
     rng = np.random.default_rng(settings.seed)
     mixture, reverse, far_below = _recentred(scenarios, epsilon, matters, settings, rng)
@@ -224,7 +201,7 @@ def estimated(scenarios: Scenarios, epsilon: float, matters: float, settings: Dr
 
 
 def _recentred(
-    scenarios: Scenarios, epsilon: float, matters: float, settings: DrawSettings, rng: np.random.Generator
+    scenarios: "AtPoints", epsilon: float, matters: float, settings: DrawSettings, rng: np.random.Generator
 ) -> tuple[TiltedMixture, TiltedMixture, bool]:
     """Return mixtures that draw where δ is decided, of the first and of the second distribution, and a verdict.
 
@@ -274,20 +251,6 @@ def _mixed(
     return np.concatenate([base, *centres[-last:]]), np.concatenate([[plain], even, recentred * ages / ages.sum()])
 
 
-def first_tilts(first: TiltedLaw, second: TiltedLaw, rng: np.random.Generator) -> Floats:
-    """Return no tilt, tilts along the shift, in random directions, and towards rows that move the statistics far."""
-    size, covariance = len(first.mean), first.covariance
-    root = np.linalg.cholesky(covariance)
-    shift = np.linalg.solve(covariance, first.mean - second.mean)
-    length = np.linalg.norm(root.T @ shift)
-    along = [] if length == 0 else [shift / length * distance for distance in TILTS.along]
-    directions = rng.standard_normal((8 + min(2 * size, 24), size))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    distances = rng.choice(TILTS.aside, size=(len(directions), 1))
-    aside = distances * directions @ np.linalg.inv(root)
-    return np.array([np.zeros(size), *along, *aside, *_towards_rows(first)])
-
-
 def _towards_rows(law: TiltedLaw) -> list[Floats]:
     """Return tilts under which about one more row of a kind is drawn, of the kinds that move the statistics farthest.
 
@@ -323,64 +286,71 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 @frozen(kw_only=True, eq=False)
-class _AtPoints:
-    """Two scenarios whose densities are computed at points."""
+class AtPoints:
+    """The two distributions of an ordered pair, and L at points drawn from them."""
 
     first: TiltedLaw
     second: TiltedLaw
 
     def first_tilts(self, rng: np.random.Generator) -> Floats:
-        return first_tilts(self.first, self.second, rng)
+        """Return no tilt, tilts along the shift, in random directions, and towards rows that move the sums far."""
+        first, size, covariance = self.first, len(self.first.mean), self.first.covariance
+        root = np.linalg.cholesky(covariance)
+        shift = np.linalg.solve(covariance, first.mean - self.second.mean)
+        length = np.linalg.norm(root.T @ shift)
+        along = [] if length == 0 else [shift / length * distance for distance in TILTS.along]
+        directions = rng.standard_normal((8 + min(2 * size, 24), size))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        distances = rng.choice(TILTS.aside, size=(len(directions), 1))
+        aside = distances * directions @ np.linalg.inv(root)
+        return np.array([np.zeros(size), *along, *aside, *_towards_rows(first)])
 
-    def roughly(self, points: Floats) -> "_RatiosAtPoints":
-        one = self.first.saddlepoints(points, self.first.normal_tilts(points))
-        moved = np.where(one.found[:, np.newaxis], one.tilts - self.first.normal_tilts(points), 0.0)
-        other = self.second.saddlepoints(points, self.second.normal_tilts(points) + moved)
-        logs = [np.where(at.found, at.log_densities, -POINTS.unknown) for at in (one, other)]
-        ratios = np.asarray(logs[0] - logs[1])
-        return _RatiosAtPoints(
-            saddlepoints=(one, other),
-            known=one.found & other.found,
-            first_order=ratios,
-            corrected=ratios,
-            margins=np.zeros(len(points)),
-            sample=np.ones(len(points), dtype=bool),
-        )
+    def roughly(self, points: Floats) -> Ratios:
+        """Return L to the first order."""
+        return self._first_order(points)
 
     def deciding(
         self, points: Floats, weights: Floats, epsilon: float, untilted: NDArray[np.bool_]
-    ) -> "tuple[_RatiosAtPoints, float]":
+    ) -> tuple[Ratios, float]:
+        """Return L to the second order, where it may be above a level and at untilted draws, and that level."""
         ratios = self._second_order(points, epsilon, untilted)
         level = ratios.level(weights, epsilon, SETTINGS)
         return ratios if level == epsilon else self._second_order(points, level, untilted), level
 
-    def reverse(self, points: Floats, level: float) -> "_RatiosAtPoints":
+    def reverse(self, points: Floats, level: float) -> Ratios:
+        """Return L to the second order at draws from the second distribution."""
         return self._second_order(points, level, np.zeros(len(points), dtype=bool))
+
+    def _first_order(self, points: Floats) -> "_RatiosAtPoints":
+        one = self.first.saddlepoints(points, self.first.normal_tilts(points))
+        moved = np.where(one.found[:, np.newaxis], one.tilts - self.first.normal_tilts(points), 0.0)
+        other = self.second.saddlepoints(points, self.second.normal_tilts(points) + moved)
+        logs = [np.where(at.found, at.log_densities, -POINTS.unknown) for at in (one, other)]
+        return _RatiosAtPoints(
+            saddlepoints=(one, other),
+            known=one.found & other.found,
+            first_order=np.asarray(logs[0] - logs[1]),
+            corrected=np.asarray(logs[0] - logs[1]),
+            margins=np.zeros(len(points)),
+            sample=np.ones(len(points), dtype=bool),
+        )
 
     def _second_order(self, points: Floats, level: float, untilted: NDArray[np.bool_]) -> "_RatiosAtPoints":
         """Where a density is not known L is as large as it can be, which counts the point in full."""
-        rough, size = self.roughly(points), len(self.first.mean)
-        one, other = rough.saddlepoints
-        known, margins, sample = rough.known, rough.margins, rough.sample
-        first_order = np.where(known, rough.first_order, POINTS.unknown)
-        corrected, near = first_order.copy(), known & ((first_order > level - POINTS.near) | untilted)
+        rough, size = self._first_order(points), len(self.first.mean)
+        first_order = np.where(rough.known, rough.first_order, POINTS.unknown)
+        corrected, margins, sample = first_order.copy(), rough.margins, rough.sample
         if size >= POINTS.many_statistics:
             sample = np.arange(len(points)) % -(-len(points) // POINTS.sample) == 0
-        places = np.flatnonzero(near & sample)
+        near = (first_order > level - POINTS.near) | untilted
+        places = np.flatnonzero(rough.known & near & sample)
         if len(places):
-            logs, terms = log_densities(self.first, one, places)
-            other_logs, other_terms = log_densities(self.second, other, places)
+            logs, terms = log_densities(self.first, rough.saddlepoints[0], places)
+            other_logs, other_terms = log_densities(self.second, rough.saddlepoints[1], places)
             corrected[places] = logs - other_logs
             third_order = (terms**2 + other_terms**2) / max(1.0, size / POINTS.statistics_alike)
             margins[places] = np.abs(terms - other_terms) / 2 + third_order
-        return _RatiosAtPoints(
-            saddlepoints=rough.saddlepoints,
-            known=known,
-            first_order=first_order,
-            corrected=corrected,
-            margins=margins,
-            sample=sample,
-        )
+        return evolve(rough, first_order=first_order, corrected=corrected, sample=sample)
 
 
 @frozen(kw_only=True, eq=False)
@@ -442,11 +412,7 @@ class _RatiosAtPoints:
         return mean + more, math.hypot(error, more_error)
 
     def only(self, which: NDArray[np.bool_]) -> Self:
-        return type(self)(
-            saddlepoints=self.saddlepoints,
-            known=self.known[which],
-            first_order=self.first_order[which],
-            corrected=self.corrected[which],
-            margins=self.margins[which],
-            sample=self.sample[which],
-        )
+        parts = {
+            name: getattr(self, name)[which] for name in ("known", "first_order", "corrected", "margins", "sample")
+        }
+        return evolve(self, **parts)

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.delta_by_draws import (
+    AtPoints,
     DrawnDelta,
     DrawSettings,
+    Ratios,
     effective_number,
     estimated,
-    first_tilts,
     mean_and_error,
 )
 from distpriv.law.cumulants import log_densities
@@ -92,17 +93,15 @@ def delta_by_lines(
 
 
 @frozen(kw_only=True, eq=False)
-class _AlongLines:
-    """Two scenarios whose densities are integrated along the lines through points, one a row."""
+class _AlongLines(AtPoints):
+    """The same along the lines through points, one a row, where the second order is computed everywhere."""
 
-    first: TiltedLaw
-    second: TiltedLaw
     laplace: LaplacePart
 
     def first_tilts(self, rng: np.random.Generator) -> Floats:
-        return _across(first_tilts(self.first, self.second, rng), self.laplace.axis)
+        return _across(AtPoints.first_tilts(self, rng), self.laplace.axis)
 
-    def roughly(self, points: Floats) -> "_RatiosAlongLines":
+    def roughly(self, points: Floats) -> Ratios:
         return self._along(points, second_order=False)
 
     def deciding(
@@ -110,12 +109,12 @@ class _AlongLines:
         points: Floats,
         weights: Floats,
         epsilon: float,
-        untilted: NDArray[np.bool_],  # noqa: ARG002 - the second order is computed along all lines
-    ) -> "tuple[_RatiosAlongLines, float]":
+        untilted: NDArray[np.bool_],  # noqa: ARG002
+    ) -> tuple[Ratios, float]:
         ratios = self._along(points, second_order=True)
         return ratios, ratios.level(weights, epsilon, DRAWS)
 
-    def reverse(self, points: Floats, level: float) -> "_RatiosAlongLines":  # noqa: ARG002 - nor does it depend on it
+    def reverse(self, points: Floats, level: float) -> Ratios:  # noqa: ARG002
         return evolve(self, first=self.second, second=self.first)._along(points, second_order=True)
 
     def _along(self, points: Floats, *, second_order: bool) -> "_RatiosAlongLines":

@@ -160,7 +160,7 @@ class Bend:
     @property
     def is_known(self) -> bool:
         """Whether there is a bound at all."""
-        return math.isfinite(self.narrowed) and math.isfinite(self.moved)
+        return math.isfinite(self.narrowed + self.moved)
 
 
 def bend_of(model: QueryModel, noise: GaussianNoise, lines: Sequence[Line]) -> Bend:
@@ -174,9 +174,9 @@ def bend_of(model: QueryModel, noise: GaussianNoise, lines: Sequence[Line]) -> B
 
 def _bend(model: QueryModel, noise: GaussianNoise, line: Line) -> Bend:
     """Return what nearer pairs on one line may cost, by the mean and covariance that fit it best."""
-    laws = _Whitened.of(model, noise, line)
+    laws, unknown = _Whitened.of(model, noise, line), Bend(narrowed=math.inf, moved=math.inf)
     if laws is None:
-        return Bend(narrowed=math.inf, moved=math.inf)
+        return unknown
     length, size = line.positives[-1] - line.positives[0], laws.means.shape[1]
     along, reach = (np.array(line.positives, dtype=float) - line.positives[0]) / length, line.reach / length
     moved = float(np.linalg.norm(_rest(along, laws.means, 1)[0], axis=1).max()) + laws.lost_of_means
@@ -187,7 +187,7 @@ def _bend(model: QueryModel, noise: GaussianNoise, line: Line) -> Bend:
     if curved * reach**2 <= laws.lost:  # as straight as can be told
         uneven, curved = uneven + reach**2 / 4 * curved, 0.0
     if not uneven <= laws.least / 2:  # the proof ends there
-        return Bend(narrowed=math.inf, moved=math.inf)
+        return unknown
     return Bend(
         narrowed=(curved + laws.lost) * reach**2 / 8 / laws.least if curved else 0.0,
         moved=math.hypot(uneven / laws.least, 2 * moved / math.sqrt(laws.least)) / 2,

@@ -74,12 +74,6 @@ def relative_errors(model: QueryModel, noise: Floats | None = None) -> dict[Pair
 
     Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
     covariance of the error of d. Infinite where there is no shift.
-
-    >>> import distpriv as dp
-    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    >>> model = dp.model(dp.datasets.adult().slice(0, 2000), query, secret, records=100)
-    >>> round(relative_errors(model)[model.protected_pairs[0]], 3)
-    0.08
     """
     found = {}
     for pair in model.protected_pairs if model.strata else ():
