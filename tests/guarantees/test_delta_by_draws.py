@@ -2,15 +2,46 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
 from tests.guarantees.exact_laws import exact_delta
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.delta_by_draws import delta_by_draws
+from distpriv.guarantees.delta_by_draws import DrawSettings, delta_by_draws
 from distpriv.guarantees.delta_from_rows import delta_from_rows
 from distpriv.guarantees.lattice_floor import Smoothing
 from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw, TiltedStratum
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
+
+
+def coins(drawn: int) -> TiltedLaw:
+    """Return how many of so many coins show heads, with Gaussian noise of deviation 2."""
+    stratum = TiltedStratum(values=np.array([[-0.5], [0.5]]), counts=np.ones(2), drawn=drawn, replacement=True)
+    return TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0)
+
+
+def exact_of_coins(first: int, second: int, epsilon: float) -> float:
+    grid = np.linspace(-20, 45, 65_001)
+    densities = [
+        norm.pdf(grid[:, np.newaxis] - np.arange(drawn + 1), scale=2.0) @ binom.pmf(np.arange(drawn + 1), drawn, 0.5)
+        for drawn in (first, second)
+    ]
+    return float(np.maximum(densities[0] - np.exp(epsilon) * densities[1], 0.0).sum() * (grid[1] - grid[0]))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.5])
+def test_standard_errors_are_those_of_many_estimates_and_controls_make_them_smaller(epsilon: float) -> None:
+    exact = exact_of_coins(24, 20, epsilon)
+    plain = DrawSettings(folds=1)
+    found = [delta_by_draws(coins(24), coins(20), epsilon, settings=DrawSettings(seed=seed)) for seed in range(40)]
+    assert all(each.epsilon == epsilon for each in found)
+    off = np.array([(each.delta - exact) / each.standard_error for each in found])
+    assert abs(off.mean()) < 4 / np.sqrt(len(off)) + 0.5  # half a standard error is left for the second order
+    assert 0.5 < off.std() < 1.5
+    assert np.mean([each.upper_bound >= exact for each in found]) >= 0.95
+    without = delta_by_draws(coins(24), coins(20), epsilon, settings=plain)
+    assert np.median([each.standard_error for each in found]) < 0.8 * without.standard_error
+
 
 AGE, MEXICO = dp.mean("age"), dp.count("native_country = 'Mexico'")
 
@@ -44,10 +75,6 @@ def test_the_upper_bound_is_above_the_exact_delta_and_not_far(
 def test_a_point_without_a_saddlepoint_counts_in_full_and_says_nothing_of_the_ratio(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def coins(drawn: int) -> TiltedLaw:
-        stratum = TiltedStratum(values=np.array([[-0.5], [0.5]]), counts=np.ones(2), drawn=drawn, replacement=True)
-        return TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0)
-
     whole = delta_by_draws(coins(24), coins(20), 0.0)
     saddlepoints = TiltedLaw.saddlepoints
 

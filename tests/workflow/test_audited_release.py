@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
+from distpriv.guarantees.row_delta import RowDelta
 from tests.workflow.small import only
 from typer.testing import CliRunner
 
@@ -18,7 +19,6 @@ from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
 from distpriv.guarantees import certify
 from distpriv.guarantees.lattice_floor import Smoothing
-from distpriv.guarantees.row_delta import RowDelta
 from distpriv.noise.laws import Noise
 from distpriv.policy import read_policy
 from distpriv.workflow.ledgers import history_of

@@ -11,7 +11,6 @@ with g the saddlepoint density of F + G along the line. Lines are drawn exactly,
 
 import math
 from collections.abc import Callable
-from typing import Self
 
 import numpy as np
 from attrs import evolve, frozen
@@ -22,10 +21,10 @@ from distpriv.guarantees.delta_by_draws import (
     AtPoints,
     DrawnDelta,
     DrawSettings,
+    Mean,
     Ratios,
     effective_number,
     estimated,
-    mean_and_error,
 )
 from distpriv.law.cumulants import log_densities
 from distpriv.law.saddlepoint import TiltedLaw
@@ -110,9 +109,10 @@ class _AlongLines(AtPoints):
         weights: Floats,
         epsilon: float,
         untilted: NDArray[np.bool_],  # noqa: ARG002
+        settings: DrawSettings,
     ) -> tuple[Ratios, float]:
         ratios = self._along(points, second_order=True)
-        return ratios, ratios.level(weights, epsilon, DRAWS)
+        return ratios, ratios.level(weights, epsilon, settings)
 
     def reverse(self, points: Floats, level: float) -> Ratios:  # noqa: ARG002
         return evolve(self, first=self.second, second=self.first)._along(points, second_order=True)
@@ -233,22 +233,26 @@ class _RatiosAlongLines:
         one, other = self.tilts
         return one[which, node], other[which, node]
 
-    def mean_loss(self, weights: Floats, level: float, raised: float | None = None) -> tuple[float, float]:
-        return mean_and_error(weights * self.terms(level, raised))
+    def loss(self, weights: Floats, level: float, mean: Mean, raised: float | None = None) -> tuple[float, float]:
+        return mean(weights * self.terms(level, raised))
 
-    def mean_event(self, weights: Floats, level: float) -> tuple[float, float]:
+    def total_variation(
+        self,
+        weights: Floats,
+        untilted: NDArray[np.bool_],  # noqa: ARG002 - the second order is known along all lines
+        mean: Mean,
+    ) -> tuple[float, float]:
+        return mean(weights * self.terms(0.0, raised=0.0))
+
+    def event(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
         odds = _odds(level)
         event = self._share(lambda one, other: np.where(one > odds * other, one, 0.0))
-        return mean_and_error(weights * np.where(self.unknown, 0.0, event))
+        return mean(weights * np.where(self.unknown, 0.0, event))
 
-    def mean_image(self, weights: Floats, level: float) -> tuple[float, float]:
+    def image(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
         odds = _odds(level)
         image = self._share(lambda other, one: np.where(one > odds * other, one, 0.0))
-        return mean_and_error(weights * np.where(self.unknown, 0.0, image))
-
-    def only(self, which: NDArray[np.bool_]) -> Self:
-        chosen = {name: getattr(self, name)[which] for name in ("margins", "decay", "unknown")}
-        return evolve(self, masses=(self.masses[0][which], self.masses[1][which]), **chosen)
+        return mean(weights * np.where(self.unknown, 0.0, image))
 
 
 def _odds(level: float) -> float:
