@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from distpriv.guarantees.row_delta import RowDelta
+from distpriv.guarantees.certificate import RowDelta
 from tests.workflow.small import only
 from typer.testing import CliRunner
 
