@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from distpriv.guarantees.certificate import RowDelta
 from tests.workflow.small import only
 from typer.testing import CliRunner
 
@@ -18,6 +17,7 @@ from distpriv.auditing.audit import audit as attack
 from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
 from distpriv.guarantees import certify
+from distpriv.guarantees.certificate import RowDelta
 from distpriv.guarantees.lattice_floor import Smoothing
 from distpriv.noise.laws import Noise
 from distpriv.policy import read_policy

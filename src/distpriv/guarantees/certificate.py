@@ -68,7 +68,7 @@ class RowDelta:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers and lists."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -134,17 +134,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "target": asdict(self.target),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "holds": self.holds,
-            "assurance": self.assurance,
-            "theorem": self.theorem,
-            "evidence": [asdict(evidence) for evidence in self.evidence],
-            "contradicted": self.contradicted,
-            "law": None if self.law is None else self.law.to_dict(),
-        }
+        return asdict(self, filter=lambda of, _: of.name != "drawn") | {"holds": self.holds}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -30,7 +30,6 @@ __all__ = [
     "by_coupling",
     "certified",
     "gaussian_certificate",
-    "gaussian_delta",
     "is_estimated",
     "lattice_factors",
     "moments_delta",
@@ -111,11 +110,6 @@ def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> flo
         return 1.0
     own = _worst_pair(model, noise, target.epsilon, smoothed)[1]
     return own if own > target.delta else _allowed(model, noise, target.epsilon, smoothed, own)
-
-
-def gaussian_delta(model: QueryModel, noise: Noise, epsilon: float) -> float:
-    """Return the δ of noise for continuous Gaussian statistics with the model's own moments, which guides searches."""
-    return _worst_pair(model, noise, epsilon, {})[1]
 
 
 def gaussian_certificate(

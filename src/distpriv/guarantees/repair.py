@@ -10,9 +10,10 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import RowDelta
-from distpriv.guarantees.certify import certified, gaussian_delta
+from distpriv.guarantees.certify import certified
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.law.resonance import unknown_covariance
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, NoNoise, SumNoise
@@ -76,7 +77,7 @@ def certified_against_rows(
         noise, found = smooth, made(smooth)
 
     def by_moments(factor: float) -> float:
-        return gaussian_delta(model, noise.widened(factor), target.epsilon)
+        return delta_upper_bound(model, noise.widened(factor), epsilon=target.epsilon)
 
     return _widened(lambda factor: made(noise.widened(factor)), by_moments, found)
 
