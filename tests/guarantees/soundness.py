@@ -125,19 +125,13 @@ def _tilt(about: Floats, weights: Floats, value: float) -> Floats:
     return tilted(float(brentq(lambda rate: weights @ (scaled * tilted(rate)), -reach, reach, xtol=1e-13)))
 
 
-def _estimates(model: dp.QueryModel, target: dp.PrivacyTarget) -> Made:
-    alone = getattr(dp.mechanisms, "informative_gaussian", None)
-    options: dict[str, Any] = {} if alone else {"objective": "estimate"}
-    return (alone or dp.mechanisms.certified_gaussian)(model, target, **options)
-
-
 def _named(name: str, **options: Any) -> Callable[[dp.QueryModel, dp.PrivacyTarget], Made]:
     return lambda model, target: getattr(dp.mechanisms, name)(model, target, **options)
 
 
 MECHANISMS: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], Made]] = {
     "certified_gaussian": _named("certified_gaussian"),
-    "certified_gaussian, estimates": _estimates,
+    "certified_gaussian, estimates": _named("certified_gaussian", objective="estimate"),
     "certified_laplace": _named("certified_laplace"),
     "exact_law": _named("exact_law"),
     "coupled_gaussian": _named("coupled_gaussian", draws=20_000, seed=1),

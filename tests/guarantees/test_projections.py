@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from tests.guarantees.exact_laws import Stratum, SumLaw, exact_deltas
 from tests.guarantees.random_models import projected_deltas
 
 import distpriv as dp
@@ -35,14 +36,6 @@ def enumerated(laws: RowLaws) -> tuple[QueryModel, Mapping[str, Floats]]:
     return empirical_model(samples=samples, pairs=[("a", "b")]), samples
 
 
-def divergence(first: Floats, second: Floats, deviation: float, epsilon: float) -> float:
-    """H_ε of two equally likely sets of points with Gaussian noise, on a fine line."""
-    low, high = (f(np.concatenate([first, second])) for f in (np.min, np.max))
-    line = np.linspace(low - 10 * deviation, high + 10 * deviation, 20_001)
-    one, other = (density(points, deviation, line) for points in (first, second))
-    return float(np.trapezoid(np.maximum(one - np.exp(epsilon) * other, 0.0), line))
-
-
 def density(points: Floats, deviation: float, line: Floats) -> Floats:
     """Return the density of equally likely points with Gaussian noise."""
     distances = (line - points[:, np.newaxis]) / deviation
@@ -55,14 +48,20 @@ def test_it_is_the_divergence_of_all_datasets(
     positives: Floats, negatives: Floats, epsilon: float, angle: float
 ) -> None:
     laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: 3, 1: 1}, "b": {0: 1, 1: 3}}, replacement=False)
-    model, samples = enumerated(laws)
+    model, _ = enumerated(laws)
     direction = np.array([np.cos(angle), np.sin(angle)])
-    found = projected_deltas(model, laws, GaussianNoise.isotropic(2, 1.5), epsilon, direction)
-    expected = [
-        divergence(samples[one] @ direction, samples[other] @ direction, 1.5, epsilon)
-        for one, other in model.protected_pairs
-    ]
-    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+    noise = GaussianNoise.isotropic(2, 1.5)
+    oracle = {
+        name: SumLaw(
+            strata=[Stratum.of(laws.strata[s].values, size, replacement=False) for s, size in laws.drawn[name].items()]
+        )
+        for name in laws.drawn
+    }
+    for pair, found in zip(
+        model.protected_pairs, projected_deltas(model, laws, noise, epsilon, direction), strict=True
+    ):
+        exact = exact_deltas(oracle, noise, epsilon, [pair], view=direction).delta
+        assert found == pytest.approx(exact, rel=5e-4, abs=2e-5)
 
 
 @given(positives=rows, negatives=rows, angle=st.floats(0, 3), shift=st.floats(-30, 30))

@@ -32,32 +32,26 @@ def test_subsets_are_tilted_as_enumeration_has_them(drawn: int, strength: float)
     assert (np.abs(drawn_sums.mean(axis=0) - mean) < 5 * error).all()
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-def test_few_of_many_rows_are_all_different_by_newtons_identities(replacement: bool) -> None:
-    rng = np.random.default_rng(5)
-    values, counts = rng.normal(size=(300, 2)) * 0.2, rng.integers(1, 9, 300).astype(float)
-    kinds = RowKinds(values=values, counts=counts, drawn=25, replacement=replacement)
-    slow = _NumbersOfKinds.of(kinds, values @ TILT).log_total - _NumbersOfKinds.of(kinds, np.zeros(300)).log_total
+MANY = np.random.default_rng(5).normal(size=(300, 2)) * 0.2, np.random.default_rng(6).integers(1, 9, 300).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("rows", "drawn", "replacement"),
+    [(MANY, 25, True), (MANY, 25, False), ((VALUES, COUNTS), 3, True), ((VALUES, COUNTS), 50, True)],
+)
+def test_few_of_many_and_many_of_few_rows_have_the_mean_that_their_log_moments_say(
+    rows: tuple[Floats, Floats], drawn: int, replacement: bool
+) -> None:
+    kinds = RowKinds(values=rows[0], counts=rows[1], drawn=drawn, replacement=replacement)
     if not replacement:
-        assert kinds.log_moments(TILT[np.newaxis])[0] == pytest.approx(slow, abs=1e-9)
+        plain, tilted = (_NumbersOfKinds.of(kinds, kinds.values @ tilt).log_total for tilt in (0 * TILT, TILT))
+        assert kinds.log_moments(TILT[np.newaxis])[0] == pytest.approx(tilted - plain, abs=1e-9)
     slopes = [
         (kinds.log_moments((TILT + step)[np.newaxis]) - kinds.log_moments((TILT - step)[np.newaxis]))[0] / 2e-5
         for step in 1e-5 * np.eye(2)
     ]
-    sums = kinds.draw(TILT, 20_000, rng)
+    sums = kinds.draw(TILT, 20_000, np.random.default_rng(1))
     assert (np.abs(sums.mean(axis=0) - slopes) < 5 * sums.std(axis=0) / np.sqrt(len(sums))).all()
-
-
-def test_many_draws_of_few_kinds_and_few_draws_of_many_kinds_have_the_same_mean() -> None:
-    rng = np.random.default_rng(1)
-    for drawn in (3, 50):
-        kinds = RowKinds(values=VALUES, counts=COUNTS, drawn=drawn, replacement=True)
-        slopes = [
-            (kinds.log_moments((TILT + step)[np.newaxis]) - kinds.log_moments((TILT - step)[np.newaxis]))[0] / 2e-5
-            for step in 1e-5 * np.eye(2)
-        ]
-        drawn_sums = kinds.draw(TILT, 20_000, rng)
-        assert (np.abs(drawn_sums.mean(axis=0) - slopes) < 5 * drawn_sums.std(axis=0) / np.sqrt(len(drawn_sums))).all()
 
 
 @pytest.mark.parametrize("replacement", [True, False])
