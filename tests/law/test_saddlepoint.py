@@ -73,15 +73,15 @@ def test_newtons_steps_arrive_from_anywhere(seed: int) -> None:
     law = law_of(rows / rows.std(axis=0) / 3, 9, 0.3, replacement=bool(seed % 2))
     points = law.mean + rng.normal(size=(20, 2))
     near, far = (law.saddlepoints(points, scale * rng.normal(size=(20, 2))) for scale in (0.0, 2.0))
-    assert near.found.all()
+    assert near.known.all()
     np.testing.assert_allclose(near.log_densities, far.log_densities, atol=2e-3)  # as near as steps are taken
 
 
 def test_a_point_beyond_all_rows_has_no_density() -> None:
     law = law_of(np.array([[0.0], [1.0]]), 2, 1e-6, replacement=True)
     found = law.saddlepoints(np.array([[1.0], [5.0]]), np.zeros((2, 1)))
-    assert found.found.tolist() == [True, False]
-    assert not found.found[1]
+    assert found.known.tolist() == [True, False]
+    assert not found.known[1]
 
 
 def test_all_rows_of_a_stratum_are_a_constant_and_sums_that_add_up_leave_out_a_direction() -> None:

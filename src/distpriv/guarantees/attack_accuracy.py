@@ -38,10 +38,10 @@ def _undefended(model: QueryModel) -> float:
     if model.provenance.method == "given points":
         return max(_apart(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs)
     none = NoNoise(dimension=model.dimension)
-    found = exact_delta(model, none, epsilon=0.0)
-    if model.strata and found < 1:
-        found = max(found, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
-    return found
+    apart = exact_delta(model, none, epsilon=0.0)
+    if model.strata and apart < 1:
+        apart = max(apart, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
+    return apart
 
 
 def _apart(one: QueryDistribution, other: QueryDistribution) -> float:

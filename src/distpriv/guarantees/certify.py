@@ -257,7 +257,9 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
     smoothed = _lattice(model, noise)[1].values()
-    return min((each.least for each in smoothed), default=1.0), max((each.most for each in smoothed), default=1.0)
+    return min((factor.least for factor in smoothed), default=1.0), max(
+        (factor.most for factor in smoothed), default=1.0
+    )
 
 
 def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[str, Smoothing]]:
@@ -267,7 +269,7 @@ def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[st
     if not covers_floor(model, noise):
         return _uncovered(noise), {}
     smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
-    worst = max(each.error for each in smoothed.values())
+    worst = max(factor.error for factor in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return Evidence.of("DP304", error=worst), {}
     return Evidence.of("DP205", deviations=model.floor, error=worst), smoothed

@@ -276,7 +276,7 @@ def _towards_rows(law: TiltedLaw) -> list[Floats]:
             if squares[place] > TILTS.visible**2:
                 more = max(0.0, -math.log(expected[place])) + 1
                 towards.append((more / squares[place], -squares[place], stratum.values[place] @ inverse))
-    towards.sort(key=lambda each: each[1])
+    towards.sort(key=lambda entry: entry[1])
     return [min(more, TILTS.farthest / math.sqrt(-square)) * tilt for more, square, tilt in towards[:most]]
 
 
@@ -366,12 +366,12 @@ class AtPoints:
 
     def _first_order(self, points: Floats) -> "_RatiosAtPoints":
         one = self.first.saddlepoints(points, self.first.normal_tilts(points))
-        moved = np.where(one.found[:, np.newaxis], one.tilts - self.first.normal_tilts(points), 0.0)
+        moved = np.where(one.known[:, np.newaxis], one.tilts - self.first.normal_tilts(points), 0.0)
         other = self.second.saddlepoints(points, self.second.normal_tilts(points) + moved)
-        logs = [np.where(at.found, at.log_densities, -POINTS.unknown) for at in (one, other)]
+        logs = [np.where(at.known, at.log_densities, -POINTS.unknown) for at in (one, other)]
         return _RatiosAtPoints(
             saddlepoints=(one, other),
-            known=one.found & other.found,
+            known=one.known & other.known,
             first_order=np.asarray(logs[0] - logs[1]),
             corrected=np.asarray(logs[0] - logs[1]),
             margins=np.zeros(len(points)),

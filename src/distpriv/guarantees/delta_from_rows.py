@@ -82,12 +82,12 @@ def delta_from_rows(
         return _of_one(of, rows if population is None else population.moved(rows), noise, epsilon)
     if not noise.is_gaussian and (noise.line is None or not isinstance(noise.line[1], line_laws.LaplaceLine)):
         return None
-    found = _found_with(model, rows, noise)
-    ripples = _ripples(model, noise, found)
+    search = _peaks_with(model, rows, noise)
+    ripples = _ripples(model, noise, search)
     ripple, pairs = float(ripples.sum()), _pairs(of, noise, epsilon)
     rippled = {
-        name: Smoothing(least=max(each.least * (1 - ripple), 1e-300), most=each.most * (1 + ripple))
-        for name, each in smoothed.items()
+        name: Smoothing(least=max(own.least * (1 - ripple), 1e-300), most=own.most * (1 + ripple))
+        for name, own in smoothed.items()
     }
     laws = tilted_laws(of, rows, noise.gaussian.covariance, population, only={name for pair in pairs for name in pair})
     frame = law_frame(of, noise.gaussian.covariance)
@@ -120,8 +120,8 @@ def delta_from_rows(
                 draws=drawn.draws,
                 pairs=len(pairs),
                 ripple=ripple,
-                peak=tuple(found.peaks[int(np.argmax(ripples))].frequency.tolist()) if ripple > 0 else None,
-                missed=found.missed,
+                peak=tuple(search.peaks[int(np.argmax(ripples))].frequency.tolist()) if ripple > 0 else None,
+                missed=search.missed,
             )
     assert worst is not None
     return evolve(worst, total_variation=min(1.0, apart))
@@ -183,7 +183,9 @@ def tilted_laws(
     kinds: Sequence[QuantisedRows] = quantised(rows)
     if population is not None:
         moved = zip(kinds, population.of(rows), strict=True)
-        kinds = [each if of is None else each.mapped(of.matrix, of.shift) for each, of in moved]
+        kinds = [
+            stratum_kinds if of is None else stratum_kinds.mapped(of.matrix, of.shift) for stratum_kinds, of in moved
+        ]
     laws = {}
     for name, sizes in rows.drawn.items():
         if only is not None and name not in only:
@@ -215,13 +217,13 @@ def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Float
 
     Noise below the model's floor is searched as if it were there: what stands higher up stands at these, too.
     """
-    found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
-    ripples = _ripples(model, noise, found)
+    search = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
+    ripples = _ripples(model, noise, search)
     order = np.argsort(-ripples, kind="stable")[: SETTINGS.peaks]
-    return [found.peaks[k].frequency for k in order if ripples[k] > 0]
+    return [search.peaks[k].frequency for k in order if ripples[k] > 0]
 
 
-def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
+def _peaks_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
     """Return the peaks that noise may leave: of those that the floor may, found once, and of a search for this noise.
 
     Wider noise leaves less room for peaks, so that a search through all of it takes fewer draws, and those that are
@@ -230,15 +232,15 @@ def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
     if repeats_on_lattice_only(rows, model.steps):
         return Spectrum(peaks=(), missed=0.0)
     try:
-        found = _spectrum(model, rows, np.diag(model.floor**2))
-        if not found.peaks and found.missed <= LARGEST_CHANCE:
-            return found
+        of_floor = _spectrum(model, rows, np.diag(model.floor**2))
+        if not of_floor.peaks and of_floor.missed <= LARGEST_CHANCE:
+            return of_floor
         again = _spectrum(model, rows, noise.gaussian.covariance)
     except np.linalg.LinAlgError:  # numbers of all sizes: nothing was looked for
         return Spectrum(peaks=(), missed=1.0)
     covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0)
-    both = distinct_peaks([*found.peaks, *again.peaks], covariance)
-    return Spectrum(peaks=both, missed=min(found.missed, again.missed))
+    both = distinct_peaks([*of_floor.peaks, *again.peaks], covariance)
+    return Spectrum(peaks=both, missed=min(of_floor.missed, again.missed))
 
 
 def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
@@ -251,10 +253,10 @@ def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
     return known[key]
 
 
-def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
+def _ripples(model: QueryModel, noise: Noise, search: Spectrum) -> Floats:
     """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
-    heights = np.zeros(len(found.peaks))
+    heights = np.zeros(len(search.peaks))
     for name, law in model.distributions.items():
         left = unknown_covariance(law.covariance, noise.gaussian.covariance)
-        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
+        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in search.peaks])
     return heights

@@ -146,8 +146,8 @@ def worst_gaussian_pair(
     def bound(places: Places) -> Floats:
         if not bend.is_known:
             return np.full(len(places), np.inf)
-        found = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
-        return np.asarray(most.max() * (found + math.exp(float(epsilons.max())) * bend.moved))
+        nearer = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
+        return np.asarray(most.max() * (nearer + math.exp(float(epsilons.max())) * bend.moved))
 
     place, delta = largest_of_rows(rows, exact, bound)
     return pairs[place], delta

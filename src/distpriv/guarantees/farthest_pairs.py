@@ -53,12 +53,12 @@ def rows_of_pairs(pairs: Sequence[Pair], scenarios: Mapping[str, Scenario]) -> l
     (18, 8)
     """
     on = _on_lines(scenarios)
-    found: dict[object, list[tuple[int, int]]] = {}
+    rows: dict[object, list[tuple[int, int]]] = {}
     for place, (first, second) in enumerate(pairs):
         moved = _moved(on, first, second)
         key = (first, moved > 0) if moved else place
-        found.setdefault(key, []).append((-abs(moved), place))
-    return [np.array([place for _, place in sorted(row)], dtype=np.intp) for row in found.values()]
+        rows.setdefault(key, []).append((-abs(moved), place))
+    return [np.array([place for _, place in sorted(row)], dtype=np.intp) for row in rows.values()]
 
 
 def farthest(pairs: Sequence[Pair], scenarios: Mapping[str, Scenario]) -> list[int]:
@@ -74,16 +74,16 @@ def lines_of(pairs: Sequence[Pair], scenarios: Mapping[str, Scenario]) -> list[L
     >>> [(line.positives, line.reach) for line in lines_of(protected.pairs, protected.scenarios)]
     [((4, 5, 6, 7, 8), 3)]
     """
-    on, reaches, found = _on_lines(scenarios), dict[object, int](), dict[object, dict[str, int]]()
+    on, reaches, lines = _on_lines(scenarios), dict[object, int](), dict[object, dict[str, int]]()
     for first, second in pairs:
         if moved := _moved(on, first, second):
             line = on[first][0]
             reaches[line] = max(reaches.get(line, 0), abs(moved))
-            names = found.setdefault(line, {})
+            names = lines.setdefault(line, {})
             names[first], names[second] = on[first][1], on[second][1]
     return [
         Line(names=tuple(names), positives=tuple(of[name] for name in names), reach=reaches[line])
-        for line, of in found.items()
+        for line, of in lines.items()
         for names in [sorted(of, key=of.__getitem__)]
     ]
 
@@ -91,9 +91,9 @@ def lines_of(pairs: Sequence[Pair], scenarios: Mapping[str, Scenario]) -> list[L
 def _on_lines(scenarios: Mapping[str, Scenario]) -> dict[str, tuple[object, int]]:
     """Return for every scenario that is a share which line it is on, and how many records satisfy the predicate."""
     return {
-        name: ((each.predicate, each.records, each.reference or id(each.table)), each.positives)
-        for name, each in scenarios.items()
-        if each.predicate is not None and each.tilt is None
+        name: ((scenario.predicate, scenario.records, scenario.reference or id(scenario.table)), scenario.positives)
+        for name, scenario in scenarios.items()
+        if scenario.predicate is not None and scenario.tilt is None
     }
 
 

@@ -94,7 +94,7 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
     >>> never_smooth(rare, 1e-3)
     ('rare',)
     """
-    found: dict[str, float] = {}
+    still: dict[str, float] = {}
     for law in model.distributions.values():
         places = np.flatnonzero((model.steps > 0) & (np.diag(law.covariance) > 0))
         rows = (
@@ -111,8 +111,8 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
             for place in np.argsort(variances):
                 if terms[place] > total / 100:
                     name = model.names[places[once][place]]
-                    found[name] = min(found.get(name, np.inf), float(variances[place]))
-    return tuple(sorted(found, key=lambda name: found[name]))
+                    still[name] = min(still.get(name, np.inf), float(variances[place]))
+    return tuple(sorted(still, key=lambda name: still[name]))
 
 
 def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:

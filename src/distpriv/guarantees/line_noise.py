@@ -144,7 +144,7 @@ def worst_by(
     """
     coarsely = {pair: at(pair)[1] * coarse(pair, at(pair)[0]) for pair in pairs}
     worst, most = pairs[0], -1.0
-    for pair in sorted(coarsely, key=lambda each: -coarsely[each]):
+    for pair in sorted(coarsely, key=lambda candidate: -coarsely[candidate]):
         if coarsely[pair] <= most:
             break
         epsilon, factor = at(pair)

@@ -83,11 +83,11 @@ def masked_statistics(model: QueryModel, covariance: Floats) -> tuple[str, ...]:
     """
     public = PublicKnowledge.of(model).covariance
     before = np.diag(public)
-    told = np.einsum("ij,ji->i", public, np.linalg.lstsq(public + covariance, public)[0]) / np.where(
+    released = np.einsum("ij,ji->i", public, np.linalg.lstsq(public + covariance, public)[0]) / np.where(
         before > 0, before, 1
     )
-    few = np.flatnonzero((told < MASKED) & (before > 0))
-    return tuple(model.names[place] for place in few[np.argsort(told[few].round(9), kind="stable")])
+    few = np.flatnonzero((released < MASKED) & (before > 0))
+    return tuple(model.names[place] for place in few[np.argsort(released[few].round(9), kind="stable")])
 
 
 def masked_evidence(model: QueryModel, covariance: Floats, *, most: int = 4) -> Evidence:

@@ -62,7 +62,7 @@ def across_ball(make: Make) -> Make:
             return make(model, target, **options)
         from distpriv.guarantees.relaxation import allowing_for_ball, made_for, without_ball  # few models have one
 
-        found = make(without_ball(model), made_for(model, target), **options)
-        return evolve(found, certificate=allowing_for_ball(found.certificate, model, target))
+        mechanism = make(without_ball(model), made_for(model, target), **options)
+        return evolve(mechanism, certificate=allowing_for_ball(mechanism.certificate, model, target))
 
     return cast(Make, made)

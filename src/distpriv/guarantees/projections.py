@@ -84,7 +84,7 @@ class ProjectedLaws:
         """Return the depths of the deepest valleys at some points, added up."""
         likely = np.array([self.densities[name][piece] for name in line.names])
         likely = np.maximum(likely - lost[:, np.newaxis], 0.0)
-        below, above = (np.maximum.accumulate(likely[::way], axis=0)[::way] for way in (1, -1))
+        below, above = (np.maximum.accumulate(likely[::direction], axis=0)[::direction] for direction in (1, -1))
         return float((np.minimum(below, above) - likely).max(axis=0).sum())
 
 

@@ -75,14 +75,14 @@ def relative_errors(model: QueryModel, noise: Floats | None = None) -> dict[Pair
     Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
     covariance of the error of d. Infinite where there is no shift.
     """
-    found = {}
+    errors = {}
     for pair in model.protected_pairs if model.strata else ():
         shift = model.mean_shift(pair)
         first, second = (model.distributions[name].covariance for name in pair)
         direction = _solved((first + second) / 2 + (0.0 if noise is None else noise), shift)
         moved = float(direction @ shift)
-        found[pair] = math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf
-    return found
+        errors[pair] = math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf
+    return errors
 
 
 def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
@@ -160,8 +160,8 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {
         int(k)
-        for found in (as_wide, np.array(carried))
-        for k in np.argsort(-found, kind="stable")[: SETTINGS.shortlisted]
+        for rule in (as_wide, np.array(carried))
+        for k in np.argsort(-rule, kind="stable")[: SETTINGS.shortlisted]
     }
     return sorted(chosen)
 
@@ -182,8 +182,8 @@ def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noi
         np.array([model.distributions[pair[side]].covariance for model in models for pair in pairs]) + added
         for side in (0, 1)
     )
-    found = hockey_stick_estimates(np.full(len(shifts), epsilon), shifts, firsts, seconds)
-    return np.asarray(found.reshape(len(models), len(pairs)))
+    estimates = hockey_stick_estimates(np.full(len(shifts), epsilon), shifts, firsts, seconds)
+    return np.asarray(estimates.reshape(len(models), len(pairs)))
 
 
 def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
@@ -223,14 +223,14 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
 
 def _error(model: QueryModel, pair: Pair) -> Floats:
     """Return the covariance of the error of a pair's mean shift."""
-    found = np.zeros((model.dimension, model.dimension))
+    covariance = np.zeros((model.dimension, model.dimension))
     together: dict[str | None, Floats] = {}
     for stratum, moves in _strata(model, pair):
         if stratum.loads is None:
-            found += moves**2 * stratum.error
+            covariance += moves**2 * stratum.error
         else:  # the errors of one property's values go together
             together[stratum.family] = together.get(stratum.family, 0.0) + moves * stratum.loads
-    return np.asarray(sum((load @ load.T for load in together.values()), found))
+    return np.asarray(sum((load @ load.T for load in together.values()), covariance))
 
 
 def _distance(model: QueryModel, pair: Pair) -> float:

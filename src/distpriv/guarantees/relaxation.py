@@ -125,7 +125,9 @@ def relaxed_by_entropy(
     >>> round(mixed.epsilon, 6), round(mixed.delta - found.delta, 6)
     (0.52, 0.000146)
     """
-    each = real("radius", radius, InvalidInput, at_least=0, cure="it is the relative entropy of a record, such as 1e-6")
+    entropy = real(
+        "radius", radius, InvalidInput, at_least=0, cure="it is the relative entropy of a record, such as 1e-6"
+    )
     count = model.provenance.records
     if count is None or not model.provenance.replacement:
         raise InvalidInput(
@@ -133,8 +135,8 @@ def relaxed_by_entropy(
             "replacement=True."
         )
     loss = _loss(divergence)
-    missed = entropy_failure(count * each, loss)
-    close = Evidence.of("DP315", radius=each, records=count, divergence=loss, failure=missed)
+    missed = entropy_failure(count * entropy, loss)
+    close = Evidence.of("DP315", radius=entropy, records=count, divergence=loss, failure=missed)
     return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
@@ -259,8 +261,8 @@ def entropy_failure(entropy: float, divergence: float = 0.0) -> float:
 
 def _least(entropy: float, beyond: Floats) -> float:
     """Return the least of the bounds, rounded up: terms that are about s each leave errors of their last digit."""
-    found = float(np.min((entropy + np.maximum(beyond, 0.0)) / _SLOPES))
-    return found * (1 + ROUNDING) + 1e-15
+    bound = float(np.min((entropy + np.maximum(beyond, 0.0)) / _SLOPES))
+    return bound * (1 + ROUNDING) + 1e-15
 
 
 def ball_cost(model: QueryModel, target: PrivacyTarget) -> Discrepancy | None:

@@ -66,31 +66,31 @@ def certified_against_rows(
     def made(law: GaussianOrSum) -> AdditiveMechanism:
         return certified(model, target, law, name=name, theorem=theorem, evidence=evidence)
 
-    found = made(noise)
+    mechanism = made(noise)
     for _ in range(SETTINGS.peaks):
-        law = found.certificate.law
+        law = mechanism.certificate.law
         if law is None or law.holds:
             break
         smooth = _smoothing(model, noise, law)
         if smooth is None:
             break
-        noise, found = smooth, made(smooth)
+        noise, mechanism = smooth, made(smooth)
 
     def by_moments(factor: float) -> float:
         return delta_upper_bound(model, noise.widened(factor), epsilon=target.epsilon)
 
-    return _widened(lambda factor: made(noise.widened(factor)), by_moments, found)
+    return _widened(lambda factor: made(noise.widened(factor)), by_moments, mechanism)
 
 
 def _widened(
-    made: Callable[[float], AdditiveMechanism], by_moments: Callable[[float], float], found: AdditiveMechanism
+    made: Callable[[float], AdditiveMechanism], by_moments: Callable[[float], float], first: AdditiveMechanism
 ) -> AdditiveMechanism:
     """Return the first of ever wider mechanisms that holds; the one given if none does.
 
     By how many times the δ of the rows differs from that of moments hardly depends on the factor: the next one to try
     is where that of moments is as many times below the target.
     """
-    of, target, tried, factor, least = SETTINGS, found.certificate.target, found, 1.0, SETTINGS.least_step
+    of, target, tried, factor, least = SETTINGS, first.certificate.target, first, 1.0, SETTINGS.least_step
     aim = by_moments(1.0)
     for _ in range(of.attempts):
         certificate = tried.certificate
@@ -104,7 +104,7 @@ def _widened(
         if factor > of.widest:
             break
         tried = made(factor)
-    return tried if tried.certificate.holds_at("checked") else found
+    return tried if tried.certificate.holds_at("checked") else first
 
 
 def _least_factor(by_moments: Callable[[float], float], aim: float, start: float) -> float:

@@ -33,8 +33,8 @@ def second_order_terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]
     largest = max(kinds * max(kinds, size) if by_pairs else max(kinds * size, size**3), 1)
     chunk = max(1, SETTINGS.at_once // largest)
     parts = [_terms(law, at, which[start : start + chunk], by_pairs) for start in range(0, len(which), chunk)]
-    found = np.concatenate(parts) if parts else np.zeros(0)
-    return np.where(at.found[which], found, 0.0)
+    terms = np.concatenate(parts) if parts else np.zeros(0)
+    return np.where(at.known[which], terms, 0.0)
 
 
 @frozen(kw_only=True, eq=False)
@@ -144,9 +144,9 @@ def _triples(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.
 def _places(size: int, degree: int) -> NDArray[np.intp]:
     """Return where each entry of a symmetric tensor stands among its distinct ones."""
     distinct = np.column_stack(np.triu_indices(size) if degree == 2 else _triples(size))
-    known = {tuple(each): place for place, each in enumerate(distinct.tolist())}
+    known = {tuple(entry): place for place, entry in enumerate(distinct.tolist())}
     every = np.indices((size,) * degree).reshape(degree, -1).T
-    return np.array([known[tuple(sorted(each))] for each in every.tolist()]).reshape((size,) * degree)
+    return np.array([known[tuple(sorted(entry))] for entry in every.tolist()]).reshape((size,) * degree)
 
 
 def _symmetric(matrices: Floats) -> Floats:

@@ -63,12 +63,12 @@ class RowKinds:
     def log_moments(self, tilts: Floats) -> Floats:
         """Return log E e^{θᵀ(sum of the drawn rows)} for each tilt, one a row."""
         exponents = tilts @ self.values.T
-        found = self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum()))
+        independent = self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum()))
         if self.replacement:
-            return np.asarray(found)
+            return np.asarray(independent)
         distinct = self._log_distinct(np.concatenate([np.zeros((1, len(self.values))), exponents]))
         if distinct is not None:
-            return np.asarray(found + distinct[1:] - distinct[0])
+            return np.asarray(independent + distinct[1:] - distinct[0])
         plain = _NumbersOfKinds.of(self, np.zeros(len(self.values))).log_total
         return np.array([_NumbersOfKinds.of(self, row).log_total - plain for row in exponents])
 
@@ -195,16 +195,16 @@ class _NumbersOfKinds:
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Draw the number of each kind, a column each."""
-        left, found = np.full(draws, self.drawn), np.empty((draws, len(self.chances)))
+        left, numbers = np.full(draws, self.drawn), np.empty((draws, len(self.chances)))
         for r, (chances, first) in enumerate(zip(self.chances, self.firsts, strict=True)):
             rest, start = self.rest[r + 1], self.starts[r + 1]
             whole, place = np.unique(left, return_inverse=True)
             after = whole[:, np.newaxis] - start - first - np.arange(len(chances))
             possible = (after >= 0) & (after < len(rest))
             reached = np.cumsum(np.where(possible, rest[np.clip(after, 0, len(rest) - 1)] * chances, 0.0), axis=1)
-            found[:, r] = first + (rng.random((draws, 1)) > (reached / reached[:, -1:])[place]).sum(axis=1)
-            left = left - found[:, r].astype(int)
-        return found
+            numbers[:, r] = first + (rng.random((draws, 1)) > (reached / reached[:, -1:])[place]).sum(axis=1)
+            left = left - numbers[:, r].astype(int)
+        return numbers
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -93,13 +93,13 @@ class Spectrum:
 
 def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats) -> Spectrum:
     """Search for peaks that noise of a covariance of `floor`, or more, may leave standing."""
-    found: list[Floats] = []
+    frequencies: list[Floats] = []
     missed = 0.0
     for name in extreme_scenarios(rows):
         peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks()
-        found += peaks
+        frequencies += peaks
         missed = max(missed, chance)
-    every = [peak_at(rows, t) for t in found]
+    every = [peak_at(rows, t) for t in frequencies]
     return Spectrum(peaks=distinct_peaks(every, np.mean(list(covariances.values()), axis=0)), missed=missed)
 
 
@@ -236,8 +236,8 @@ class PeakSearch:
         ahead[((starts + moves) ** 2).sum(axis=1) <= SETTINGS.main_lobe] = -np.inf
         best = starts[np.argsort(-ahead)[: SETTINGS.climbers]]
         tops, reached = self._climbed(best)
-        kept = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
-        return list(kept @ self.axes.T)
+        high = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
+        return list(high @ self.axes.T)
 
     def row_deviations(self, directions: Floats) -> Floats:
         """Return how far rows vary along directions, one a column, in the stratum in which they vary most.
@@ -260,15 +260,15 @@ class PeakSearch:
 
     def _slopes(self, places: Floats, strata: tuple[SomeRows, ...]) -> tuple[Floats, Floats]:
         """Return the logarithm of the ripple at places, and its gradient: (ℑφ · E[x cos] − ℜφ · E[x sin]) / |φ|²."""
-        found, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
+        heights, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
         for rows, weight in zip(strata, self.weights, strict=True):
             cosines, sines, *means = rows.transform(places)
             real, imaginary = (mean[:, np.newaxis].astype(np.float64) for mean in means)
             square = np.maximum(real**2 + imaginary**2, SETTINGS.nothing**2)
             some = (rows.values * rows.shares[:, np.newaxis]).astype(np.float32)
-            found += weight * np.log(square[:, 0]) / 2
+            heights += weight * np.log(square[:, 0]) / 2
             gradient += weight * (imaginary * (cosines @ some) - real * (sines @ some)) / square
-        return np.asarray(found), np.asarray(gradient)
+        return np.asarray(heights), np.asarray(gradient)
 
     def _climbed(self, places: Floats) -> tuple[Floats, Floats]:
         """Return where an ascent ends, and how high: by Newton's step for a bell curve, shorter where it overshoots.
@@ -316,20 +316,20 @@ def whitening(covariance: Floats) -> Floats:
     """Return columns in which the covariance is the identity; directions without variance are left out."""
     units, matrix = correlations(covariance)
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / units[:, np.newaxis])
+    regular = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
+    return np.asarray(vectors[:, regular] / np.sqrt(values[regular]) / units[:, np.newaxis])
 
 
-def distinct_peaks(found: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
+def distinct_peaks(peaks: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
     """Return peaks that are no other's mirror image and on no other's lobe, the highest first."""
-    kept: list[Peak] = []
-    for peak in sorted(found, key=lambda peak: -max(peak.heights.values())):
+    distinct: list[Peak] = []
+    for peak in sorted(peaks, key=lambda peak: -max(peak.heights.values())):
         t = peak.frequency
-        others = [other.frequency for other in kept]
+        others = [other.frequency for other in distinct]
         apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
         if all(distance > 1.0 for distance in apart):
-            kept.append(peak)
-    return tuple(kept)
+            distinct.append(peak)
+    return tuple(distinct)
 
 
 def peak_at(rows: RowLaws, frequency: Floats) -> Peak:
@@ -363,7 +363,7 @@ def repeats_on_lattice_only(rows: RowLaws, steps: Floats, least_in_common: float
     if not (steps > 0).all():
         return False
     shares = [_shares_of_cells(stratum.values[stratum.kinds[0]] / steps, stratum.kinds[1]) for stratum in rows.strata]
-    known = [each for each in shares if each is not None]
+    known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return False
     return all(

@@ -210,7 +210,7 @@ class Saddlepoints:
     """log q; −∞ where there is no saddlepoint."""
 
     @property
-    def found(self) -> Bools:
+    def known(self) -> Bools:
         """Which points have a saddlepoint."""
         return np.isfinite(self.log_densities)
 
@@ -320,8 +320,8 @@ class TiltedLaw:
         for round_ in range(SETTINGS.most_steps):
             given = [level[left] for level in levels] if round_ or known else None
             step = self._step(points[left], tilts[left], given)
-            for level, found in zip(levels, step.levels, strict=True):
-                level[left] = found
+            for level, reached in zip(levels, step.levels, strict=True):
+                level[left] = reached
             done = step.squares < SETTINGS.close**2
             logs[left[done]] = step.log_densities(done)
             further = ~done & (step.heights > SETTINGS.nowhere)
@@ -338,7 +338,7 @@ class TiltedLaw:
 
         The length of a step is what the last one tells of the curvature (Barzilai & Borwein 1988, eq. 5).
         """
-        inverse, found = np.linalg.inv(self.covariance), tilts.copy()
+        inverse, best = np.linalg.inv(self.covariance), tilts.copy()
         nearest, left, at = np.full(len(points), np.inf), np.arange(len(points)), tilts
         before: tuple[Floats, Floats] | None = None
         for _ in range(SETTINGS.steps_nearer):
@@ -348,7 +348,7 @@ class TiltedLaw:
             moves = missing @ inverse
             squares = (moves * missing).sum(axis=1)
             nearer = squares < nearest[left]
-            found[left[nearer]], nearest[left[nearer]] = at[nearer], squares[nearer]
+            best[left[nearer]], nearest[left[nearer]] = at[nearer], squares[nearer]
             lengths = np.ones(len(left))
             if before is not None:
                 last, gained = before[0], before[1] - missing
@@ -359,28 +359,28 @@ class TiltedLaw:
                 break
             step = (moves * lengths[:, np.newaxis])[further]
             left, at, before = left[further], at[further] + step, (step, missing[further])
-        return found
+        return best
 
     def saddlepoints_along(self, lines: Sequence[Floats], tilts: Sequence[Floats]) -> list[Saddlepoints]:
         """Return the saddlepoints of points that move along lines by even steps, each sought from where others lead.
 
         As long as no others lead there they are sought from the given tilts.
         """
-        found: dict[int, Saddlepoints] = {}
+        done: dict[int, Saddlepoints] = {}
         for place in sorted(range(len(lines)), key=lambda place: abs(2 * place - len(lines) + 1)):
-            near = sorted(found, key=lambda other: abs(other - place))[: SETTINGS.leading]
+            near = sorted(done, key=lambda other: abs(other - place))[: SETTINGS.leading]
             if len(near) < SETTINGS.leading:
-                found[place] = self.saddlepoints(lines[place], tilts[place])
+                done[place] = self.saddlepoints(lines[place], tilts[place])
                 continue
             weights = _leading_to(place, near)
-            known = np.logical_and.reduce([found[other].found for other in near])
-            led = sum(weight * found[other].tilts for weight, other in zip(weights, near, strict=True))
+            known = np.logical_and.reduce([done[other].known for other in near])
+            led = sum(weight * done[other].tilts for weight, other in zip(weights, near, strict=True))
             levels = [
                 np.where(known, sum(weight * level for weight, level in zip(weights, several, strict=True)), 0.0)
-                for several in zip(*(found[other].levels for other in near), strict=True)
+                for several in zip(*(done[other].levels for other in near), strict=True)
             ]
-            found[place] = self.saddlepoints(lines[place], np.where(known[:, np.newaxis], led, tilts[place]), levels)
-        return [found[place] for place in range(len(lines))]
+            done[place] = self.saddlepoints(lines[place], np.where(known[:, np.newaxis], led, tilts[place]), levels)
+        return [done[place] for place in range(len(lines))]
 
     def _step(self, points: Floats, tilts: Floats, levels: Sequence[Floats] | None) -> "Step":
         """Return a Newton step, short enough that the rows' weights do not change beyond what they tell of it."""
