@@ -1,6 +1,8 @@
 """The curve δ_G and the radii it allows."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -12,6 +14,8 @@ from scipy.special import ndtr
 
 from distpriv.distances.gaussian import analytic_radius, classic_radius, gaussian_delta, gaussian_deltas_upper_bound
 from distpriv.errors import InvalidInput
+
+RECORDED = json.loads((Path(__file__).parent / "dp_accounting_sigma.json").read_text(encoding="utf-8"))
 
 epsilons = st.one_of(st.just(0.0), st.floats(1e-6, 20.0))
 deltas = st.floats(-15.0, math.log10(0.9)).map(lambda exponent: 10.0**exponent)
@@ -52,6 +56,10 @@ class TestGaussianDelta:
 
 
 class TestRadii:
+    @pytest.mark.parametrize(("epsilon", "delta", "sigma"), RECORDED["rows"])
+    def test_the_analytic_radius_is_that_of_dp_accounting(self, epsilon: float, delta: float, sigma: float) -> None:
+        assert 1 / analytic_radius(epsilon, delta) == pytest.approx(sigma, rel=1e-5)
+
     def test_the_golden_numbers_come_out(self) -> None:
         assert analytic_radius(1.0, 1e-3) == pytest.approx(0.38840125, abs=5e-9)
         assert 1 / analytic_radius(1.0, 1e-6) == pytest.approx(4.2247, abs=5e-5)

@@ -1,4 +1,4 @@
-"""The hockey-stick divergence of any two Gaussians."""
+"""The hockey-stick divergence of any two Gaussians, and of many pairs at once."""
 
 import math
 from typing import Any
@@ -8,20 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import ncx2
 
 from distpriv.distances.gaussian import (
     HockeyStick,
-    analytic_radius,
-    classic_radius,
+    HockeySticks,
     contour,
+    divergence,
     gaussian_delta,
     gaussian_hockey_stick,
+    gaussian_hockey_sticks,
 )
+from distpriv.distances.gaussian.axes import GaussianPairs, axes_by_rank
 from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats
 
-Array = NDArray[np.float64]
+Laws = tuple[Floats, Floats, Floats]
 
 epsilons = st.one_of(st.just(0.0), st.floats(1e-6, 20.0))
 log_ratios = st.one_of(st.just(0.0), st.floats(-6, 6), st.floats(-0.1, 0.1), st.floats(-1e-10, 1e-10))
@@ -56,7 +59,7 @@ def _interval(low: Any, high: Any) -> Any:
     return mpmath.ncdf(-low) - mpmath.ncdf(-high) if low + high > 0 else mpmath.ncdf(high) - mpmath.ncdf(low)
 
 
-def random_pair(seed: int, dimension: int, spread: float = 1.0) -> tuple[Array, Array, Array]:
+def random_pair(seed: int, dimension: int, spread: float = 1.0) -> Laws:
     """A mean difference and two covariances with variance ratios of about 10^±spread in random directions."""
     rng = np.random.default_rng(seed)
     mixing = rng.standard_normal((dimension, dimension)) + 2 * math.sqrt(dimension) * np.eye(dimension)
@@ -65,7 +68,7 @@ def random_pair(seed: int, dimension: int, spread: float = 1.0) -> tuple[Array, 
     return mixing @ shift, mixing @ np.diag(ratios) @ mixing.T, mixing @ mixing.T
 
 
-def random_noise(seed: int, dimension: int) -> Array:
+def random_noise(seed: int, dimension: int) -> Floats:
     factor = np.random.default_rng(seed).standard_normal((dimension, dimension))
     return np.asarray(factor @ factor.T)
 
@@ -220,67 +223,6 @@ class TestHockeyStickLaws:
         assert gaussian_hockey_stick(1.0, [1e200], [[1.0]], [[2.0]]).upper_bound == 1.0
 
 
-class TestAdult:
-    """The table of exact δ: income at 0.45 against 0.55, noise from the pooled covariance, δ = 10⁻³ claimed."""
-
-    mean_1 = np.array(
-        [40.0149148813771, 10.516248807488138, 25.285695828862004, 27.763814802167996, 42.215332827904724]
-    )
-    mean_2 = np.array(
-        [40.740578920205294, 10.713021946247352, 21.825471332562522, 25.42333014343886, 42.847179393099125]
-    )
-    covariance_1 = np.array(
-        [
-            [1.4896021458163875, -0.011484945764772738, -2.130803191796412, -0.21808957658839578, 0.0262384834588271],
-            [-0.011484945764772738, 0.0572892285254713, 0.08409101415600437, 0.0696670612857576, 0.019598965445251602],
-            [-2.130803191796412, 0.08409101415600437, 15.897217323439362, 2.1110511916649095, -0.5557470865057764],
-            [-0.21808957658839578, 0.0696670612857576, 2.1110511916649095, 18.656723215586332, -0.9293459098661803],
-            [0.0262384834588271, 0.019598965445251602, -0.5557470865057764, -0.9293459098661803, 1.3098695121690307],
-        ]
-    )
-    covariance_2 = np.array(
-        [
-            [1.4121144499286151, -0.01029074664785694, -1.8083543595286335, -0.2314288531605186, 0.0015269272933432637],
-            [-0.01029074664785694, 0.05700292434809329, 0.07910429077660076, 0.06375066374389898, 0.01860693587491891],
-            [-1.8083543595286335, 0.07910429077660076, 14.068998791294508, 1.9686851231109566, -0.4431926234579533],
-            [-0.2314288531605186, 0.06375066374389898, 1.9686851231109566, 17.5567578065153, -0.882455629017892],
-            [0.0015269272933432637, 0.01860693587491891, -0.4431926234579533, -0.882455629017892, 1.282462780329471],
-        ]
-    )
-    shift = mean_1 - mean_2
-    length = float(np.linalg.norm(shift))
-
-    def worst_direction(self, epsilon: float, noise: Array) -> float:
-        laws = self.covariance_1 + noise, self.covariance_2 + noise
-        both = [gaussian_hockey_stick(epsilon, self.shift, *pair) for pair in (laws, laws[::-1])]
-        assert all(one.error < 1e-9 for one in both)
-        return max(one.value for one in both)
-
-    def directional_uncertainty(self, radius: float) -> Array:
-        v = self.shift / self.length
-        pooled = (self.covariance_1 + self.covariance_2) / 2
-        variance = max(0.0, (self.length / radius) ** 2 - 1 / float(v @ np.linalg.solve(pooled, v)))
-        return variance * np.outer(v, v)
-
-    @pytest.mark.parametrize(
-        ("epsilon", "radius", "exact"),
-        [
-            (0.2, analytic_radius, 4.73e-3),
-            (1.0, analytic_radius, 1.47e-3),
-            (0.2, classic_radius, 2.39e-3),
-            (1.0, classic_radius, 4.1e-5),
-        ],
-    )
-    def test_directional_uncertainty_leaks_more_than_it_claims(self, epsilon: float, radius: Any, exact: float) -> None:
-        noise = self.directional_uncertainty(radius(epsilon, 1e-3))
-        assert self.worst_direction(epsilon, noise) == pytest.approx(exact, rel=5e-3)
-
-    @pytest.mark.parametrize(("epsilon", "exact"), [(0.2, 1.03e-3), (1.0, 8.1e-4)])
-    def test_isotropic_noise_leaks_about_what_it_claims(self, epsilon: float, exact: float) -> None:
-        noise = (self.length / analytic_radius(epsilon, 1e-3)) ** 2 * np.eye(5)
-        assert self.worst_direction(epsilon, noise) == pytest.approx(exact, rel=5e-3)
-
-
 class TestSingularCovariances:
     @pytest.mark.parametrize(
         ("shift", "first", "second"),
@@ -330,13 +272,106 @@ class TestSingularCovariances:
         assert 1e-3 < computed.error < 0.1
 
 
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_the_axes_whiten_one_covariance_and_diagonalise_the_other(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = (a @ a.T + 0.1 * np.eye(size) for a in rng.normal(size=(2, size, size)))
+    shift = rng.normal(size=size)
+    ((_, axes),) = axes_by_rank(GaussianPairs.checked([shift], [first], [second]))
+    ratios = np.sort(np.linalg.eigvals(np.linalg.solve(second, first)).real)
+    np.testing.assert_allclose(np.sort(1 + axes.excess[0]), ratios, rtol=1e-8)
+    np.testing.assert_allclose(np.exp(axes.log_ratio), 1 + axes.excess, rtol=1e-8)
+    assert np.sum(axes.shift**2) == pytest.approx(shift @ np.linalg.solve(second, shift), rel=1e-8)
+    assert axes.noise[0] < 1e-6
+
+
+KINDS = ("ordinary", "far", "nearly equal", "equal", "points", "flat", "apart", "off the range", "nothing known")
+
+
+def pair_of(kind: str, rng: np.random.Generator, size: int) -> Laws:
+    """A pair of Gaussians, ordinary or degenerate in one of the ways there are."""
+    mixing = rng.standard_normal((size, size)) + 2 * math.sqrt(size) * np.eye(size)
+    spread = {"far": 2.0, "nearly equal": 1e-9, "equal": 0.0}.get(kind, 0.5)
+    ratios = 10.0 ** rng.uniform(-spread, spread, size)
+    shift = np.zeros(size) if kind in ("equal", "points") else rng.standard_normal(size) * 10.0 ** rng.uniform(-2, 0.5)
+    varies = np.ones(size)
+    if kind == "points":
+        varies[:] = 0
+    if kind in ("flat", "apart", "off the range"):
+        varies[0] = 0
+    moved = shift if kind == "off the range" else shift * varies
+    first, second = (
+        mixing @ np.diag(r) @ mixing.T for r in (varies * ratios, np.ones(size) if kind == "apart" else varies)
+    )
+    if kind == "nothing known" and size > 1:  # the least eigenvalue is just above what counts as rounding
+        first = np.ones((size, size)) + 32 * size**2 * np.finfo(float).eps * np.eye(size)
+        second = 2 * first
+    return mixing @ moved, (first + first.T) / 2, (second + second.T) / 2
+
+
+def stacked(pairs: list[Laws]) -> Laws:
+    shifts, firsts, seconds = (np.array(column) for column in zip(*pairs, strict=True))
+    return shifts, firsts, seconds
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Floats, Laws]:
+    """An ε for each of some pairs of one dimension, ordinary and degenerate ones mixed."""
+    size = draw(st.integers(1, 8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=8))
+    epsilons = np.array([draw(st.one_of(st.just(0.0), st.floats(1e-6, 20.0))) for _ in kinds])
+    return epsilons, stacked([pair_of(kind, rng, size) for kind in kinds])
+
+
+def require_same(one: HockeySticks, other: HockeySticks) -> None:
+    """Values must agree up to the rounding of their last digits, and errors up to the same share of themselves."""
+    np.testing.assert_allclose(one.value, other.value, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(one.error, other.error, rtol=1e-6, atol=1e-300)
+
+
+@settings(max_examples=60)
+@given(batches(), st.randoms(use_true_random=False), st.integers(1, 100))
+def test_a_batch_is_its_pairs_one_by_one_in_any_order_and_however_many_are_computed_together(
+    batch: tuple[Floats, Laws], random: Any, together: int
+) -> None:
+    epsilons, laws = batch
+    whole = gaussian_hockey_sticks(epsilons, *laws)
+    alone = [gaussian_hockey_stick(*given) for given in zip(epsilons, *laws, strict=True)]
+    values, errors = np.array([[one.value, one.error] for one in alone]).T
+    require_same(whole, HockeySticks(value=values, error=errors))
+    order = list(range(len(epsilons)))
+    random.shuffle(order)
+    shuffled = gaussian_hockey_sticks(epsilons[order], *(law[order] for law in laws))
+    require_same(shuffled, HockeySticks(value=whole.value[order], error=whole.error[order]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(divergence, "TOGETHER", together)
+        require_same(gaussian_hockey_sticks(epsilons, *laws), whole)
+    one_epsilon = np.full(len(epsilons), epsilons[0])
+    assert gaussian_hockey_sticks(epsilons[0], *laws) == gaussian_hockey_sticks(one_epsilon, *laws)
+
+
+@given(st.integers(2, 8), st.integers(0, 10**6))
+def test_degenerate_pairs_have_their_values_beside_ordinary_ones(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sticks = gaussian_hockey_sticks(0.5, *stacked([pair_of(kind, rng, size) for kind in KINDS]))
+    by_kind = dict(zip(KINDS, zip(sticks.value.tolist(), sticks.error.tolist(), strict=True), strict=True))
+    assert by_kind["points"] == by_kind["equal"] == (0.0, 0.0)
+    assert by_kind["apart"] == by_kind["off the range"] == (1.0, 0.0)
+    assert by_kind["nothing known"] == (1.0, 1.0)
+    assert 0 < by_kind["ordinary"][1] < 1e-6
+    assert 0 < by_kind["flat"][1] < 1e-6
+    assert (sticks.upper_bound <= 1).all()
+
+
 @pytest.mark.parametrize(
     ("shift", "first", "second", "message"),
     [
-        (1.0, [[1.0]], [[1.0]], "mean_difference must have 1 ax"),
+        (1.0, [[1.0]], [[1.0]], "mean_difference must be a vector"),
+        ([], np.zeros((0, 0)), np.zeros((0, 0)), "mean_difference must be a vector with"),
         ([math.nan], [[1.0]], [[1.0]], "mean_difference must be finite"),
-        ([1.0], [1.0], [[1.0]], "covariance_1 must have 2 axes"),
-        ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have shape \(1, 1\)"),
+        ([1.0], [1.0], [[1.0]], "covariance_1 must be a matrix"),
+        ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have the shape \(1, 1\)"),
         ([1.0], [[1.0]], [[-1.0]], "covariance_2 must have no negative variance"),
         ([1.0, 1.0], [[1.0, 0.5], [0.4, 1.0]], np.eye(2), "covariance_1 must be symmetric"),
         ([1.0, 1.0], np.eye(2), [[0.0, 1e-9], [1e-9, 1.0]], "covariance_2 must be positive semidefinite"),
@@ -347,6 +382,14 @@ def test_what_is_no_pair_of_gaussians_is_refused_with_its_cure(
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         gaussian_hockey_stick(1.0, shift, first, second)
+
+
+def test_of_many_pairs_the_one_that_is_none_is_refused_by_its_number() -> None:
+    ones = [[[1.0]]] * 2
+    with pytest.raises(InvalidInput, match="covariance_2 of pair 1 must have no negative variance"):
+        gaussian_hockey_sticks(1.0, [[1.0]] * 2, ones, [[[1.0]], [[-1.0]]])
+    with pytest.raises(InvalidInput, match="epsilons must be one number or 2"):
+        gaussian_hockey_sticks([1.0] * 3, [[1.0]] * 2, ones, ones)
     for epsilon in (-0.1, math.nan, math.inf):
-        with pytest.raises(InvalidInput, match="epsilon must be"):
-            gaussian_hockey_stick(epsilon, [1.0], [[1.0]], [[1.0]])
+        with pytest.raises(InvalidInput, match="epsilon must be finite and at least 0"):
+            gaussian_hockey_sticks([1.0, epsilon], [[1.0]] * 2, ones, ones)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.distances.transport_oracle import Case, radius_by_linear_programming
 
 from distpriv.distances import closeness_profile, closeness_radius, wasserstein_inf, wasserstein_inf_coupling
-from distpriv.distances.transport.graph import GraphTransport, flow_along, pairs_within
+from distpriv.distances.transport.flows import GraphTransport, flow_along, pairs_within
 from distpriv.distances.transport.point_sets import PointSets, distance
 from distpriv.errors import InvalidInput
 
@@ -34,13 +34,6 @@ def test_linear_programming_over_all_pairs_finds_the_same_to_the_last_bit(seed: 
     found = closeness_radius(case.x, case.y, delta, case.x_weights, case.y_weights, case.norm)
     assert found == radius_by_linear_programming(case, delta)
     assert distance_of(case) == radius_by_linear_programming(case, 0.0)
-
-
-def test_figure_1_of_the_paper() -> None:
-    points, p, q = [1, 2, 3, 100], [0.6, 0.2, 0, 0.2], [0.4, 0.3, 0.2, 0.1]
-    assert wasserstein_inf(points, points, p, q) == 97
-    assert closeness_radius(points, points, 0.1, p, q) == 1
-    assert closeness_radius(points, points, 0.0999999999, p, q) == 97
 
 
 @given(seeds)

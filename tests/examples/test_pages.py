@@ -11,7 +11,7 @@ from scripts.example_numbers import EXAMPLES, PAGES, with_output
 from scripts.example_numbers import TARGET as NUMBERS
 
 from distpriv.guarantees.mean_bound import least_draws
-from distpriv.mechanisms.search.calibration import FAILURE, ROUNDING
+from distpriv.mechanisms.search.coupled_draws import SETTINGS
 from examples import company, hospital, regression, salaries
 
 RECORDED: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
@@ -154,5 +154,5 @@ def test_the_data_of_a_page_are_those_of_its_example(name: str, source: Path) ->
 
 def test_the_page_of_the_regression_knows_how_many_draws_are_needed() -> None:
     delta = regression.TARGET.delta
-    least = least_draws(delta * (1 - FAILURE) * (1 - ROUNDING), delta * FAILURE)
+    least = least_draws(delta * (1 - SETTINGS.failure) * (1 - SETTINGS.rounding), delta * SETTINGS.failure)
     assert f"at least {least} draws are needed" in prose(page_of("regression"))

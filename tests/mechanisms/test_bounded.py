@@ -66,24 +66,24 @@ def test_the_quantile_is_never_below_what_the_points_need(
     assert (scale - shift) / 2 == pytest.approx(reach, rel=1e-6)
 
 
-def test_sampled_laws_have_an_order_statistic_above_the_quantile() -> None:
+def sampled(rows: int, draws: int) -> dp.QueryModel:
     rng = np.random.default_rng(0)
-    table = pl.DataFrame({"x": rng.normal(size=4000), "s": rng.random(4000) < 0.4})
+    table = pl.DataFrame({"x": rng.normal(size=rows), "s": rng.random(rows) < 0.4})
     share = dp.Share("s", values=(0.3, 0.5))
-    model = dp.model(table, dp.Query(m=dp.mean("x")), share, records=20, method="sampling", draws=2000)
+    return dp.model(table, dp.Query(m=dp.mean("x")), share, records=20, method="sampling", draws=draws)
+
+
+def test_sampled_laws_have_an_order_statistic_above_the_quantile() -> None:
+    model = sampled(4000, 2000)
     mechanism = M.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.1))
     assert mechanism.certificate.assurance == "assumed"
-    exact = dp.model(table, dp.Query(m=dp.mean("x")), share, records=20)
     reach = (mechanism.noise.scales[0] - abs(model.mean_shift(model.protected_pairs[0])[0])) / 2  # type: ignore[union-attr]
-    deviation = max(law.covariance[0, 0] ** 0.5 for law in exact.distributions.values())
+    deviation = max(law.covariance[0, 0] ** 0.5 for law in model.distributions.values())
     assert 1.9 * deviation < reach < 3 * deviation
 
 
 def test_too_few_points_and_no_delta_are_refused() -> None:
-    rng = np.random.default_rng(0)
-    table = pl.DataFrame({"x": rng.normal(size=400), "s": rng.random(400) < 0.4})
-    share = dp.Share("s", values=(0.3, 0.5))
-    model = dp.model(table, dp.Query(m=dp.mean("x")), share, records=20, method="sampling", draws=100)
+    model = sampled(400, 100)
     with pytest.raises(InvalidTarget, match=r"100 sampled points per scenario are too few for delta = 0\.001"):
         M.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
     with pytest.raises(InvalidTarget, match="give a delta above 0"):

@@ -17,14 +17,15 @@ import distpriv as dp
 from distpriv.distances.gaussian import analytic_radius
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
-from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.coupled_draws import Calibration, calibration
+from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound
+from distpriv.modelling import reference
 from distpriv.modelling.coupling import Pairing
+from distpriv.modelling.drawing import Reference
 from distpriv.modelling.model import as_they_are
 from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
 from distpriv.planning.merit import Merit
-from distpriv.progress import silent
 
 M = dp.mechanisms
 BOTH: list[Callable[..., AdditiveMechanism]] = [M.coupled_gaussian, M.coupled_laplace]
@@ -207,37 +208,28 @@ def test_seeds_are_recorded_and_drawn_anew_unless_given(make: Callable[..., Addi
     assert given_one.certificate.evidence[-1].facts == {"seed": 7, "chosen_by": "caller"}
 
 
+def planned(model: dp.QueryModel, target: dp.PrivacyTarget = TARGET, draws: int | None = None) -> Calibration:
+    return calibration(model, target, name="…", draws=draws, seed=3)
+
+
 def test_the_draws_that_choose_the_shape_are_not_those_that_find_the_scale() -> None:
-    plan = calibration(
-        small_model(QUERIES["mean"]), TARGET, name="…", pairing=None, draws=1000, seed=3, progress=silent
-    )
+    plan = planned(small_model(QUERIES["mean"]), draws=1000)
     shape, scale = plan.pilot(np.abs), [rounds[0] for rounds in plan.tests(np.abs)]
     assert not np.array_equal(shape, scale)
     assert np.array_equal(shape, np.abs(plan.pilot(as_they_are)))
 
 
-def test_means_share_draws_and_other_queries_have_them_pair_by_pair() -> None:
+def test_means_share_draws_and_other_queries_have_them_pair_by_pair_and_slow_ones_fewer() -> None:
     for name, laws in (("mean", 2), ("median", 3)):
-        plan = calibration(
-            small_model(QUERIES[name]), TARGET, name="…", pairing=None, draws=None, seed=3, progress=silent
-        )
+        plan = planned(small_model(QUERIES[name]))
         assert plan.laws == laws
         assert plan.fewer == (plan.draws < 200_000)
-
-
-def test_a_slow_query_gets_fewer_draws_and_it_is_said() -> None:
-    plan = calibration(
-        small_model(QUERIES["max"]),
-        dp.PrivacyTarget(epsilon=1, delta=1e-3),
-        name="…",
-        pairing=None,
-        draws=None,
-        seed=3,
-        progress=silent,
-    )
-    assert plan.fewer
-    assert plan.draws < 100_000
-    assert next(evidence.facts["slow"] for evidence in plan.evidence() if evidence.code == "DP211")
+        # One of two noises may be chosen, and each is misled if any of its laws is.
+        assert plan.failure_of_one_law == pytest.approx(0.01 * TARGET.delta / (2 * laws))
+    slow = planned(small_model(QUERIES["max"]), dp.PrivacyTarget(epsilon=1, delta=1e-3))
+    assert slow.fewer
+    assert slow.draws < 100_000
+    assert next(evidence.facts["slow"] for evidence in slow.evidence() if evidence.code == "DP211")
 
 
 def test_text_is_drawn_independently_and_numbers_by_transport() -> None:
@@ -245,7 +237,37 @@ def test_text_is_drawn_independently_and_numbers_by_transport() -> None:
     for column, pairing in (("t", "independent"), ("x", "transport")):
         query = dp.Query(n=dp.function(lambda rows, c=column: len(set(rows[c])), columns=[column]))  # type: ignore[misc]
         made = dp.model(table, query, dp.Share("s", values=(0, 0.5)), records=2, draws=10)
-        assert calibration(made, TARGET, name="…", pairing=None, draws=1000, seed=1, progress=silent).pairing == pairing
+        assert planned(made, draws=1000).pairing == pairing
+
+
+LARGE = pl.DataFrame({"x": np.arange(40_000) % 977, "s": np.arange(40_000) % 2 == 0})
+
+
+def large(name: str, rows: Reference = "sample") -> dp.QueryModel:
+    return dp.model(LARGE, QUERIES[name], dp.Share("s", values=(0.4, 0.6)), records=20, draws=20, reference=rows)
+
+
+@pytest.mark.parametrize(("name", "rows"), [("mean", "sample"), ("mean", "population"), ("median", "population")])
+def test_draws_of_some_rows_prove_nothing_of_all_of_them(
+    name: str, rows: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
+    with pytest.raises(InvalidModel, match="give a random sample of its rows as the reference"):
+        planned(large(name, rows))
+
+
+def test_of_a_large_sample_a_smaller_one_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
+    monkeypatch.setattr(reference, "STRATUM_ROWS", 9_000)
+    model = large("median")
+    assert [stratum.rows for stratum in model.strata] == [9_000, 9_000]
+    _, unseen, *_ = planned(model).evidence()
+    assert unseen.facts["rows"]["rows where s is satisfied"] == 9000
+    exact = large("mean")
+    assert [stratum.rows for stratum in exact.strata] == [20_000, 20_000]
+    laws = exact.rows().row_laws()
+    assert [len(stratum) for stratum in laws.strata] == [9_000, 9_000]
+    assert [laws.rows_of(place) for place in range(2)] == [20_000, 20_000]
 
 
 @pytest.mark.parametrize("make", BOTH)

@@ -82,19 +82,6 @@ def test_no_noise_holds_exactly_up_to_the_radius() -> None:
         assert M.no_noise(model, TARGET).certificate.holds is holds
 
 
-def test_the_worked_example_of_section_4_3() -> None:
-    plain = M.expected_value_gaussian(WORKED, TARGET, radius="classic")
-    assert np.diag(plain.noise.covariance) == pytest.approx([28.52, 28.52], abs=0.005)
-    topped = M.eigenvector_gaussian(WORKED, TARGET, radius="classic")
-    noise = topped.noise
-    assert isinstance(noise, GaussianNoise)
-    directions = [tuple(np.round(np.abs(axis) * np.sqrt(5))) for axis in noise.axes.T]
-    along = dict(zip(directions, noise.variances, strict=True))
-    assert along[1.0, 2.0] == pytest.approx(18.52, abs=0.005)
-    assert along[2.0, 1.0] == pytest.approx(3.52, abs=0.005)
-    assert topped.certificate.holds
-
-
 @given(st.floats(0.1, 10), st.floats(0.01, 50), st.floats(0.05, 1), st.floats(1e-6, 0.1))
 def test_the_gaussian_mechanism_of_attribute_privacy_is_the_eigenvector_mechanism_in_one_dimension(
     shift: float, variance: float, epsilon: float, delta: float

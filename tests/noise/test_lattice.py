@@ -12,8 +12,9 @@ from scipy import stats
 from tests.noise.lattice_oracle import LEAST_EXPECTED, SIGNIFICANCE, cells_on_a_line, goodness_of_fit, log_masses
 
 from distpriv.errors import InvalidInput
+from distpriv.noise.dyadic import Dyadic
 from distpriv.noise.integers import IntegerGaussian, IntegerNoise
-from distpriv.noise.lattice import LatticeNoise, on_lattice
+from distpriv.noise.lattice import Frame, LatticeNoise, on_lattice
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 OBLIQUE = np.array([[0.6, -0.8], [0.8, 0.6]])
@@ -268,3 +269,34 @@ def test_the_masses_of_the_oracle_sum_to_one() -> None:
     for law in (GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 2.0)):
         noise = one_axis(on_lattice(law, bits=4))
         assert np.exp(log_masses(noise, np.arange(-2000.0, 2001.0))).sum() == pytest.approx(1, abs=1e-13)
+
+
+@given(st.integers(1, 6), st.data())
+def test_a_frame_begins_with_its_axes_and_is_inverted_far_beyond_floating_point(size: int, data: st.DataObject) -> None:
+    count, seed = data.draw(st.integers(0, size)), data.draw(st.integers(0, 1000))
+    axes = np.linalg.qr(np.random.default_rng(seed).normal(size=(size, count)))[0]
+    frame = Frame.along(axes)
+    assert np.array_equal(frame.outward[:, :count], axes)
+    np.testing.assert_allclose(frame.outward.T @ frame.outward, np.eye(size), atol=1e-14)
+    assert frame.skewness(np.ones(size)) < 1e-44
+
+
+def test_axes_that_are_orthonormal_to_nine_digits_only_are_inverted_as_they_are() -> None:
+    axes = np.eye(3) + 3e-10 * np.random.default_rng(0).normal(size=(3, 3))
+    assert np.abs(axes.T @ axes - np.eye(3)).max() > 1e-11
+    assert Frame.along(axes).skewness(np.array([1e9, 1.0, 1e-9])) < 1e-20
+
+
+def test_what_is_not_inverted_is_seen_through_the_widest_and_the_narrowest_axis() -> None:
+    exact = Frame.along(np.eye(2))
+    off = Frame(outward=exact.outward, inward=exact.inward + Dyadic.of([[0.0, 2.0**-30], [0.0, 0.0]]))
+    assert off.skewness(np.array([1.0, 2.0**10])) == 2.0**-20
+    assert off.skewness(np.array([2.0**-1000, 2.0**1000])) == np.inf
+
+
+@given(st.permutations(range(14)), st.integers(0, 2**14 - 1))
+def test_axes_of_the_statistics_themselves_are_inverted_exactly(order: list[int], signs: int) -> None:
+    axes = np.eye(14)[order] * [1.0 if signs >> k & 1 else -1.0 for k in range(14)]
+    frame = Frame.along(axes)
+    assert np.array_equal(frame.inward.floats(), axes.T)
+    assert frame.skewness(10.0 ** np.linspace(-300, 300, 14)) == 0

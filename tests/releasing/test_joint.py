@@ -8,7 +8,7 @@ import distpriv as dp
 from distpriv.errors import BudgetSpent
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search.calibration import calibration
+from distpriv.mechanisms.search.coupled_draws import calibration
 from distpriv.modelling.from_rows import remodelled
 from distpriv.noise.laws import GaussianNoise
 from distpriv.progress import silent

@@ -7,6 +7,9 @@
 0.5
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from distpriv.distances.gaussian import (
     HockeyStick,
     HockeySticks,
@@ -16,13 +19,15 @@ from distpriv.distances.gaussian import (
     gaussian_hockey_stick,
     gaussian_hockey_sticks,
 )
-from distpriv.distances.max_divergence import approximate_max_divergence, gaussian_max_divergence, max_divergence
-from distpriv.distances.transport import (
-    closeness_profile,
-    closeness_radius,
-    wasserstein_inf,
-    wasserstein_inf_coupling,
-)
+
+if TYPE_CHECKING:
+    from distpriv.distances.log_ratio import approximate_max_divergence, gaussian_max_divergence, max_divergence
+    from distpriv.distances.transport import (
+        closeness_profile,
+        closeness_radius,
+        wasserstein_inf,
+        wasserstein_inf_coupling,
+    )
 
 __all__ = [
     "HockeyStick",
@@ -40,3 +45,11 @@ __all__ = [
     "wasserstein_inf",
     "wasserstein_inf_coupling",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a distance that no theorem on given moments needs when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'distpriv.distances' has no attribute {name!r}")
+    module = "log_ratio" if name.endswith("max_divergence") else "transport"
+    return getattr(import_module(f"distpriv.distances.{module}"), name)

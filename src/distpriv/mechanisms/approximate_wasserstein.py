@@ -12,12 +12,19 @@ from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import largest_over_points, law_evidence, require_points
-from distpriv.mechanisms.hypotheses import everywhere, gaussian_radius, laplace_epsilon
+from distpriv.mechanisms.hypotheses import (
+    everywhere,
+    gaussian_radius,
+    laplace_epsilon,
+    largest_over_points,
+    law_evidence,
+)
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 
 __all__ = ["approximate_wasserstein"]
+
+THEOREM = "Theorem 3.2"
 
 
 @across_ball
@@ -29,25 +36,14 @@ def approximate_wasserstein(
     Laplace noise has scale W/ε and spends δ on the mass that moves farther: (ε, δ). Gaussian noise has W in L2 for a
     part δ₁ of δ, hides a move by W at (ε, δ − δ₁), and has the split that needs the least noise.
 
-    Args:
-        model: the model, with its laws as points.
-        target: the (ε, δ) to reach; Laplace noise needs ε above 0, Gaussian noise δ above 0.
-        noise: its law, ``"laplace"`` or ``"gaussian"``.
-
-    Raises:
-        InvalidTarget: the noise cannot reach this ε and δ.
-        InvalidModel: the model has moments and no points.
-
     >>> import distpriv as dp
     >>> model = dp.empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
     >>> dp.mechanisms.approximate_wasserstein(model, dp.PrivacyTarget(epsilon=1, delta=0.1)).noise.scales
     array([1.])
     """
-    theorem = "Theorem 3.2"
     one_of("noise", noise, ("laplace", "gaussian"), InvalidInput)
     require_model(model)
-    require_points(model, theorem)
     law, delta = (_laplace if noise == "laplace" else _gaussian)(model, target)
     evidence, assurance = law_evidence(model)
     return by_coupling(
@@ -55,7 +51,7 @@ def approximate_wasserstein(
         target,
         law,
         name="approximate_wasserstein",
-        theorem=theorem if noise == "laplace" else f"{theorem} with Gaussian noise",
+        theorem=THEOREM if noise == "laplace" else f"{THEOREM} with Gaussian noise",
         delta=delta,
         assurance=assurance,
         evidence=(evidence,),
@@ -64,14 +60,14 @@ def approximate_wasserstein(
 
 def _laplace(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     epsilon = laplace_epsilon(target)
-    radius = float(largest_over_points(model, partial(closeness_radius, delta=target.delta)))
+    radius = float(largest_over_points(model, partial(closeness_radius, delta=target.delta), THEOREM))
     return everywhere(LaplaceNoise, model, radius / epsilon), target.delta
 
 
 def _gaussian(model: QueryModel, target: PrivacyTarget) -> tuple[NoiseLaw, float]:
     gaussian_radius(target, "analytic")
     shares = np.linspace(0.0, 0.98, 50) * target.delta  # for the mass that moves farther; the rest is for the noise
-    radii = largest_over_points(model, partial(closeness_profile, deltas=shares, norm=2))
+    radii = largest_over_points(model, partial(closeness_profile, deltas=shares, norm=2), THEOREM)
     deviations = [
         radius / analytic_radius(target.epsilon, target.delta - share)
         for radius, share in zip(radii, shares, strict=True)

@@ -12,8 +12,7 @@ from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import has_points, law_evidence
-from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
+from distpriv.mechanisms.hypotheses import everywhere, has_points, laplace_epsilon, law_evidence
 from distpriv.modelling.model import QueryDistribution, QueryModel, require_model
 from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.noise.laws import LaplaceNoise
@@ -28,13 +27,6 @@ def bounded(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
     Under any coupling both statistics are within c of their means but for a chance of δ, and then no more than
     Δ_{E,1} + 2c apart: (ε, δ). c is a proven bound for Gaussian laws, the exact quantile for laws given by points, and
     an order statistic with confidence, counted in δ, for sampled ones.
-
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, both above 0.
-
-    Raises:
-        InvalidTarget: ε or δ is 0, or δ is too small for so few sampled points.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])

@@ -1,7 +1,9 @@
 """The best Gaussian noise that the exact check passes, covariances and lattice as they are."""
 
+from typing import Final
+
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
@@ -11,20 +13,20 @@ from distpriv.guarantees.certify import certified
 from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.mechanisms.expected_value_gaussian import expected_value_gaussian_noise
 from distpriv.mechanisms.hypotheses import gaussian_radius
-from distpriv.mechanisms.search.counted_lattice import (
+from distpriv.mechanisms.search.gaussian_search import Search, least_noise
+from distpriv.mechanisms.search.informative_search import SETTINGS, InformativeSearch
+from distpriv.mechanisms.search.noise_floor import (
     floors_to_search,
+    natural_units,
+    plain_floor,
     private_search,
     settled,
     widened_until_checked,
 )
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.informative_search import FEW, InformativeSearch
-from distpriv.mechanisms.search.least_noise import least_noise
-from distpriv.mechanisms.search.smooth_floor import natural_units, plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
+from distpriv.modelling.sensitivity import mean_sensitivity
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights, weighted_rms
 from distpriv.noise.laws import GaussianNoise, NoNoise
 from distpriv.progress import Progress, silent
@@ -33,11 +35,20 @@ __all__ = ["certified_gaussian"]
 
 NAME, THEOREM = "certified_gaussian", "the exact check"
 
-LARGEST_SEARCH, MOST_PAIRS = 6e7, 400
-"""Pairs of populations that noise is searched for, at most, and times the cost of one: the cube of the statistics."""
 
-SETTLED = 2e-3
-"""Of many statistics no higher floor is tried where counting the lattice costs less of the error than this."""
+@frozen(kw_only=True)
+class Effort:
+    """How much is searched."""
+
+    largest: float = 6e7
+    """Pairs of populations that noise is searched for, times the cost of one: the cube of the statistics."""
+    pairs: int = 400
+    """Pairs of populations that noise is searched for, at most."""
+    settled: float = 2e-3
+    """Of many statistics no higher floor is tried where counting the lattice costs less of the error than this."""
+
+
+EFFORT: Final = Effort()
 
 
 @across_ball
@@ -67,10 +78,6 @@ def certified_gaussian(
         prior: the probability of each scenario that the estimate counts on, by name; the same for all if not given.
         progress: told of every round of the search.
 
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        InvalidInput: there is no such objective.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
     ...     means={"a": [0, 0], "b": [1, 1]},
@@ -97,31 +104,32 @@ def certified_gaussian(
         bare = certified(model, target, NoNoise(dimension=model.dimension), name=NAME, theorem=THEOREM)
         if bare.certificate.holds:
             return bare
-    made_for = cautious(model, most=int(min(LARGEST_SEARCH / model.dimension**3, MOST_PAIRS)))
+    made_for = cautious(model, most=int(min(EFFORT.largest / model.dimension**3, EFFORT.pairs)))
 
     def error(covariance: Floats) -> float:
         return weighted_rms(known.error_covariance(covariance) if objective == "estimate" else covariance, costs)
 
-    found: list[Floats] = []
+    candidates: list[Floats] = []
     private: list[Floats] = []
     for floor in floors_to_search(model, target, costs):
         search = private_search(made_for, target, costs, floor)
-        law = _searched(search, model, known if objective == "estimate" else None, progress)
-        if law is None:
+        covariance = _searched(search, model, known if objective == "estimate" else None, progress)
+        if covariance is None:
             continue
-        found.append(law)
-        enough = settled(made_for, target, costs, law)
+        candidates.append(covariance)
+        enough = settled(made_for, target, costs, covariance)
         if enough is None:
             continue
         private.append(enough)
         # Above a higher floor there is no better noise than above this one, but for what settling it cost.
-        if search.satisfied or (model.dimension > FEW and error(enough) < error(law) * (1 + SETTLED)):
+        cheap = error(enough) < error(covariance) * (1 + EFFORT.settled)
+        if search.satisfied or (model.dimension > SETTINGS.few and cheap):
             break
-    wide = plain_floor(model).covariance + expected_value_gaussian_noise(model, radius).covariance
-    best = min(private or found or [wide], key=error)
+    wide = plain_floor(model).covariance + (mean_sensitivity(model, order=2) / radius) ** 2 * np.eye(model.dimension)
+    best = min(private or candidates or [wide], key=error)
     made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
-    told = (masked_evidence(model, made.noise.covariance), *made.certificate.evidence)
-    return evolve(made, certificate=evolve(made.certificate, evidence=told))
+    evidence = (masked_evidence(model, made.noise.covariance), *made.certificate.evidence)
+    return evolve(made, certificate=evolve(made.certificate, evidence=evidence))
 
 
 def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, progress: Progress) -> Floats | None:
@@ -129,8 +137,8 @@ def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, 
     units = natural_units(model)
     scale = np.outer(units, units)
     if known is None:
-        found = least_noise(search, progress)
+        covariance = least_noise(search, progress)
     else:
         problem = InformativeSearch.of(search, unknown=known.covariance / scale, weights=np.diag(search.costs))
-        found = problem.best(progress)
-    return None if found is None else np.asarray(found * scale)
+        covariance = problem.best(progress)
+    return None if covariance is None else np.asarray(covariance * scale)

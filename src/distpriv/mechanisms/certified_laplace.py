@@ -31,14 +31,7 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
     differ or shifts leave the line, hides the rest. All of it has the least error for which the exact δ of noise along
     a line is the target's.
 
-    Args:
-        model: the model of the statistics.
-        target: ε and δ, both above 0 unless all covariances are equal and shifts parallel.
-        weights: what an error in each statistic costs, as in `utility_weights`.
-
-    Raises:
-        InvalidTarget: ε is 0, δ is 0 and covariances of a pair or the directions of shifts differ, or no such noise is
-            found.
+    δ may be 0 where all covariances are equal and shifts parallel. Where no such noise is found it is refused.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])

@@ -24,29 +24,12 @@ def directional_laplace(
     With several directions, independent Laplace coordinates in an orthonormal basis B of the shifts' span, all
     of scale :math:`\max ‖Bᵀd_{ij}‖₁/ε`: the L2 length would not do, as the density falls with the L1 norm.
 
-    Args:
-        model: the model of the statistics.
-        target: what is asked for; δ is not spent.
-        directions: whether to refuse shifts that are not all parallel, or to add noise along a basis of their span.
-
-    Raises:
-        InvalidTarget: ε is 0, which Laplace noise cannot reach.
-        AssumptionViolated: the shifts are not all parallel.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [3, 4]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
     >>> dp.mechanisms.directional_laplace(model, dp.PrivacyTarget(epsilon=0.5)).noise.scales
     array([10.])
     """
-    noise = _noise(model, laplace_epsilon(target), directions)
+    epsilon, axes = laplace_epsilon(target), shift_axes(model, directions, THEOREM)
+    scale = float(np.abs(mean_shifts(model) @ axes).sum(axis=1).max()) / epsilon
+    noise = LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale)) if scale else NoNoise(dimension=len(axes))
     return certified(model, target, noise, name="directional_laplace", theorem=THEOREM, evidence=equal_means(model))
-
-
-def _noise(model: QueryModel, epsilon: float, directions: Directions) -> LaplaceNoise | NoNoise:
-    """Return Laplace noise of scale max ‖Bᵀd‖₁/ε along the columns of B, which for one direction is ‖d‖₂/ε."""
-    shifts = mean_shifts(model)
-    if not shifts.any():
-        return NoNoise(dimension=model.dimension)
-    axes = shift_axes(model, directions, THEOREM)
-    scale = float(np.abs(shifts @ axes).sum(axis=1).max()) / epsilon
-    return LaplaceNoise(axes=axes, scales=np.full(axes.shape[1], scale))

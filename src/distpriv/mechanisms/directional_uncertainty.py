@@ -10,12 +10,12 @@ from distpriv.mechanisms.hypotheses import (
     Covariance,
     Radius,
     equal_means,
+    gaussian_along,
     gaussian_radius,
     pair_covariance,
+    shift_axes,
 )
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.sensitivity import common_direction, mean_shifts
-from distpriv.noise.laws import GaussianNoise, NoNoise
 
 __all__ = ["directional_uncertainty"]
 
@@ -32,35 +32,17 @@ def directional_uncertainty(
     are known: :math:`Σ + t vvᵀ ≻ 0` exactly if :math:`t > -1/(vᵀΣ^{-1}v)`. Nothing is credited if v is outside
     the range of Σ.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-        covariance: whether to refuse or to average covariances that differ inside a pair.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        AssumptionViolated: the shifts are not all parallel, or the covariances of a pair differ and are not pooled.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 0]}, covariances=[[4, 0], [0, 1]], pairs=[("a", "b")])
     >>> dp.mechanisms.directional_uncertainty(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).noise.variances.round(4)
     array([2.6289])
     """
-    noise = _noise(model, gaussian_radius(target, radius), covariance)
-    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, evidence=equal_means(model))
-
-
-def _noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
-    """Return noise along v of variance max(0, (α_ij/r)² − 1/(vᵀ Σ_ij⁻¹ v)), the largest over all pairs."""
-    if not mean_shifts(model).any():
-        return NoNoise(dimension=model.dimension)
-    direction = common_direction(model, THEOREM)
-    missing = 0.0
-    for pair in model.protected_pairs:
-        known = mahalanobis(direction, pair_covariance(model, pair, covariance, THEOREM))
-        along = float(model.mean_shift(pair) @ direction)
+    allowed, axes = gaussian_radius(target, radius), shift_axes(model, "one", THEOREM)
+    missing = [0.0]
+    for pair in model.protected_pairs if axes.size else ():
+        known = mahalanobis(axes[:, 0], pair_covariance(model, pair, covariance, THEOREM)) ** -2
+        along = float(model.mean_shift(pair) @ axes[:, 0])
         with np.errstate(over="ignore"):  # noise that is no number is refused below
-            missing = max(missing, float(np.square(along / radius)) - known**-2)
-    axes, variances = direction[:, np.newaxis], np.array([missing])
-    return GaussianNoise(axes=axes, variances=variances) if missing > 0 else NoNoise(dimension=model.dimension)
+            missing.append(float(np.square(along / allowed)) - known)
+    noise = gaussian_along(axes, np.full(axes.shape[1], max(missing)))
+    return certified(model, target, noise, name="directional_uncertainty", theorem=THEOREM, evidence=equal_means(model))

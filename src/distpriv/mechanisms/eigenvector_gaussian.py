@@ -5,12 +5,11 @@ import numpy as np
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_radius, shared_eigenbasis
+from distpriv.mechanisms.hypotheses import Covariance, Radius, gaussian_along, gaussian_radius, shared_eigenbasis
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
-from distpriv.noise.laws import GaussianNoise, NoNoise
 
-__all__ = ["eigenvector_gaussian", "eigenvector_noise"]
+__all__ = ["eigenvector_gaussian"]
 
 THEOREM = "Theorem 4.5"
 
@@ -24,16 +23,6 @@ def eigenvector_gaussian(
     The attacker's own uncertainty Σ already hides part of the shift, so along each shared eigenvector :math:`v_k` only
     :math:`σ_k^2 = \max_θ \max(0, (Δ_{E,2}/r)^2 - v_kᵀ Σ_θ v_k)` is added.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-        covariance: whether to refuse or to average covariances that differ inside a pair.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        AssumptionViolated: covariances of a pair differ, or scenarios share no eigenvectors, and they are not pooled.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
@@ -43,13 +32,7 @@ def eigenvector_gaussian(
     >>> mechanism.noise.variances.round(2)
     array([18.52,  3.52])
     """
-    noise = eigenvector_noise(model, gaussian_radius(target, radius), covariance)
-    return certified(model, target, noise, name="eigenvector_gaussian", theorem=THEOREM)
-
-
-def eigenvector_noise(model: QueryModel, radius: float, covariance: Covariance) -> GaussianNoise | NoNoise:
-    """Return noise of variance max(0, (Δ_{E,2}/r)² − v_kᵀ Σ_θ v_k) along each eigenvector, the largest over θ."""
-    required = (mean_sensitivity(model, order=2) / radius) ** 2
+    required = (mean_sensitivity(model, order=2) / gaussian_radius(target, radius)) ** 2
     variances, axes = shared_eigenbasis(model, covariance, THEOREM)
-    missing = np.maximum(0.0, required - variances).max(axis=0)
-    return GaussianNoise.along(axes, missing) if missing.any() else NoNoise(dimension=model.dimension)
+    noise = gaussian_along(axes, np.maximum(0.0, required - variances).max(axis=0))
+    return certified(model, target, noise, name="eigenvector_gaussian", theorem=THEOREM)

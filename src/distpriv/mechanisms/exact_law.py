@@ -27,11 +27,6 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "r
     Assurance `proved`; `checked` of a reference that is a sample, whose δ is that of the worst of a hundred populations
     it may be of.
 
-    Args:
-        model: the model of up to three counts, totals and means.
-        target: ε ≥ 0 and δ > 0.
-        weights: what an error in each statistic costs, as in `utility_weights`.
-
     Raises:
         InvalidModel: there are more statistics, or rows of a sample with weights, or values that are on no steps.
         InvalidTarget: δ is 0, or too small for what the law is known to.

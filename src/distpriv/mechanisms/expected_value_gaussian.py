@@ -6,9 +6,11 @@ from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.hypotheses import Radius, equal_means, everywhere, gaussian_radius
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_sensitivity
-from distpriv.noise.laws import GaussianNoise, NoNoise
+from distpriv.noise.laws import GaussianNoise
 
-__all__ = ["expected_value_gaussian", "expected_value_gaussian_noise"]
+__all__ = ["expected_value_gaussian"]
+
+THEOREM = "Theorem 4.2"
 
 
 @across_ball
@@ -19,14 +21,6 @@ def expected_value_gaussian(
 
     If the laws of a pair are translations of each other, that is all there is to hide.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(
     ...     means={"a": [100, 101], "b": [99, 102]}, covariances=[[22, -6], [-6, 13]], pairs=[("a", "b")]
@@ -35,12 +29,5 @@ def expected_value_gaussian(
     >>> dp.mechanisms.expected_value_gaussian(model, target, radius="classic").noise.variances.round(2)
     array([28.52, 28.52])
     """
-    noise = expected_value_gaussian_noise(model, gaussian_radius(target, radius))
-    return certified(
-        model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", evidence=equal_means(model)
-    )
-
-
-def expected_value_gaussian_noise(model: QueryModel, radius: float) -> GaussianNoise | NoNoise:
-    """Return N(0, (Δ_{E,2}/r)² I)."""
-    return everywhere(GaussianNoise, model, mean_sensitivity(model, order=2) / radius)
+    noise = everywhere(GaussianNoise, model, mean_sensitivity(model, order=2) / gaussian_radius(target, radius))
+    return certified(model, target, noise, name="expected_value_gaussian", theorem=THEOREM, evidence=equal_means(model))

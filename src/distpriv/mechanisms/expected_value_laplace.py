@@ -10,20 +10,15 @@ from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["expected_value_laplace"]
 
+THEOREM = "Theorem 4.1"
+
 
 @across_ball
 def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
-    r"""Add Laplace noise of scale :math:`Δ_{E,1}/ε` to every statistic.
+    r"""Add Laplace noise of scale :math:`Δ_{E,1}/ε` to every statistic; δ is not spent.
 
     If the laws of a pair are translations of each other, moving one onto the other costs a factor of
     :math:`e^{ε}` at most, as for any shift of that L1 length: (ε, 0).
-
-    Args:
-        model: the model of the statistics.
-        target: what is asked for; δ is not spent.
-
-    Raises:
-        InvalidTarget: ε is 0, which Laplace noise cannot reach.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 2]}, covariances=[[1, 0], [0, 1]], pairs=[("a", "b")])
@@ -31,6 +26,4 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     array([6., 6.])
     """
     noise = everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / laplace_epsilon(target))
-    return certified(
-        model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", evidence=equal_means(model)
-    )
+    return certified(model, target, noise, name="expected_value_laplace", theorem=THEOREM, evidence=equal_means(model))

@@ -4,8 +4,7 @@ from distpriv.distances.gaussian import gaussian_delta
 from distpriv.errors import InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
-from distpriv.mechanisms.hypotheses import Radius, gaussian_radius
+from distpriv.mechanisms.hypotheses import Group, Radius, by_group, gaussian_radius, group_reach, group_size
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
@@ -20,16 +19,6 @@ def group_privacy_gaussian(
 
     As for `group_privacy_laplace`, with Gaussian noise: for every pair of coupled datasets the statistics differ by at
     most :math:`k S_2`, and averaging over the coupling keeps δ.
-
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-        group: how many records to hide at a time: as many as coupled datasets differ in, all of them, or a number.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        InvalidModel: nothing bounds what one record can do, or it is not known in how many records scenarios differ.
 
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),

@@ -2,8 +2,7 @@
 
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.group_privacy import Group, by_group, group_reach, group_size
-from distpriv.mechanisms.hypotheses import laplace_epsilon
+from distpriv.mechanisms.hypotheses import Group, by_group, group_reach, group_size, laplace_epsilon
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import LaplaceNoise
 
@@ -19,15 +18,6 @@ def group_privacy_laplace(
     Datasets of a protected pair can be coupled to differ in k = |n₁ − n₁′| records, so hiding any k records hides
     which scenario the data are from, whatever the law of the statistics: assurance `proved`. The paper's baseline
     takes ``group="records"``, k = n; ``group=1`` is plain differential privacy and protects no share.
-
-    Args:
-        model: the model of the statistics.
-        target: what is asked for; δ is not spent.
-        group: how many records to hide at a time: as many as coupled datasets differ in, all of them, or a number.
-
-    Raises:
-        InvalidTarget: ε is 0, which Laplace noise cannot reach.
-        InvalidModel: nothing bounds what one record can do, or it is not known in how many records scenarios differ.
 
     >>> import distpriv as dp
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age", bounds=(0, 100))),

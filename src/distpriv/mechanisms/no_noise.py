@@ -14,6 +14,8 @@ from distpriv.noise.laws import NoNoise
 
 __all__ = ["no_noise"]
 
+THEOREM = "Theorem 4.4"
+
 
 @across_ball
 def no_noise(
@@ -24,33 +26,22 @@ def no_noise(
     Where it is not, the certificate says so. A shift outside the range of Σ tells the scenarios apart with certainty,
     and is refused.
 
-    Args:
-        model: the model of the statistics.
-        target: the (ε, δ) to reach, with δ above 0.
-        radius: which distance of the means the target can bear, the exact one or the paper's.
-        covariance: whether to refuse or to average covariances that differ inside a pair.
-
-    Raises:
-        InvalidTarget: δ is 0, which Gaussian noise cannot reach.
-        AssumptionViolated: a shift is outside the range of Σ, or the covariances of a pair differ and are not pooled.
-
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[9]], pairs=[("a", "b")])
     >>> dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=1, delta=0.001)).certificate.holds
     True
     """
-    theorem = "Theorem 4.4"
     require_model(model)
     allowed = gaussian_radius(target, radius)
     farthest = max(
-        mahalanobis(model.mean_shift(pair), pair_covariance(model, pair, covariance, theorem))
+        mahalanobis(model.mean_shift(pair), pair_covariance(model, pair, covariance, THEOREM))
         for pair in model.protected_pairs
     )
     if np.isinf(farthest):
         raise AssumptionViolated(
-            f"{theorem} needs shifts inside the range of the covariance, and one is outside it, so that its scenarios "
+            f"{THEOREM} needs shifts inside the range of the covariance, and one is outside it, so that its scenarios "
             "can be told apart with certainty: use a mechanism that adds noise, such as directional_gaussian."
         )
     close = Evidence.of("DP208" if farthest <= allowed else "DP308", allowed=allowed, distance=farthest)
     noise = NoNoise(dimension=model.dimension)
-    return certified(model, target, noise, name="no_noise", theorem=theorem, evidence=[close])
+    return certified(model, target, noise, name="no_noise", theorem=THEOREM, evidence=[close])

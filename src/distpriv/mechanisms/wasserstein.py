@@ -10,20 +10,21 @@ from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
-from distpriv.mechanisms.couplings import (
+from distpriv.mechanisms.hypotheses import (
+    everywhere,
     has_points,
+    laplace_epsilon,
     largest_over_points,
     law_evidence,
     proven_distance,
-    require_points,
     translation_distance,
 )
-from distpriv.mechanisms.hypotheses import everywhere, laplace_epsilon
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["wasserstein"]
 
+THEOREM = "Theorem 3.1"
 
 Distance = Literal["auto", "points", "coupling"]
 """Where Δ_W comes from: the laws' points, coupled datasets of bounded rows, or whichever the model has."""
@@ -37,16 +38,6 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     (ε, 0), whatever the laws are. Δ_W is exact for laws given by points, an estimate for sampled ones, a proven bound
     for datasets that differ in k bounded records, and the length of the shift for Gaussian laws that are translations.
 
-    Args:
-        model: the model.
-        target: what is asked for; δ is not spent.
-        distance: by default the points where the model has them, then coupled datasets, then the shift.
-
-    Raises:
-        InvalidTarget: ε is 0, which Laplace noise cannot reach.
-        AssumptionViolated: the distance is infinite, as between Gaussian laws with different covariances.
-        InvalidModel: the model has not what the distance asked for is computed from.
-
     >>> import distpriv as dp
     >>> model = dp.empirical_model(samples={"a": [1, 2, 3, 100], "b": [1, 2, 3, 100]}, pairs=[("a", "b")],
     ...                         weights={"a": [0.6, 0.2, 0.0, 0.2], "b": [0.4, 0.3, 0.2, 0.1]})
@@ -55,20 +46,18 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
     """
     require_model(model)
     one_of("distance", distance, ("auto", "points", "coupling"), InvalidInput)
-    theorem = "Theorem 3.1"
     epsilon = laplace_epsilon(target)
     proven = proven_distance(model)
     assurance: Assurance
     if distance == "points" or (distance == "auto" and has_points(model)):
-        require_points(model, theorem)
-        reach = float(largest_over_points(model, wasserstein_inf))
+        reach = float(largest_over_points(model, wasserstein_inf, THEOREM))
         evidence, assurance = law_evidence(model)
     elif proven is not None:
         (reach, evidence), assurance = proven, "proved"
     elif distance == "coupling":
         raise InvalidModel("this model has no bounded rows of a Share to couple datasets of: use distance='points'.")
     else:
-        reach, assurance = translation_distance(model, theorem), "assumed"
+        reach, assurance = translation_distance(model, THEOREM), "assumed"
         evidence = Evidence.of("DP321")
     noise = everywhere(LaplaceNoise, model, reach / epsilon)
     return by_coupling(
@@ -76,7 +65,7 @@ def wasserstein(model: QueryModel, target: PrivacyTarget, *, distance: Distance 
         target,
         noise,
         name="wasserstein",
-        theorem=theorem,
+        theorem=THEOREM,
         delta=0.0,
         assurance=assurance,
         evidence=(evidence,),

@@ -31,7 +31,7 @@ from distpriv.framework.domains import did_you_mean, real
 from distpriv.modelling.model import QueryModel, require_model
 
 if TYPE_CHECKING:
-    from distpriv.noise.parts import Noise
+    from distpriv.noise.laws import Noise
 
 __all__ = [
     "ASSUMES",

@@ -20,7 +20,7 @@ from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.relaxation import made_for
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.search.smooth_floor import plain_floor
+from distpriv.mechanisms.search.noise_floor import plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
 from distpriv.modelling.utility import Objective, Weights

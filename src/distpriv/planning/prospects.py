@@ -19,7 +19,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.certify import is_estimated
-from distpriv.mechanisms.couplings import has_points
+from distpriv.mechanisms.hypotheses import has_points
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 

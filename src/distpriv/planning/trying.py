@@ -14,8 +14,8 @@ from distpriv.guarantees.certify import LARGEST_SMOOTHING
 from distpriv.guarantees.lattice_floor import has_rows, never_smooth
 from distpriv.law.cells import MOST_STATISTICS
 from distpriv.mechanisms.certified_laplace import noise_by_search
+from distpriv.mechanisms.search.coupled_draws import SETTINGS as DRAW_SETTINGS
 from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
-from distpriv.mechanisms.search.draw_counts import SHAPE_DRAWS
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import SumNoise
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
@@ -127,7 +127,8 @@ class Prospects:
             candidate.name, self.model, self.target, self.merit.weights, self.seed or 0, self._public
         )
         over = cost(about / CLOSELY_APART**2) > best.cost
-        return f"{SHAPE_DRAWS:,} draws, or fewer, put this one's at about {cost(about):.4g}." if over else None
+        draws = f"{DRAW_SETTINGS.shape_draws:,} draws, or fewer"
+        return f"{draws}, put this one's at about {cost(about):.4g}." if over else None
 
     def _about(self, candidate: Candidate) -> float:
         """Return about the error of a mechanism that draws; 0 where nothing is known of it."""

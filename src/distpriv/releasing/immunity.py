@@ -13,7 +13,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence
-from distpriv.mechanisms.group_privacy import sufficient_group
+from distpriv.mechanisms.hypotheses import sufficient_group
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.lattice import on_lattice
 from distpriv.noise.laws import NoiseLaw

@@ -3,8 +3,8 @@ r"""Whether several releases hold together, told from coupled draws: for queries
 For every coupling, joint convexity bounds the stack's divergence by the mean of that of the noise and the same noise
 moved by :math:`Δ = (F_1(D_i) - F_1(D_j), …)`. Of noise with independent Gaussian and Laplace parts, moved by r and s in
 their own units, :math:`H_ε ≤ (1 - e^{(ε' - s)/2})^+ + δ_G(ε - ε'; r)` for every ε' ≤ ε (basic composition); here ε' is
-the lesser of s and ε. The mean is tested as in `mechanisms/search/calibration.py`: a bet that is fixed on other draws,
-and whose evidence only grows when noise is widened, so that the least factor that passes may be searched for.
+the lesser of s and ε. The mean is tested as in `mechanisms/search/coupled_draws.py`: a bet is fixed on other draws,
+and its evidence only grows when noise is widened, so that the least factor that passes may be searched for.
 """
 
 import hashlib
@@ -24,8 +24,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mean_bound import best_bet, log_evidence
-from distpriv.mechanisms.search.calibration import Calibration, calibration
-from distpriv.mechanisms.search.move_lengths import Lengths, length
+from distpriv.mechanisms.search.coupled_draws import Calibration, Lengths, calibration, length
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.stack import stacked

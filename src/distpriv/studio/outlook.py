@@ -18,10 +18,15 @@ from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import Cautious, cautious
 from distpriv.guarantees.relaxation import made_for
-from distpriv.mechanisms.search.counted_lattice import private_search
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.informative_search import InformativeSearch
-from distpriv.mechanisms.search.smooth_floor import SmoothFloor, natural_units, plain_floor, uncounted
+from distpriv.mechanisms.search.noise_floor import (
+    SmoothFloor,
+    natural_units,
+    plain_floor,
+    private_search,
+    uncounted,
+)
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import deviations
 from distpriv.noise.laws import GaussianNoise, NoiseLaw

@@ -4,6 +4,8 @@ Every quantity here is free of units: rescaling a statistic, or mixing statistic
 nothing but the rounding, and how much rounding there was is measured and handed on (`docs/proofs/exact_check.md`).
 """
 
+from typing import Literal
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
@@ -33,38 +35,26 @@ class GaussianPairs:
     spectrum_2: Floats
 
     @classmethod
-    def checked(
-        cls, shifts: ArrayLike, firsts: ArrayLike, seconds: ArrayLike, *, is_single: bool = False
-    ) -> "GaussianPairs":
-        """Return many pairs of one dimension, or a single one as a batch of one.
+    def checked(cls, shifts: ArrayLike, firsts: ArrayLike, seconds: ArrayLike) -> "GaussianPairs":
+        """Return pairs of one dimension, a row for each.
 
         Raises:
             InvalidInput: If shapes do not fit, or an entry is not finite, or a matrix is no covariance.
 
-        >>> GaussianPairs.checked([2.0], [[8.0]], [[4.0]], is_single=True).shift
+        >>> GaussianPairs.checked([[2.0]], [[[8.0]]], [[[4.0]]]).shift
         array([[2.]])
         """
-        names = ("mean_difference", "covariance_1", "covariance_2")
-        if not is_single:
-            names = ("mean_differences", "covariances_1", "covariances_2")
-        batch = 0 if is_single else 1
-        shift, first, second = (
-            _finite(name, values, batch + size)
-            for name, values, size in zip(names, (shifts, firsts, seconds), (1, 2, 2), strict=True)
-        )
+        shift = _finite("mean_difference", shifts, "vector")
+        first, second = _finite("covariance_1", firsts, "matrix"), _finite("covariance_2", seconds, "matrix")
         shape = (*shift.shape, shift.shape[-1])
-        for name, stack in zip(names[1:], (first, second), strict=True):
+        for name, stack in (("covariance_1", first), ("covariance_2", second)):
             if stack.shape != shape:
                 raise InvalidInput(
-                    f"{name} must have shape {shape} to fit {names[0]}, but has shape {stack.shape}; pass a matrix per "
-                    "pair, with one row and one column per statistic."
+                    f"{name} must have the shape {shape[1:]}, for each of {shape[0]} mean differences, but has shape "
+                    f"{stack.shape[1:]}, for {len(stack)}; pass one row and one column per statistic."
                 )
-        if is_single:
-            shift, first, second = shift[np.newaxis], first[np.newaxis], second[np.newaxis]
-        place = "" if is_single else "[{}]"
-        (first, spectrum_1), (second, spectrum_2) = (
-            _covariances(name + place, stack) for name, stack in zip(names[1:], (first, second), strict=True)
-        )
+        first, spectrum_1 = _covariances("covariance_1", first)
+        second, spectrum_2 = _covariances("covariance_2", second)
         return cls(shift=shift, first=first, second=second, spectrum_1=spectrum_1, spectrum_2=spectrum_2)
 
     def rows(self, chosen: slice) -> "GaussianPairs":
@@ -72,10 +62,12 @@ class GaussianPairs:
         return rows_of(self, chosen)
 
 
-def _finite(name: str, values: ArrayLike, axes: int) -> Floats:
+def _finite(name: str, values: ArrayLike, shape: Literal["vector", "matrix"]) -> Floats:
     array = np.array(values, dtype=float)
-    if array.ndim != axes or array.size == 0:
-        raise InvalidInput(f"{name} must have {axes} axes and an entry, but has shape {array.shape}; reshape it.")
+    if array.ndim != (2 if shape == "vector" else 3) or array.size == 0:
+        raise InvalidInput(
+            f"{name} must be a {shape} with an entry, for each pair, but has shape {array.shape[1:]}; reshape it."
+        )
     if not np.isfinite(array).all():
         culprit = array[~np.isfinite(array)][0]
         raise InvalidInput(f"{name} must be finite, but has an entry {culprit}; remove missing and infinite values.")
@@ -83,33 +75,32 @@ def _finite(name: str, values: ArrayLike, axes: int) -> Floats:
 
 
 def _covariances(name: str, stack: Floats) -> tuple[Floats, Floats]:
-    """Return the matrices, averaged with their transposes, and their spectra; the name has a place for a number."""
+    """Return the matrices, averaged with their transposes, and their spectra."""
     variances = np.diagonal(stack, axis1=1, axis2=2)
-    if (k := _first(variances.min(axis=1) < 0)) is not None:
-        least = variances[k].min()
-        raise InvalidInput(f"{name.format(k)} must have no negative variance, but one is {least}; pass a covariance.")
+    least = variances.min(axis=1)
+    _refuse(name, least < 0, "have no negative variance, but one is {:.3g}; pass a covariance", least)
     deviation = np.where(variances > 0, np.sqrt(variances), 1.0)
     scaled = stack / deviation[:, np.newaxis, :] / deviation[:, :, np.newaxis]
     transposed = scaled.transpose(0, 2, 1)
     asymmetry = np.abs(scaled - transposed).max(axis=(1, 2))
-    if (k := _first(asymmetry > 1e-12)) is not None:
-        raise InvalidInput(
-            f"{name.format(k)} must be symmetric, but is {asymmetry[k]:.2g} off its transpose; average the two."
-        )
+    _refuse(name, asymmetry > 1e-12, "be symmetric, but is {:.2g} off its transpose; average the two", asymmetry)
     spectrum: Floats = np.asarray(np.linalg.eigvalsh((scaled + transposed) / 2), dtype=float)
     tied = ((variances == 0)[:, np.newaxis, :] & (scaled != 0)).any(axis=(1, 2))
     # A negative eigenvalue of 1e-13 per dimension, in units of the standard deviations, is rounding.
-    if (k := _first((spectrum[:, 0] < -1e-13 * stack.shape[1]) | tied)) is not None:
-        raise InvalidInput(
-            f"{name.format(k)} must be positive semidefinite, but its least correlation eigenvalue is "
-            f"{spectrum[k, 0]:.2g}; set its negative eigenvalues to zero."
-        )
+    indefinite = (spectrum[:, 0] < -1e-13 * stack.shape[1]) | tied
+    requirement = (
+        "be positive semidefinite, but its least correlation eigenvalue is {:.2g}; set its negative eigenvalues to zero"
+    )
+    _refuse(name, indefinite, requirement, spectrum[:, 0])
     return stack / 2 + stack.transpose(0, 2, 1) / 2, spectrum
 
 
-def _first(flagged: NDArray[np.bool_]) -> int | None:
-    """Return the position of the first pair that is flagged, if any is."""
-    return int(flagged.argmax()) if flagged.any() else None
+def _refuse(name: str, violated: NDArray[np.bool_], requirement: str, values: Floats) -> None:
+    """Refuse the first pair that violates a requirement, with the value by which it does."""
+    if violated.any():
+        first = int(violated.argmax())
+        place = f" of pair {first}" if len(violated) > 1 else ""
+        raise InvalidInput(f"{name}{place} must {requirement.format(values[first])}.")
 
 
 @frozen(kw_only=True, eq=False)
@@ -164,8 +155,8 @@ def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:
     groups = []
     for one in np.unique(rank[~apart]):
         rows = np.flatnonzero(~apart & (rank == one))
-        kept = slice(len(variances[0]) - one, None)  # eigenvalues ascend
-        whitening = (directions[rows, :, kept] / np.sqrt(variances[rows, np.newaxis, kept])).transpose(0, 2, 1)
+        largest = slice(len(variances[0]) - one, None)  # eigenvalues ascend
+        whitening = (directions[rows, :, largest] / np.sqrt(variances[rows, np.newaxis, largest])).transpose(0, 2, 1)
         groups.append((rows, _diagonalised(shift[rows], first[rows], second[rows], whitening)))
     return groups
 

@@ -17,8 +17,7 @@ from attrs import field, frozen
 from numpy.typing import ArrayLike
 
 from distpriv.distances.gaussian.axes import GaussianPairs, axes_by_rank
-from distpriv.distances.gaussian.contour import least_error
-from distpriv.distances.gaussian.integrand import Integrand
+from distpriv.distances.gaussian.contour import Integrand, least_error
 from distpriv.distances.gaussian.radius import require_epsilon
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
@@ -100,25 +99,15 @@ def gaussian_hockey_stick(
     >>> round(dp.distances.gaussian_hockey_stick(0.0, [0.0], [[1.0]], [[4.0]]).value, 12)
     0.322674568835
     """
-    require_epsilon(epsilon)
-    pair = GaussianPairs.checked(mean_difference, covariance_1, covariance_2, is_single=True)
-    value, error = _computed(np.array([epsilon], dtype=float), pair)
-    return HockeyStick(value=value[0], error=error[0])
+    pair = (np.array(given, dtype=float)[np.newaxis] for given in (mean_difference, covariance_1, covariance_2))
+    computed = gaussian_hockey_sticks(epsilon, *pair)
+    return HockeyStick(value=computed.value[0], error=computed.error[0])
 
 
 def gaussian_hockey_sticks(
     epsilons: ArrayLike, mean_differences: ArrayLike, covariances_1: ArrayLike, covariances_2: ArrayLike
 ) -> HockeySticks:
     """:func:`gaussian_hockey_stick` of many pairs of one dimension: the same numbers, in a fraction of the time.
-
-    Args:
-        epsilons: The privacy parameter ε ≥ 0, one for all pairs or one for each.
-        mean_differences: μ₁ - μ₂, a row for each pair.
-        covariances_1: C₁, a matrix for each pair.
-        covariances_2: C₂, likewise.
-
-    Returns:
-        The values with bounds on their errors, in the order of the pairs.
 
     Raises:
         InvalidInput: If an ε is negative or infinite, shapes do not fit, or a matrix is no covariance.

@@ -18,8 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.distances.gaussian.axes import CommonAxes
-from distpriv.distances.gaussian.contour import Contours, Saddles
-from distpriv.distances.gaussian.integrand import Complex, Integrand, Local
+from distpriv.distances.gaussian.contour import Complex, Contours, Integrand, Local, Saddles
 from distpriv.framework.arrays import Floats
 
 __all__ = ["Slopes", "hockey_stick_estimates", "hockey_stick_slopes"]

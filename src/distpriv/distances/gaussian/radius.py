@@ -86,11 +86,8 @@ def analytic_radius(epsilon: float, delta: float) -> float:
     r"""The largest Mahalanobis distance r with :math:`δ_G(ε; r) ≤ δ`, rounded down.
 
     :math:`δ_G` increases in r, so bisection finds it. The search aims below δ by more than the error of
-    :func:`gaussian_delta`, so :math:`δ_G(ε; r) ≤ δ` holds for the returned r in exact arithmetic too.
-
-    Args:
-        epsilon: The privacy parameter ε ≥ 0.
-        delta: The privacy parameter 0 ≤ δ < 1; 0 allows no distance at all.
+    :func:`gaussian_delta`, so :math:`δ_G(ε; r) ≤ δ` holds for the returned r in exact arithmetic too. δ = 0 allows no
+    distance at all.
 
     >>> import distpriv as dp
     >>> round(dp.distances.analytic_radius(1.0, 1e-3), 8)
@@ -123,10 +120,6 @@ def classic_radius(epsilon: float, delta: float) -> float:
     .. math:: ε / \sqrt{2 \ln(1.25 / δ)}
 
     Proven for ε ≤ 1 only; at δ = 10⁻³ it is too large, hence unsafe, from ε ≈ 7.46 on.
-
-    Args:
-        epsilon: The privacy parameter ε ≥ 0.
-        delta: The privacy parameter 0 ≤ δ < 1; 0 allows no distance at all.
 
     >>> import distpriv as dp
     >>> round(dp.distances.classic_radius(1.0, 1e-3), 6)

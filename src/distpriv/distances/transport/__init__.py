@@ -1,6 +1,10 @@
 """How far mass must move between two weighted point sets: W∞ and (W, δ)-closeness."""
 
-from distpriv.distances.transport.closeness import closeness_profile, closeness_radius
-from distpriv.distances.transport.wasserstein import wasserstein_inf, wasserstein_inf_coupling
+from distpriv.distances.transport.closeness import (
+    closeness_profile,
+    closeness_radius,
+    wasserstein_inf,
+    wasserstein_inf_coupling,
+)
 
 __all__ = ["closeness_profile", "closeness_radius", "wasserstein_inf", "wasserstein_inf_coupling"]

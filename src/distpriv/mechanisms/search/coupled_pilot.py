@@ -16,9 +16,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
-from distpriv.mechanisms.coupled_gaussian import shape_for
-from distpriv.mechanisms.coupled_laplace import laplace_shape
-from distpriv.mechanisms.search.calibration import Shape, calibration
+from distpriv.mechanisms.search.coupled_draws import Shape, calibration
+from distpriv.mechanisms.search.noise_shapes import laplace_shape, shape_for
 from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -45,8 +44,8 @@ def covariance_estimates(
     >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
     ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
     >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> found = covariance_estimates(model, target, np.ones(1), 0)
-    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in found.items()}
+    >>> estimates = covariance_estimates(model, target, np.ones(1), 0)
+    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in estimates.items()}
     {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator

@@ -94,7 +94,7 @@ def noise_on_steps(
         InvalidTarget: no noise of a reasonable width has so small a δ.
     """
     laws = step_laws(rows)
-    noise = least_on_steps(laws, target, pairs).on_steps_of(laws.step)
+    noise = least_on_steps(laws, target, pairs, laws.step)
     if not rows.sample:
         return noise
     worst = worst_pairs(step_deltas(laws, noise, target.epsilon, pairs), pairs)
@@ -112,7 +112,7 @@ def noise_on_steps(
         chosen = ranked[skipped : skipped + settings.populations]
         whole, several = of_populations(rows, worst, {k + 1: strata[k] for k in chosen}, own=pairs)
         smaller = PrivacyTarget(epsilon=target.epsilon, delta=asked)
-        noise = least_on_steps(step_laws(whole), smaller, several).on_steps_of(laws.step)
+        noise = least_on_steps(step_laws(whole), smaller, several, laws.step)
         spent = exact_rows_delta(rows, [noise], target, pairs)
         if spent <= target.delta:
             return noise

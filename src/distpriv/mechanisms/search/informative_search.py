@@ -3,11 +3,11 @@ r"""The search for the noise whose release tells most, covariances as they are.
 Privacy is a bound on K = (C + S)⁻¹, what the release tells. Let ρ_k(K) be the distance at which two Gaussians of equal
 covariance would have the divergence of a pair, δ_G(ε; ρ_k) = H_ε: then ρ_k² ≤ r² is what privacy asks for, r the radius
 of ε and δ. Where a pair's covariances are equal ρ_k² is convex in K, and linear if only these two scenarios are there.
-So it is made linear around some K, by the gradient of the divergence, and the program of
-:mod:`distpriv.mechanisms.search.information_program` is solved with that as a cut; what it finds is pulled back until
-it is private, and gives more cuts. Where cuts cut off too much, as they may with covariances that differ, the older
-ones are forgotten and steps get shorter. `docs/proofs/certified_gaussian.md`, "The search". The numbers are
-estimates, and the exact check judges what comes out.
+So it is made linear around some K, by the gradient of the divergence, and an
+:class:`~distpriv.mechanisms.search.semidefinite.InformationProgram` is solved with that as a cut; what it finds is
+pulled back until it is private, and gives more cuts. Where cuts cut off too much, as they may with covariances that
+differ, the older ones are forgotten and steps get shorter. `docs/proofs/certified_gaussian.md`, "The search". The
+numbers are estimates, and the exact check judges what comes out.
 """
 
 import math
@@ -23,42 +23,53 @@ from scipy.special import log_ndtr
 from distpriv.deadline import running_late
 from distpriv.framework.arrays import Floats
 from distpriv.mechanisms.search.gaussian_search import Indices, Search
-from distpriv.mechanisms.search.information_program import InformationProgram
+from distpriv.mechanisms.search.semidefinite import InformationProgram
 from distpriv.progress import Progress, silent
 
-__all__ = ["FEW", "InformativeSearch"]
+__all__ = ["SETTINGS", "InformativeSearch"]
 
-TOLD_AT_LEAST: Final = 0.02
-"""What a release tells at least of any combination, and the share of r² that this may cost: noise stays a number."""
-FINEST: Final = 1e-14
-HAIR: Final = 1e-8
-"""By how much less is told than may be, so that rounding does not matter."""
-ROUNDS: Final = 60
-"""How often the divergences are made linear."""
-NEGLIGIBLE: Final = 3e-5
-"""A gain below this share of the error ends the search, when steps are short."""
-WIDEST: Final = 1.0
-"""How far a step may go, where no K is farther from another than the root of the number of statistics."""
-KEPT: Final = 12
-"""How many linearisations are kept."""
-IN_VIEW: Final = 2.0
-"""Pairs are in view whose log H is no farther than this from log δ."""
-FEW: Final = 10
-"""Of more statistics than this, not all combinations are searched for what to withhold."""
-MOST_TURNED: Final = 7
-"""How many are then, those that may tell scenarios apart."""
-COARSER: Final = 10
-"""So many times larger are gains that are negligible with more statistics than that, and hairs by the square of it."""
-IN_TURN: Final = 8
-"""Of more statistics than `FEW`, so many pairs are looked at beside those that were looked at before."""
-ADDITIONS: Final = 3
-"""How often rounds begin, with more pairs each time."""
-ENOUGH: Final = 5e-3
-"""No pairs are added for a gain, as a share of the error, below this."""
-SHIFTED, VARIED = 2, 3
-"""From how many directions of shifts these are made, and of differences between covariances."""
-RESOLVED: Final = (0.5, 0.1, 0.01)
-"""With which shares of the largest worth what is told instead of a direction is looked for."""
+
+@frozen(kw_only=True)
+class ClimbSettings:
+    """How the most informative release is climbed to."""
+
+    told_at_least: float = 0.02
+    """What a release tells at least of any combination, and the share of r² that may cost: noise stays a number."""
+    finest: float = 1e-14
+    """Where not even so little may be told of all combinations there is no private noise."""
+    hair: float = 1e-8
+    """By how much less is told than may be, so that rounding does not matter."""
+    rounds: int = 60
+    """How often the divergences are made linear."""
+    negligible: float = 3e-5
+    """A gain below this share of the error ends the search, when steps are short."""
+    widest: float = 1.0
+    """How far a step may go, where no K is farther from another than the root of the number of statistics."""
+    cuts: int = 12
+    """How many linearisations are used at a time, the newest."""
+    in_view: float = 2.0
+    """Pairs are in view whose log H is no farther than this from log δ."""
+    few: int = 10
+    """Of more statistics than this, not all combinations are searched for what to withhold."""
+    combinations: int = 7
+    """How many are then, those that may tell scenarios apart."""
+    coarser: int = 10
+    """So many times larger are then gains that are negligible, and hairs by the square of it."""
+    in_turn: int = 8
+    """And so many pairs are looked at beside those that were looked at before."""
+    additions: int = 3
+    """How often rounds begin, with more pairs each time."""
+    enough: float = 5e-3
+    """No pairs are added for a gain, as a share of the error, below this."""
+    shifted: int = 2
+    """From how many directions of shifts combinations are made."""
+    varied: int = 3
+    """From how many directions of differences between covariances."""
+    resolved: tuple[float, ...] = (0.5, 0.1, 0.01)
+    """With which shares of the largest worth what is told instead of a direction is looked for."""
+
+
+SETTINGS: Final = ClimbSettings()
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -107,7 +118,7 @@ class InformativeSearch:
         start = self._start(least)
         if self._is_all(start):
             return self._as_asked(start)
-        few = not self._coarse or len(self.search.deltas) <= IN_TURN
+        few = not self._coarse or len(self.search.deltas) <= SETTINGS.in_turn
         climbed = self._climbed if few else self._climbed_in_turn
         return self._as_asked(climbed(start, least, progress))
 
@@ -137,22 +148,22 @@ class InformativeSearch:
         if self.turned is not None:
             return self.turned
         size = len(self.worth)
-        if size <= FEW:
+        if size <= SETTINGS.few:
             return np.eye(size)
         shifts = np.linalg.svd(self.search.shifts, full_matrices=False)
-        moved = [shifts[2][k] for k in range(min(SHIFTED, size)) if shifts[1][k] > 1e-6 * shifts[1][0]]
+        moved = [shifts[2][k] for k in range(min(SETTINGS.shifted, size)) if shifts[1][k] > 1e-6 * shifts[1][0]]
         gaps = self.search.firsts - self.search.seconds
         squares = np.einsum("kij,kjl->il", gaps, gaps)
-        varied = np.linalg.eigh(squares)[1][:, ::-1][:, :VARIED].T
+        varied = np.linalg.eigh(squares)[1][:, ::-1][:, : SETTINGS.varied].T
         values, vectors = np.linalg.eigh(self.worth)
-        shares = [share * values[-1] for share in RESOLVED]
+        shares = [share * values[-1] for share in SETTINGS.resolved]
         turned = [vectors @ ((vectors.T @ along) / (values + share)) for share in shares for along in moved]
         chosen: list[Floats] = []
         for along in [*moved, *varied, *turned]:
             left = along / np.linalg.norm(along)
             for known in (*chosen, *chosen):
                 left = left - known * float(known @ left)
-            if (length := float(np.linalg.norm(left))) > 1e-6 and len(chosen) < MOST_TURNED:
+            if (length := float(np.linalg.norm(left))) > 1e-6 and len(chosen) < SETTINGS.combinations:
                 chosen.append(left / length)
         return np.array(chosen).T
 
@@ -177,30 +188,30 @@ class InformativeSearch:
         What is found with some of the pairs is pulled back until it is private for all of them.
         """
         chosen = self._nearest(here)
-        for _ in range(ADDITIONS):
+        for _ in range(SETTINGS.additions):
             some = evolve(self, search=self.search.only(chosen), turned=self.basis)
             beyond = some._climbed(here, least, progress)
             there = self._pulled(beyond, least)
             hoped, gain = self._gain(here, beyond), self._gain(here, there)
             here = there if gain > 0 else here
-            if hoped - gain < ENOUGH or running_late():
+            if hoped - gain < SETTINGS.enough or running_late():
                 break
             chosen = np.union1d(chosen, self._nearest(beyond))
         return here
 
     def _nearest(self, information: Floats) -> Indices:
         """Return the pairs that are violated most, or least private."""
-        return np.argsort(-self._excess(information), kind="stable")[:IN_TURN]
+        return np.argsort(-self._excess(information), kind="stable")[: SETTINGS.in_turn]
 
     def _climbed(self, here: Floats, least: float, progress: Progress) -> Floats:
         """Return the K that the rounds end with, from one that is private."""
-        fresh, reach, cuts = here, WIDEST, [self._cut(here)]
-        negligible = NEGLIGIBLE * (COARSER if self._coarse else 1)
-        for k in range(ROUNDS):
-            progress("climbing", k, ROUNDS)
+        fresh, reach, cuts = here, SETTINGS.widest, [self._cut(here)]
+        negligible = SETTINGS.negligible * (SETTINGS.coarser if self._coarse else 1)
+        for k in range(SETTINGS.rounds):
+            progress("climbing", k, SETTINGS.rounds)
             if running_late():
                 break
-            beyond = self._beyond(here, least, reach, cuts[-KEPT:])
+            beyond = self._beyond(here, least, reach, cuts[-SETTINGS.cuts :])
             if beyond is None:
                 break
             there = self._pulled(beyond, least)
@@ -208,20 +219,20 @@ class InformativeSearch:
             if hoped < negligible:
                 if self._gain(fresh, here) < negligible:
                     break
-                fresh, reach, cuts = here, WIDEST, [self._cut(here)]
+                fresh, reach, cuts = here, SETTINGS.widest, [self._cut(here)]
             elif gain > 0:
-                here, reach = there, min(WIDEST, 2 * reach)
+                here, reach = there, min(SETTINGS.widest, 2 * reach)
                 cuts += [self._cut(beyond), self._cut(here)]
             else:
                 reach /= 2
                 cuts += [self._cut(beyond)]
-        progress("climbing", ROUNDS, ROUNDS)
+        progress("climbing", SETTINGS.rounds, SETTINGS.rounds)
         return here
 
     @property
     def _coarse(self) -> bool:
         """Whether there are so many statistics that a step takes long."""
-        return len(self.worth) > FEW
+        return len(self.worth) > SETTINGS.few
 
     def _gain(self, here: Floats, there: Floats) -> float:
         """Return how much more is told there, as a share of what is left to know here."""
@@ -231,8 +242,8 @@ class InformativeSearch:
         forms, bounds = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
         fixed, basis = self._outside(here), self.basis
         program = evolve(self._program(fixed, least, forms, bounds), centre=basis.T @ here @ basis, reach=reach)
-        found = program.best()
-        return None if found is None else np.asarray(fixed + basis @ found @ basis.T)
+        best = program.best()
+        return None if best is None else np.asarray(fixed + basis @ best @ basis.T)
 
     def told(self, information: Floats) -> float:
         """Return the weighted uncertainty that the estimate removes."""
@@ -251,10 +262,10 @@ class InformativeSearch:
         """Return κ: all combinations may be told so much at once, at next to no cost; None if not even a hair may."""
         radii = self._radii(self.search.everything)
         longest = float((np.square(self.search.shifts).sum(axis=1) / np.maximum(radii, 1e-150) ** 2).max())
-        least = TOLD_AT_LEAST / max(1.0, longest)
+        least = SETTINGS.told_at_least / max(1.0, longest)
         while self._excess(least * np.eye(len(self.worth))).max() > 0:
             least /= 10
-            if least < FINEST:
+            if least < SETTINGS.finest:
                 return None
         return least
 
@@ -273,15 +284,15 @@ class InformativeSearch:
         shifts = np.unique(np.round(np.where(shifts[:, :1] < 0, -shifts, shifts), 9), axis=0)
         forms = shifts[:, :, np.newaxis] * shifts[:, np.newaxis, :]
         fixed = self._outside(np.eye(len(self.worth)))
-        found = self._program(fixed, least, forms, np.ones(len(forms))).best()
-        if found is None:
+        hidden = self._program(fixed, least, forms, np.ones(len(forms))).best()
+        if hidden is None:
             return least * np.eye(len(self.worth))
-        return np.asarray(fixed + self.basis @ found @ self.basis.T)
+        return np.asarray(fixed + self.basis @ hidden @ self.basis.T)
 
     def _cut(self, here: Floats) -> tuple[Floats, Floats]:
         """Return ρ² made linear, ρ²(K₀) + ⟨∇ρ², K − K₀⟩ ≤ r², as ⟨A, K⟩ ≤ b of each pair in view."""
         excess, slopes = self.search.excess(self.noise(here), self.search.everything)
-        pairs = np.flatnonzero(excess > excess.max() - IN_VIEW)
+        pairs = np.flatnonzero(excess > excess.max() - SETTINGS.in_view)
         epsilons, logarithms = self.search.epsilons[pairs], excess[pairs] + np.log(self.search.deltas[pairs])
         distances = _distances(epsilons, logarithms)
         # dρ²/d log H = 2ρH/φ(ρ/2 − ε/ρ)
@@ -313,9 +324,9 @@ class InformativeSearch:
             excess = self._excess(along(share))
             if excess.max() <= 0 or share <= 0:
                 return along(share)
-            more = np.flatnonzero(excess > max(0.0, excess.max() - IN_VIEW))
+            more = np.flatnonzero(excess > max(0.0, excess.max() - SETTINGS.in_view))
             if self._coarse:
-                more = more[np.argsort(-excess[more], kind="stable")[:IN_TURN]]
+                more = more[np.argsort(-excess[more], kind="stable")[: SETTINGS.in_turn]]
             hot = np.union1d(hot, more)
             share = self._largest(along, hot, share)
 
@@ -327,7 +338,7 @@ class InformativeSearch:
 
         if above(0.0) >= 0:
             return 0.0
-        hair = HAIR * (COARSER**2 if self._coarse else 1)
+        hair = SETTINGS.hair * (SETTINGS.coarser**2 if self._coarse else 1)
         return max(0.0, float(brentq(above, 0.0, most, xtol=hair, rtol=hair)) - 2 * hair)
 
 

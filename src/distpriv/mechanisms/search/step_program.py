@@ -7,7 +7,6 @@ of the noises tried so far say, is solved again until its noise keeps δ (`docs/
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +23,7 @@ from distpriv.guarantees.exact_rows import MARGIN
 from distpriv.law.step_laws import EvenSums, StepLaws
 from distpriv.noise.laws import UnimodalNoise
 
-__all__ = ["StepNoise", "least_on_steps"]
+__all__ = ["least_on_steps"]
 
 
 @frozen(kw_only=True)
@@ -55,32 +54,17 @@ Cut = tuple[int, int, Floats]
 """The number of a pair, of a bin, and what a set in it says of noise of every width."""
 
 
-@frozen(kw_only=True)
-class StepNoise:
-    """Noise that is even on −k … k steps with some probability for every k."""
-
-    widths: Floats
-    shares: Floats
-
-    @property
-    def variance(self) -> float:
-        """In steps, and with the even part of one step that is added to whole ones."""
-        return float(self.shares @ (2 * self.widths + 1) ** 2 / 12)
-
-    def on_steps_of(self, step: float) -> UnimodalNoise:
-        """Return the noise with the even part of one step."""
-        return UnimodalNoise.mixed(np.ones(1), (self.widths + 0.5) * step, self.shares)
-
-
-def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair]) -> StepNoise:
+def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair], step: float) -> UnimodalNoise:
     """Return the symmetric unimodal noise of least variance whose δ is at most the target's; one step at least.
+
+    On steps of these laws it is even on −k … k, with an even part of one step; it is given in the statistic's units.
 
     Raises:
         InvalidTarget: no noise of a reasonable width has so small a δ.
 
     >>> laws = StepLaws(step=1.0, origin=0.0, masses={"a": np.array([1.0, 0]), "b": np.array([0, 1.0])}, outside=0.0)
-    >>> found = least_on_steps(laws, PrivacyTarget(epsilon=1.0, delta=0.05), [("a", "b"), ("b", "a")])
-    >>> round(math.sqrt(found.variance), 2)
+    >>> noise = least_on_steps(laws, PrivacyTarget(epsilon=1.0, delta=0.05), [("a", "b"), ("b", "a")], step=1.0)
+    >>> round(noise.expected_rms, 2)
     1.34
     """
     names = list(laws.masses)
@@ -96,7 +80,9 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair])
     while (widest := math.ceil(scale * (1 + SETTINGS.tail - math.log(left)))) <= SETTINGS.widest:
         problem = _Problem.of(laws.masses.values(), places, ratio, left, widest)
         if problem.keeps(problem.geometric(scale)):
-            return _solved(problem, scale)
+            shares = _solved(problem, scale)
+            widths = (problem.widths[shares > 0] + 0.5).astype(np.float64)
+            return UnimodalNoise.mixed(np.ones(1), widths * step, shares[shares > 0])
         scale *= 2
     raise InvalidTarget(
         f"no noise on steps of {laws.step:g} has delta = {target.delta:g} at epsilon = {target.epsilon:g} within "
@@ -162,28 +148,28 @@ class _Problem:
             yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > SETTINGS.nothing)
 
 
-def _solved(problem: _Problem, scale: float) -> StepNoise:
-    """Return the least noise of these widths; geometric noise of this scale is known to do."""
+def _solved(problem: _Problem, scale: float) -> Floats:
+    """Return the shares of the least noise of these widths; geometric noise of this scale is known to do."""
     enough = problem.geometric(_least(lambda share: problem.keeps(problem.geometric(share * scale)), 8) * scale)
     bins = problem.bins(enough)
-    noise, cuts = np.eye(len(problem.widths))[0], list[Cut]()
+    noise: Floats = np.eye(len(problem.widths))[0]
+    cuts: list[Cut] = []
     for _ in range(SETTINGS.rounds):
         noisy = problem.mixed(noise)
         deltas = problem.deltas(noisy)
         if deltas.max() <= problem.delta:
-            return _some(problem, noise)
+            return noise
         worst = [int(k) for k in np.argsort(-deltas, kind="stable")[: SETTINGS.violated] if deltas[k] > problem.delta]
         cuts += problem.cuts(worst, noisy, bins)
         least = _program(problem, cuts, len(bins))
         if least is None:
-            return _some(problem, enough)
+            return enough
         noise = least
-    mixed = partial(_between, noise, enough)  # δ is convex in the shares
-    return _some(problem, mixed(_least(lambda share: problem.keeps(mixed(share)), 12)))
 
+    def mixed(share: float) -> Floats:
+        return np.asarray((1 - share) * noise + share * enough)
 
-def _between(one: Floats, other: Floats, share: float) -> Floats:
-    return (1 - share) * one + share * other
+    return mixed(_least(lambda share: problem.keeps(mixed(share)), 12))  # δ is convex in the shares
 
 
 def _least(keeps: Callable[[float], bool], halvings: int) -> float:
@@ -193,11 +179,6 @@ def _least(keeps: Callable[[float], bool], halvings: int) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if keeps(middle) else (middle, high)
     return high
-
-
-def _some(problem: _Problem, shares: Floats) -> StepNoise:
-    kept = shares > 0
-    return StepNoise(widths=problem.widths[kept].astype(np.float64), shares=shares[kept])
 
 
 def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:
@@ -212,7 +193,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
     sums = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, bins)))
     rows = sparse.vstack([sparse.hstack([said, taken]), sparse.hstack([sparse.csr_matrix((len(pairs), count)), sums])])
     cost = (2 * problem.widths + 1.0) ** 2
-    found: Any = linprog(  # type: ignore[call-overload] # the stubs do not know of sparse rows
+    solution: Any = linprog(  # type: ignore[call-overload] # the stubs do not know of sparse rows
         np.concatenate([cost / cost[-1], np.zeros(len(pairs) * bins)]),
         A_ub=sparse.csr_matrix(rows),
         b_ub=np.concatenate([np.zeros(len(cuts)), np.full(len(pairs), 1 - SETTINGS.room)]),
@@ -220,7 +201,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
         b_eq=[1.0],
         method="highs",
     )
-    if not found.success:
+    if not solution.success:
         return None
-    shares = np.maximum(found.x[:count], 0.0)
+    shares = np.maximum(solution.x[:count], 0.0)
     return np.asarray(shares / shares.sum())

@@ -8,7 +8,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.reference_sample import unseen_rows_evidence
-from distpriv.mechanisms.search.calibration import Calibration
+from distpriv.mechanisms.search.coupled_draws import Calibration
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import silent
 

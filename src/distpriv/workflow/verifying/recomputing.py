@@ -25,8 +25,8 @@ from distpriv.guarantees.relaxation import (
     without_ball,
 )
 from distpriv.law.cells import RowGrid
-from distpriv.mechanisms.coupled_laplace import laplace_deltas_upper_bound
-from distpriv.mechanisms.search.move_lengths import Lengths
+from distpriv.mechanisms.search.coupled_draws import Lengths
+from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
 from distpriv.noise.lattice import on_lattice

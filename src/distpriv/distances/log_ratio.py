@@ -72,18 +72,17 @@ def approximate_max_divergence(p: ArrayLike, q: ArrayLike, delta: float) -> floa
 
 def _largest_ratio(first: list[int], second: list[int], forgiven: Fraction) -> Fraction | None:
     """The largest (p(S) - δ)/q(S) over prefixes in the order of p/q; None if it is infinite."""
+    free = sum(a for a, b in zip(first, second, strict=True) if not b)
+    if free > forgiven:
+        return None
     # Ratios of numbers below 2^k differ by more than 4^-k or not at all, so these whole keys order them exactly.
     bits = 2 * max(*first, *second).bit_length()
-    atoms = [(a, b) for a, b in zip(first, second, strict=True) if a]
-    if sum(a for a, b in atoms if not b) > forgiven:
-        return None
-    mass, other = sum(a for a, b in atoms if not b) * forgiven.denominator - forgiven.numerator, 0
-    best, over = -1, 1
-    for a, b in sorted((atom for atom in atoms if atom[1]), key=lambda atom: -((atom[0] << bits) // atom[1])):
-        mass, other = mass + a * forgiven.denominator, other + b * forgiven.denominator
-        if mass * over > best * other:
-            best, over = mass, other
-    return Fraction(best, over)
+    atoms = sorted(((a << bits) // b, a, b) for a, b in zip(first, second, strict=True) if a and b)
+    best, mass, other = Fraction(-1), free - forgiven, 0
+    for _, a, b in reversed(atoms):
+        mass, other = mass + a, other + b
+        best = max(best, mass / other)
+    return best
 
 
 def _log(ratio: Fraction | None) -> float:

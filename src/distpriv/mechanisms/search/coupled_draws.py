@@ -9,33 +9,23 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
-from distpriv.guarantees.drawn import Drawn, DrawnLaw, Measure
+from distpriv.guarantees.drawn import PER_OCTAVE, Drawn, DrawnLaw, Measure
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mean_bound import CHOICES, best_bet, log_evidence
+from distpriv.guarantees.mean_bound import CHOICES, best_bet, least_draws, log_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import unseen_rows_evidence
 from distpriv.mechanisms.hypotheses import require_target
-from distpriv.mechanisms.search.draw_counts import how_many, shape_draws
-from distpriv.mechanisms.search.move_lengths import (
-    ROUGH,
-    Curve,
-    Lengths,
-    least_scale,
-    length,
-    pilot_scale,
-    require_square,
-)
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel, as_they_are, require_model
 from distpriv.modelling.utility import Weights, utility_weights
@@ -45,16 +35,153 @@ from distpriv.progress import Progress, silent
 if TYPE_CHECKING:
     from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["Calibration", "Kind", "Shape", "calibration", "coupled"]
+__all__ = [
+    "ROUGH",
+    "SETTINGS",
+    "Calibration",
+    "Curve",
+    "Kind",
+    "Lengths",
+    "Shape",
+    "calibration",
+    "coupled",
+    "length",
+    "pilot_scale",
+    "standard",
+]
+
+Curve = Callable[[Floats], Floats]
+"""An upper bound on the δ of noise and the same noise moved by a length, which rises with the length."""
 
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
 
-FAILURE = 0.01
-"""Which share of δ pays for the chance that the draws mislead."""
+ROUGH: Final = 512
+"""Into how many lengths a factor of 2 is divided for a choice; for a certificate it is `PER_OCTAVE`."""
 
-ROUNDING = 1e-4
-"""Which share of δ may be lost by statistics being rounded to floating point."""
+
+@frozen(kw_only=True)
+class DrawSettings:
+    """What draws may cost, unless δ needs more, and what of δ they may take."""
+
+    failure: float = 0.01
+    """The share of δ that pays for the chance that the draws mislead."""
+    rounding: float = 1e-4
+    """The share of δ that may be lost by statistics being rounded to floating point."""
+    most: int = 4_000_000
+    """Draws that test the noise, at most."""
+    usual: int = 200_000
+    """The same at least, of means; between the two it is 1000/δ."""
+    shape_draws: int = 100_000
+    """Draws of one law that choose the shape, at most."""
+    shape_draws_of_all: int = 1_000_000
+    """Draws that choose the shape, of all laws together."""
+    shape_numbers: int = 4_000_000
+    """Numbers that are drawn of many statistics to choose the shape."""
+    shape_calls: int = 5000
+    """Draws that choose the shape of noise on what a function returns."""
+    rows: int = 200_000_000
+    """Rows that are read for a query that has to be evaluated on whole datasets."""
+    numbers: int = 50_000_000
+    """Numbers that are drawn of many statistics to test noise."""
+    calls: int = 50_000
+    """Calls of a function to test noise."""
+
+
+SETTINGS: Final = DrawSettings()
+
+
+@frozen(kw_only=True)
+class Lengths:
+    """Lengths, each rounded up to one of few, and how often each occurs."""
+
+    values: Floats = array_field()
+    counts: Rows = field()
+
+    @classmethod
+    def rounded_up(cls, lengths: Floats, per_octave: int = PER_OCTAVE) -> Self:
+        """Return the lengths rounded up by at most a factor of 2^(1/per_octave); 0 and infinity stay as they are.
+
+        >>> Lengths.rounded_up(np.array([0.0, 1.5, 1.5]), 1).values.round(6)
+        array([0., 2.])
+        """
+        with np.errstate(divide="ignore"):
+            places = np.floor(np.log2(lengths) * per_octave + 1)
+        occupied, counts = np.unique(places, return_counts=True)
+        with np.errstate(over="ignore"):
+            return cls(values=np.exp2(occupied / per_octave) * (1 + 1e-12), counts=counts)
+
+    def deltas(self, curve: Curve, scale: float) -> Floats:
+        """Return the δ of each length under noise of a scale, which may be 0 or infinite."""
+        if scale in (0, math.inf):
+            return np.asarray(self.values > 0 if scale == 0 else np.isinf(self.values), dtype=np.float64)
+        return curve(self.values / scale)
+
+    def mean(self, curve: Curve, scale: float) -> float:
+        """Return the mean δ under noise of a scale."""
+        return float(self.counts @ self.deltas(curve, scale) / self.counts.sum())
+
+    @property
+    def moves(self) -> bool:
+        """Whether any length is above 0."""
+        return bool(self.values.any())
+
+
+def length(whitening: Floats, order: int, differences: Floats) -> Floats:
+    """Return the L1 or L2 length of differences in units of the noise; infinite where one moves what has no noise.
+
+    A rounding error of the product is added. A difference of exactly 0 has the length 0.
+    """
+    bare = ~whitening.any(axis=1)
+    whitened = np.abs(differences @ whitening)
+    lengths = whitened.sum(axis=1) if order == 1 else np.sqrt(np.square(whitened).sum(axis=1))
+    steepest = float(np.abs(whitening).max(initial=0.0))
+    lengths += 1e-15 * whitening.size * steepest * np.abs(differences).max(axis=1)
+    lengths[differences[:, bare].any(axis=1)] = np.inf
+    return np.asarray(lengths)
+
+
+def _least_scale(passes: Callable[[float], bool], start: float, accuracy: float) -> float:
+    """Return a scale that passes and is little above one that does not, or small; what passes still does enlarged."""
+    step = 1.02
+    low = high = start
+    if passes(start):
+        while low > 1e-12 * start and passes(low := low / step):
+            high, step = low, min(step**2, 100.0)
+    else:
+        while not passes(high := high * step):
+            low, step = high, min(step**2, 100.0)
+    while high > low * (1 + accuracy):
+        middle = math.sqrt(low * high)
+        if passes(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def pilot_scale(pilot: Sequence[Lengths], curve: Curve, limit: float) -> float:
+    """Return about the least scale at which every law's mean is below the limit."""
+
+    def passes(scale: float) -> bool:
+        return all(lengths.mean(curve, scale) <= limit for lengths in pilot)
+
+    if not any(lengths.moves for lengths in pilot):
+        return 1.0
+    return _least_scale(passes, max(float(lengths.values.max()) for lengths in pilot), 1e-4)
+
+
+def standard(differences: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+    """Return the largest move of each statistic, and the moves of those that move at all in units of it."""
+    units = np.max([np.abs(law).max(axis=0) for law in differences], axis=0)
+    return units, [law[:, units > 0] / units[units > 0] for law in differences]
+
+
+def require_square(squares: Floats) -> Floats:
+    """Refuse noise so small, or so large, that its variance cannot be written down."""
+    if (squares == 0).any() or not np.isfinite(squares).all():
+        raise InvalidModel("the statistics are too small or too large to square: multiply them by a constant.")
+    return squares
 
 
 @frozen(kw_only=True)
@@ -120,7 +247,7 @@ class Calibration:
         measure = partial(length, whitening, order)
         drawn = [Lengths.rounded_up(lengths) for lengths in self.tests(measure)]
         wanted = -math.log(self.failure_of_one_law)
-        found = 0.0
+        least = 0.0
         for law, bet in zip(drawn, bets, strict=True):
 
             def passes(scale: float, law: Lengths = law, bet: float = bet) -> bool:
@@ -131,17 +258,17 @@ class Calibration:
                     f"some statistics stay the same in {len(shape[0]):,} draws and move in others, too often to be "
                     "left without noise: give more draws."
                 )
-            if not passes(found):
-                found = least_scale(passes, max(found, start), 1e-5) * (1 + 1e-6)
-        if found > 0:
+            if not passes(least):
+                least = _least_scale(passes, max(least, start), 1e-5) * (1 + 1e-6)
+        if least > 0:
             rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
             # A curve rises by at most half of what a length grows by, and that much of δ was set aside.
-            if length(whitening, order, rounding[np.newaxis])[0] / found > ROUNDING * self.limit:
+            if length(whitening, order, rounding[np.newaxis])[0] / least > SETTINGS.rounding * self.limit:
                 raise InvalidModel(
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        return found, [
+        return least, [
             DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)
         ]
 
@@ -169,7 +296,7 @@ class Calibration:
                     for lengths, bet in zip(pilot, bets, strict=True)
                 )
 
-            start = least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
+            start = _least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
         return bets, start
 
     def pilot(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
@@ -179,7 +306,7 @@ class Calibration:
     @property
     def shape_draws(self) -> int:
         """How many draws of each law choose the noise."""
-        return shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
+        return _shape_draws(len(self.rounding), self.laws, self.draws, functions=self.rows.query.has_functions)
 
     def tests(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw and measure the differences that test what was chosen, of every law."""
@@ -188,10 +315,10 @@ class Calibration:
     def _measured(self, draws: int, stream: int, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw differences of every law and measure them; stream 0 chooses, and stream 1 tests what was chosen."""
         seed = int(np.random.SeedSequence(self.seed).generate_state(2, np.uint64)[stream])
-        found = []
+        lengths = []
         for group in self.groups:
-            found += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
-        return found
+            lengths += self.rows.measured_differences(group, draws, seed, self.pairing, measure, self.progress)
+        return lengths
 
     def evidence(self) -> tuple[Evidence, ...]:
         """Return what the guarantee rests on."""
@@ -273,9 +400,9 @@ def calibration(
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
     laws = sum(len({model.scenarios[a].swapped(model.scenarios[b]) for a, b in group}) for group in groups)
-    failure = FAILURE * target.delta
-    limit = (target.delta - failure) * (1 - ROUNDING)
-    drawn, fewer = how_many(model, laws, limit, failure / (CHOICES * laws), draws)
+    failure = SETTINGS.failure * target.delta
+    limit = (target.delta - failure) * (1 - SETTINGS.rounding)
+    drawn, fewer = _draws(model, laws, limit, failure / (CHOICES * laws), draws)
     return Calibration(
         rows=rows,
         groups=groups,
@@ -300,3 +427,32 @@ def _rounding(model: QueryModel) -> Floats:
         for law in model.distributions.values()
     ]
     return np.asarray(2.0**-48 * np.max(roots, axis=0))
+
+
+def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
+    """Return how many coupled datasets to draw, and whether that is fewer than means would get."""
+    assert model.query is not None
+    least = least_draws(limit, failure)
+    many = int(min(max(1000 / limit, SETTINGS.usual), SETTINGS.most))
+    cure = f"at least {least:,} draws can show it, and {max(many, 4 * least):,} do so with little noise"
+    if given is not None:
+        given = whole("draws", given, InvalidInput, at_least=1, cure=cure)
+        if given < least:
+            raise InvalidInput(f"draws = {given:,} cannot show that delta is below {limit:.3g}: {cure}.")
+        return given, given < many
+    if model.query.has_exact_moments:
+        if many < least:
+            raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
+        affordable = max(SETTINGS.numbers // model.dimension, math.ceil(200 / limit), 2 * least)
+        return min(many, affordable), affordable < many
+    datasets = SETTINGS.calls if model.query.has_functions else SETTINGS.rows // (model.provenance.records or 1)
+    affordable = max(datasets // (2 * laws), 2 * least)
+    return min(many, affordable), affordable < many
+
+
+def _shape_draws(statistics: int, laws: int, draws: int, *, functions: bool = False) -> int:
+    """Return how many of so many draws of each law choose the shape; fewer where functions are called for each."""
+    if functions:
+        return min(draws, SETTINGS.shape_calls)
+    of_one_law = max(2000, SETTINGS.shape_draws_of_all // laws)
+    return min(draws, SETTINGS.shape_draws, of_one_law, max(10_000, SETTINGS.shape_numbers // statistics))

@@ -1,7 +1,12 @@
-"""Transport in several dimensions: which mass can move along the pairs within a radius, by maximum flow."""
+"""How much mass can move within a radius: by a sweep on the line, by maximum flow in several dimensions.
+
+Differences of floats are rounded, but rounding never reverses an order. On the line the points within a given rounded
+distance of x are therefore an interval of the sorted y, and both its ends move up with x: the sweep rests on that
+alone, and is exact to the last bit.
+"""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -10,22 +15,67 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
 from distpriv.distances.transport.point_sets import Masses, PointSets, distance
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["Flow", "GraphTransport", "Pairs", "flow_along", "pairs_within"]
+__all__ = ["Flow", "GraphTransport", "LineTransport", "Pairs", "flow_along", "monotone_coupling", "pairs_within"]
 
-Places = NDArray[np.int32]
+CAPACITY_BITS: Final = 30
+"""SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse."""
 
-# SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse.
-LARGEST_CAPACITY = 2**30 - 1
+
+def monotone_coupling(sets: PointSets) -> tuple[Rows, Rows, Masses]:
+    """Couple two laws on the line by their quantiles: first positions, second positions, and the mass of each pair.
+
+    Both laws are cut at all of their cumulative masses, and the k-th piece of one goes to the k-th of the other.
+    """
+    x_order, y_order = np.argsort(sets.x[:, 0]), np.argsort(sets.y[:, 0])
+    x_ends, y_ends = np.cumsum(sets.x_masses[x_order]), np.cumsum(sets.y_masses[y_order])
+    ends = np.unique(np.concatenate([x_ends, y_ends]))
+    x_place, y_place = (np.searchsorted(own, ends, side="left") for own in (x_ends, y_ends))
+    return x_order[x_place], y_order[y_place], np.diff(ends, prepend=0)
+
+
+@frozen(eq=False)
+class LineTransport:
+    """How much mass can move within a radius on the line; both sets are sorted and have every point once."""
+
+    sets: PointSets
+
+    def moved(self, radius: float, required: int) -> tuple[int, int]:  # noqa: ARG002 - exact, whatever is required
+        """Return the most mass that a coupling moves by at most the radius, as both a lower and an upper bound.
+
+        The leftmost x gives to the leftmost y it reaches; what is to the left of its reach, no later x reaches either.
+
+        >>> sets = PointSets.checked([1, 2, 100], [1, 2, 3, 100], [0.6, 0.2, 0.2], [0.4, 0.3, 0.2, 0.1], 1)
+        >>> LineTransport(sets.merged()).moved(1.0, 9), sets.total
+        ((9, 9), 10)
+        """
+        x, y = self.sets.x[:, 0].tolist(), self.sets.y[:, 0].tolist()
+        left, room = self.sets.x_masses.tolist(), self.sets.y_masses.tolist()
+        i = j = moved = 0
+        while i < len(x) and j < len(y):
+            if x[i] - y[j] > radius:
+                j += 1
+            elif y[j] - x[i] > radius:
+                i += 1
+            elif left[i] > room[j]:
+                moved, left[i], j = moved + room[j], left[i] - room[j], j + 1
+            else:
+                moved, room[j], i = moved + left[i], room[j] - left[i], i + 1
+        return moved, moved
+
+    def farthest(self) -> float:
+        """The largest distance of any pair."""
+        ends_x, ends_y = self.sets.x[[0, -1]], self.sets.y[[-1, 0]]
+        return float(distance(ends_x, ends_y, self.sets.norm).max())
 
 
 @frozen(eq=False)
 class Pairs:
     """Pairs of points, row by row: the positions of both and their distance."""
 
-    x: Places
-    y: Places
+    x: NDArray[np.int32]
+    y: NDArray[np.int32]
     length: Floats
 
     def within(self, radius: float) -> "Pairs":
@@ -34,9 +84,9 @@ class Pairs:
         return Pairs(self.x[near], self.y[near], self.length[near])
 
 
-def pairs_within(sets: PointSets, radius: float) -> Pairs:
-    """All pairs at most `radius` apart, by the one distance function, in the order of x, then y."""
-    rows, parts = max(1, 2**18 // len(sets.y)), []  # so many pairs are tried at a time
+def pairs_within(sets: PointSets, radius: float, *, together: int = 2**18) -> Pairs:
+    """All pairs at most `radius` apart, in the order of x, then y; about so many are measured together."""
+    rows, parts = max(1, together // len(sets.y)), []
     for start in range(0, len(sets.x), rows):
         length = distance(sets.x[start : start + rows, np.newaxis], sets.y, sets.norm)
         x, y = np.nonzero(length <= radius)
@@ -59,9 +109,8 @@ class GraphTransport:
         >>> GraphTransport(sets).moved(3.0, 2), sets.total
         ((1, 1), 2)
         """
-        pairs = self.pairs_within(radius)
         supply, demand = self.sets.x_masses, self.sets.y_masses
-        for flow, bits in _flows(pairs, supply, demand):
+        for flow, bits in _flows(self.pairs_within(radius), supply, demand):
             at_least = int(flow.mass.sum()) << bits
             at_most = at_least + ((len(supply) + len(demand)) << bits if bits else 0)
             if at_least >= required or at_most < required:
@@ -73,10 +122,6 @@ class GraphTransport:
         if self.pairs is None or radius > self.radius:
             self.pairs, self.radius = pairs_within(self.sets, radius), radius
         return self.pairs.within(radius)
-
-    def farthest(self) -> float:
-        """A number that no distance exceeds."""
-        return self.sets.span
 
 
 @frozen(eq=False)
@@ -109,9 +154,9 @@ def _flows(pairs: Pairs, supply: Masses, demand: Masses) -> Iterator[tuple[Flow,
     this fits, one more flow in the residual graph makes the flow maximal again, and in the end exact.
     """
     points = len(supply) + len(demand)
-    bits = max(0, max(int(supply.sum()), int(demand.sum())).bit_length() - 30)
+    bits = max(0, max(int(supply.sum()), int(demand.sum())).bit_length() - CAPACITY_BITS)
     flow = Flow(np.zeros(0, dtype=np.int64), supply[:0])
-    largest = LARGEST_CAPACITY
+    largest = 2**CAPACITY_BITS - 1
     while True:
         left = (supply >> bits) - _sums(pairs.x[flow.place], flow.mass, len(supply))
         room = (demand >> bits) - _sums(pairs.y[flow.place], flow.mass, len(demand))
@@ -119,7 +164,7 @@ def _flows(pairs: Pairs, supply: Masses, demand: Masses) -> Iterator[tuple[Flow,
         yield flow, bits
         if bits == 0:
             return
-        step = min(bits, LARGEST_CAPACITY.bit_length() - points.bit_length())
+        step = min(bits, CAPACITY_BITS - points.bit_length())
         bits -= step
         flow = Flow(flow.place, flow.mass << step)
         largest = points << step

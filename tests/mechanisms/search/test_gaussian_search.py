@@ -7,9 +7,9 @@ from tests.guarantees.random_models import random_covariance
 from distpriv.distances import analytic_radius
 from distpriv.distances.gaussian import mahalanobis
 from distpriv.framework.arrays import Floats
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.least_majorant import MOST_ROWS
-from distpriv.mechanisms.search.least_noise import least_noise, pooled_noise
+from distpriv.mechanisms.search.gaussian_search import Search, least_noise, pooled_noise
+from distpriv.mechanisms.search.informative_search import InformativeSearch
+from distpriv.mechanisms.search.semidefinite import MOST_ROWS
 
 seeds, sizes, counts = st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 8)
 RADIUS = analytic_radius(1.0, 1e-3)
@@ -65,3 +65,47 @@ def test_what_is_hidden_already_needs_no_more_than_the_floor(seed: int, size: in
 def test_of_many_statistics_shifts_are_hidden_one_after_the_other() -> None:
     search = problem(0, MOST_ROWS + 1, 3)
     assert farthest(search, pooled_noise(search)) <= 1 + 1e-6
+
+
+def random_problem(seed: int, size: int) -> tuple[Search, Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    firsts, seconds = (np.array([random_covariance(rng, size, 0.3) for _ in range(3)]) for _ in range(2))
+    shifts = rng.normal(size=(3, size))
+    search = Search(
+        costs=np.ones(size),
+        lowest=0.01 * random_covariance(rng, size, 0.3),
+        epsilons=np.full(3, 1.0),
+        deltas=np.full(3, 1e-2),
+        shifts=shifts,
+        firsts=firsts,
+        seconds=seconds,
+    )
+    return search, (firsts + seconds).mean(axis=0) / 2 + shifts.T @ shifts / 12, random_covariance(rng, size, 0.5)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(seeds, st.integers(1, 4))
+def test_any_linear_change_of_the_statistics_with_weights_along_changes_nothing(seed: int, size: int) -> None:
+    search, unknown, weights = random_problem(seed, size)
+    change = np.random.default_rng(seed + 1).normal(size=(size, size)) + 2 * np.eye(size)
+    back = np.linalg.inv(change)
+    changed = Search(
+        costs=search.costs,
+        lowest=change @ search.lowest @ change.T,
+        epsilons=search.epsilons,
+        deltas=search.deltas,
+        shifts=search.shifts @ change.T,
+        firsts=change @ search.firsts @ change.T,
+        seconds=change @ search.seconds @ change.T,
+    )
+
+    def missed(unknown: Floats, noise: Floats, weights: Floats) -> float:
+        return float(np.trace(weights @ (unknown - unknown @ np.linalg.solve(unknown + noise, unknown))))
+
+    before = InformativeSearch.of(search, unknown=unknown, weights=weights).best()
+    turned, carried = change @ unknown @ change.T, back.T @ weights @ back
+    after = InformativeSearch.of(changed, unknown=turned, weights=carried).best()
+    assert before is not None
+    assert after is not None
+    assert missed(turned, after, carried) == pytest.approx(missed(unknown, before, weights), rel=3e-3)
