@@ -37,7 +37,7 @@ from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise import line_laws
 from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["RowSettings", "delta_from_rows", "has_rows", "rows_behind", "standing_peaks", "tilted_laws"]
+__all__ = ["RowSettings", "delta_from_rows", "rows_behind", "standing_peaks", "tilted_laws"]
 
 
 @frozen(kw_only=True)
