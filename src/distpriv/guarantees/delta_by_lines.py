@@ -11,6 +11,7 @@ with g the saddlepoint density of F + G along the line. Lines are drawn exactly,
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from attrs import evolve, frozen
@@ -175,7 +176,7 @@ def _across(tilts: Floats, axis: Floats) -> Floats:
     return np.asarray(tilts - (tilts @ axis / (axis @ axis))[..., np.newaxis] * axis)
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class _RatiosAlongLines:
     """Densities of two scenarios on grids along lines, one line a row."""
 
@@ -203,11 +204,15 @@ class _RatiosAlongLines:
         beyond = self.decay / (1 + self.decay)
         return inside, left[:, 0] * beyond, right[:, -1] * beyond
 
+    @cached_property
+    def _noisy_masses(self) -> tuple[tuple[Floats, Floats, Floats], ...]:
+        return tuple(self._noisy(masses) for masses in self.masses)
+
     def _both(self, raised: float | None = None) -> list[tuple[Floats, Floats]]:
-        one, other = self.masses
+        first, second = self._noisy_masses
         if raised is not None:
-            one = one * np.exp(np.minimum(self.margins + raised, LINES.largest_margin))
-        return list(zip(self._noisy(one), self._noisy(other), strict=True))
+            first = self._noisy(self.masses[0] * np.exp(np.minimum(self.margins + raised, LINES.largest_margin)))
+        return list(zip(first, second, strict=True))
 
     def _share(self, gained: Callable[[Floats, Floats], Floats], raised: float | None = None) -> Floats:
         """Return the integral of a function of both densities, over the mass of the first."""
