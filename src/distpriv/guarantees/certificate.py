@@ -134,7 +134,9 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return asdict(self, filter=lambda of, _: of.name != "drawn") | {"holds": self.holds}
+        written = asdict(self, filter=lambda of, _: of.name != "drawn")
+        as_promised = ("target", "epsilon", "delta")
+        return {name: written.pop(name) for name in as_promised} | {"holds": self.holds} | written
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
