@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distpriv import PrivacyTarget
+from distpriv.distances.gaussian import analytic_radius, gaussian_delta
 from distpriv.errors import InvalidTarget
 
 
@@ -67,3 +68,13 @@ def test_a_target_is_frozen_and_compared_by_value() -> None:
     assert target == PrivacyTarget(epsilon=1.0, delta=1e-3)
     with pytest.raises(AttributeError):
         target.epsilon = 2  # type: ignore[misc]
+
+
+@given(accuracy=st.floats(0.501, 0.999))
+def test_a_total_variation_comes_with_a_tail_that_gaussian_noise_of_that_variation_meets(accuracy: float) -> None:
+    target = PrivacyTarget.from_attack_accuracy(accuracy)
+    assert target.points == (target, target.tail)
+    assert target.tail is not None
+    assert target.tail.epsilon == 2
+    assert gaussian_delta(2.0, analytic_radius(0.0, target.delta)) <= target.tail.delta <= target.delta
+    assert PrivacyTarget(epsilon=0.1, delta=0.2).points == (PrivacyTarget(epsilon=0.1, delta=0.2),)

@@ -3,8 +3,10 @@ import polars as pl
 import pytest
 
 import distpriv as dp
-from distpriv.guarantees.certify import certified
-from distpriv.noise.laws import GaussianNoise
+from distpriv.guarantees.certify import certified, gaussian_certificate
+from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.noise.laws import GaussianNoise, NoNoise
 
 TARGET = dp.PrivacyTarget(epsilon=1, delta=1e-3)
 
@@ -71,3 +73,16 @@ def test_at_epsilon_zero_the_smoothing_is_added_to_the_total_variation() -> None
     found = certified(model(), target, GaussianNoise.isotropic(2, 40.0), name="x", theorem="y").certificate
     exact = dp.exact_delta(model(), 1600 * np.eye(2), epsilon=0)
     assert exact <= found.delta <= exact + 1e-6
+
+
+def test_a_total_variation_is_not_enough_where_odds_change_far_out() -> None:
+    model = dp.gaussian_model(means={"a": [0], "b": [0]}, covariances={"a": [[1.0]], "b": [[1.6]]}, pairs=[("a", "b")])
+    target = dp.PrivacyTarget.from_attack_accuracy(0.6)
+    assert target.tail is not None
+    little = gaussian_certificate(model, target, GaussianNoise.of(np.eye(1) * 1e-3), "")
+    assert little.delta < target.delta
+    assert exact_delta(model, NoNoise(dimension=1), epsilon=2.0) > target.tail.delta
+    assert not little.holds
+    more = gaussian_certificate(model, target, GaussianNoise.of(np.eye(1)), "")
+    assert more.holds
+    assert more.evidence[-1] == Evidence.of("DP214", epsilon=2.0, delta=target.tail.delta)

@@ -354,3 +354,16 @@ def test_hundreds_of_pairs_need_hardly_more_noise_than_the_widest_of_them(
     one = M.coupled_gaussian(income(adult, paper_query, values=(0.45, 0.55)), target, seed=1)
     assert many.certificate.evidence[-2].facts["laws"] == 10
     assert many.noise.expected_l2 == pytest.approx(one.noise.expected_l2, rel=0.03)
+
+
+@pytest.mark.parametrize("make", [dp.mechanisms.coupled_gaussian, dp.mechanisms.coupled_laplace])
+def test_a_total_variation_does_not_permit_to_disclose_a_rare_jump(
+    make: Callable[..., AdditiveMechanism],
+) -> None:
+    rows = pl.DataFrame({"x": [0.0] * 199 + [100.0], "g": [0] * 100 + [1] * 100})
+    model = dp.model(rows, dp.Query(x=dp.total("x")), dp.Share("g = 1", values=(0.4, 0.6)), records=10)
+    disclosing = make(model, dp.PrivacyTarget(epsilon=1e-9, delta=0.2), draws=40_000, seed=1).noise.expected_rms
+    hiding = make(model, dp.PrivacyTarget(epsilon=0, delta=0.2), draws=40_000, seed=1)
+    assert hiding.certificate.holds
+    assert disclosing < 1  # one of two swapped rows jumps in 2 % of all datasets
+    assert hiding.noise.expected_rms > 40

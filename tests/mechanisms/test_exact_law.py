@@ -14,7 +14,7 @@ from scipy import optimize
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidTarget
-from distpriv.guarantees.exact_rows import exact_rows_delta
+from distpriv.guarantees.exact_rows import exact_certificate, exact_rows_delta
 from distpriv.law.cells import row_grid
 from distpriv.law.plausible_cells import plausible_strata
 from distpriv.law.step_laws import step_laws
@@ -271,3 +271,29 @@ def test_delta_holds_in_99_of_100_populations(adult: pa.Table) -> None:
             assert isinstance(noise, UnimodalNoise)
             missed += exact_rows_delta(truth, [noise], TARGET, model.protected_pairs) > TARGET.delta
         assert missed <= 2
+
+
+SINGLE = dp.count("marital_status = 'Never-married'")
+BOTH = {"single": SINGLE, "women": dp.count("sex = 'Female'")}
+
+
+@pytest.mark.parametrize(
+    ("records", "statistics"), [(1000, {"single": SINGLE}), pytest.param(20, BOTH, marks=pytest.mark.slow)]
+)
+def test_a_total_variation_does_not_permit_to_disclose_everything_now_and_then(
+    adult: pa.Table, records: int, statistics: dict[str, Any]
+) -> None:
+    secret = dp.Share("income = '>50K'", values=(0.25, 0.75))
+    model = dp.model(adult, dp.Query(statistics), secret, records=records, reference="population")
+    rows, target = row_grid(model), dp.PrivacyTarget.from_attack_accuracy(0.6)
+    made = dp.mechanisms.exact_law(model, target)
+    assert target.tail is not None
+    assert made.certificate.holds
+    assert exact_rows_delta(rows, [made.noise], target.tail, model.protected_pairs) <= target.tail.delta
+    if len(statistics) == 1:  # which the least noise of that total variation does once in twelve releases
+        laws = step_laws(rows)
+        least = step_program.least_on_steps(laws, [target], model.protected_pairs, laws.step)
+        assert exact_rows_delta(rows, [least], target.tail, model.protected_pairs) > 0.08
+        certificate = exact_certificate(rows, [least], target, model.protected_pairs)
+        assert certificate.delta <= target.delta
+        assert not certificate.holds

@@ -1,6 +1,7 @@
 """The (ε, δ) asked for, and what it means to an attacker."""
 
 import math
+from statistics import NormalDist
 from typing import Self
 
 from attrs import field, frozen
@@ -9,6 +10,9 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.domains import as_written, real
 
 __all__ = ["PrivacyTarget"]
+
+TAIL_EPSILON, LEAST_TAIL_DELTA = 2.0, 1e-3
+"""The ε of the tail of a target with ε = 0, and its least δ."""
 
 
 def _epsilon(value: object) -> float:
@@ -55,7 +59,7 @@ class PrivacyTarget:
     def from_attack_accuracy(cls, accuracy: float, *, delta: float | None = None) -> Self:
         r"""Return the weakest target under which no attacker with even odds is right more often than `accuracy`.
 
-        Without δ this is the total variation target (0, 2a − 1); with δ it is the ε that solves
+        Without δ this is the total variation target (0, 2a − 1), with its `tail`; with δ it is the ε that solves
         :math:`(e^ε + δ)/(1 + e^ε) = a`.
 
         Args:
@@ -84,6 +88,33 @@ class PrivacyTarget:
             )
         # A few units in the last place less than the solution, so that rounding never tolerates more.
         return cls(epsilon=max(0.0, math.log(odds) - 2.0**-50), delta=given)
+
+    @property
+    def tail(self) -> "PrivacyTarget | None":
+        r"""A second point of the privacy profile that comes with ε = 0; none with a larger ε.
+
+        A total variation of δ alone permits to publish everything in a share δ of all releases. So an attacker's odds
+        may change by more than e² with a probability of at most 10⁻³, or of twice what Gaussian noise with the same
+        total variation has where that is more.
+
+        >>> import distpriv as dp
+        >>> dp.PrivacyTarget.from_attack_accuracy(0.6).tail
+        PrivacyTarget(epsilon=2.0, delta=0.001)
+        >>> round(dp.PrivacyTarget.from_attack_accuracy(0.7).tail.delta, 3), dp.PrivacyTarget(epsilon=1.0).tail
+        (0.056, None)
+        """
+        if self.epsilon > 0:
+            return None
+        normal = NormalDist()
+        distance = 2 * normal.inv_cdf((1 + self.delta) / 2)
+        far = TAIL_EPSILON / distance
+        gaussian = normal.cdf(distance / 2 - far) - math.exp(TAIL_EPSILON) * normal.cdf(-distance / 2 - far)
+        return type(self)(epsilon=TAIL_EPSILON, delta=min(self.delta, max(LEAST_TAIL_DELTA, 2 * gaussian)))
+
+    @property
+    def points(self) -> "tuple[PrivacyTarget, ...]":
+        """Everything that is promised: the target, and its tail if it has one."""
+        return (self,) if self.tail is None else (self, self.tail)
 
     @property
     def attack_accuracy_ceiling(self) -> float:

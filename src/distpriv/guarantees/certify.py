@@ -14,7 +14,7 @@ import numpy as np
 from distpriv.distances.gaussian import variance_ratio
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance, Certificate
-from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.evidence import Evidence, tail_evidence
 from distpriv.guarantees.exact_delta import worst_gaussian_pair
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -141,6 +141,10 @@ def gaussian_certificate(
     else:
         from_rows = rows and believed
         allowed = by_moments if from_rows else _allowed(model, noise, target.epsilon, smoothed, by_moments)
+    tail: tuple[Evidence, ...] = ()
+    kept = True
+    if allowed <= target.delta:
+        tail, kept = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
     code = "DP203" if noise.is_gaussian else "DP204"
     by_formula = Evidence.of(code, ratio=_largest_ratio(model), delta=by_moments, epsilon=target.epsilon, pair=pair)
     return Certificate(
@@ -155,8 +159,9 @@ def gaussian_certificate(
             *(() if law is not None else (by_formula,)),
             lattice,
             *_sample(model, noise, allowed, by_rows=law is not None),
+            *tail,
         ),
-        contradicted=hopeless,
+        contradicted=hopeless or not kept,
         law=law,
     )
 

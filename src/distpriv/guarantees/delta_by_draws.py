@@ -156,10 +156,10 @@ class Ratios(Protocol):
     def total_variation(self, weights: Floats, untilted: NDArray[np.bool_], mean: Mean) -> tuple[float, float]:
         """Return H_0, with margins."""
 
-    def event(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
+    def event(self, weights: Floats, level: float) -> tuple[float, float]:
         """Return P_i(A) by draws from the first distribution, of those at which both densities are known."""
 
-    def image(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
+    def image(self, weights: Floats, level: float) -> tuple[float, float]:
         """Return E_j[e^L 1_A] by draws from the second distribution, of those at which both densities are known."""
 
 
@@ -184,12 +184,11 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
     mean = _controlled(mixture, points, settings)
     ratios, level = scenarios.deciding(points, weights, epsilon, untilted, settings)
     delta, error = ratios.loss(weights, level, mean)
-    chance, chance_error = ratios.event(weights, level, mean)
+    chance, chance_error = ratios.event(weights, level)
     reverse_draws = settings.reverse_draws * draws // settings.draws
     reverse = reverse.of_whole_draws(reverse_draws)
     there = reverse.draw(reverse_draws, rng)
-    mean_there = _controlled(reverse, there, settings)
-    image, image_error = scenarios.reverse(there, level).image(reverse.weights(there), level, mean_there)
+    image, image_error = scenarios.reverse(there, level).image(reverse.weights(there), level)
     off, off_error = 0.0, 0.0
     if max(image, chance) > 0:  # otherwise no draw is above the level
         off = math.log(max(image, TINY) / max(chance, TINY))
@@ -438,14 +437,14 @@ class _RatiosAtPoints:
         more, more_error = mean_and_error((lost(-self.corrected - self.margins) - rough)[untilted & self.sample])
         return apart + more, math.hypot(error, more_error)
 
-    def event(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
-        return self._mean(lambda logs: weights * (self.known & (logs > level)), self.corrected, mean)
+    def event(self, weights: Floats, level: float) -> tuple[float, float]:
+        return self._mean(lambda logs: weights * (self.known & (logs > level)), self.corrected, mean_and_error)
 
-    def image(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
+    def image(self, weights: Floats, level: float) -> tuple[float, float]:
         def image(logs: Floats) -> Floats:
             return weights * np.where(self.known & (logs > level), np.exp(np.minimum(logs, SETTINGS.largest_log)), 0.0)
 
-        return self._mean(image, self.corrected, mean)
+        return self._mean(image, self.corrected, mean_and_error)
 
     def _mean(self, terms: Callable[[Floats], Floats], second_order: Floats, mean: Mean) -> tuple[float, float]:
         """Return the mean of a function of L, and its standard error, by two levels.

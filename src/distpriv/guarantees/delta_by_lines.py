@@ -26,6 +26,7 @@ from distpriv.guarantees.delta_by_draws import (
     Ratios,
     effective_number,
     estimated,
+    mean_and_error,
 )
 from distpriv.law.cumulants import log_densities
 from distpriv.law.saddlepoint import TiltedLaw
@@ -249,15 +250,15 @@ class _RatiosAlongLines:
     ) -> tuple[float, float]:
         return mean(weights * self.terms(0.0, raised=0.0))
 
-    def event(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
+    def event(self, weights: Floats, level: float) -> tuple[float, float]:
         odds = _odds(level)
         event = self._share(lambda one, other: np.where(one > odds * other, one, 0.0))
-        return mean(weights * np.where(self.unknown, 0.0, event))
+        return mean_and_error(weights * np.where(self.unknown, 0.0, event))
 
-    def image(self, weights: Floats, level: float, mean: Mean) -> tuple[float, float]:
+    def image(self, weights: Floats, level: float) -> tuple[float, float]:
         odds = _odds(level)
         image = self._share(lambda other, one: np.where(one > odds * other, one, 0.0))
-        return mean(weights * np.where(self.unknown, 0.0, image))
+        return mean_and_error(weights * np.where(self.unknown, 0.0, image))
 
 
 def _odds(level: float) -> float:

@@ -4,15 +4,16 @@
 `evidence_text` makes sentences of them; nothing compares or reads a sentence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from attrs import Attribute, field, frozen
 
 from distpriv.errors import InvalidInput
+from distpriv.framework.target import PrivacyTarget
 
-__all__ = ["Evidence", "Status"]
+__all__ = ["Evidence", "Status", "tail_evidence"]
 
 Status = Literal["proved", "checked", "assumed"]
 """Whether something follows, was found to hold on the model, or has to be believed."""
@@ -65,3 +66,17 @@ class Evidence:
         from distpriv.guarantees.evidence_text import sentence  # the registry is read when words are wanted
 
         return f"{self.status}: {sentence(self)} [{self.code}]"
+
+
+def tail_evidence(target: PrivacyTarget, holds: Callable[[PrivacyTarget], bool]) -> tuple[tuple[Evidence, ...], bool]:
+    """Return what is said of the tail of a target with ε = 0, and whether it is kept, as it is where there is none.
+
+    Args:
+        target: what a certificate is held against.
+        holds: whether the noise meets a target, without its tail.
+    """
+    tail = target.tail
+    if tail is None:
+        return (), True
+    kept = holds(tail)
+    return ((Evidence.of("DP214", epsilon=tail.epsilon, delta=tail.delta),) if kept else ()), kept

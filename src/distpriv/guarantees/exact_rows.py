@@ -16,7 +16,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.evidence import Evidence
+from distpriv.guarantees.evidence import Evidence, tail_evidence
 from distpriv.guarantees.reference_sample import CONFIDENCE
 from distpriv.law.cells import Cells, RowGrid
 from distpriv.law.grid import ExactGrid, GridNoise
@@ -161,6 +161,7 @@ def exact_certificate(
 ) -> Certificate:
     """Return what noise is worth by the exact law of up to three statistics."""
     delta = exact_rows_delta(rows, noises, target, pairs)
+    tail, kept = tail_evidence(target, lambda point: exact_rows_delta(rows, noises, point, pairs) <= point.delta)
     cells = sum(len(stratum.counts) for stratum in rows.strata)
     return Certificate(
         target=target,
@@ -168,7 +169,13 @@ def exact_certificate(
         delta=delta,
         assurance="checked" if rows.sample else "proved",
         theorem=theorem,
-        evidence=(*evidence, _reference_is(rows, delta), Evidence.of("DP207", cells=cells, scenarios=len(rows.drawn))),
+        evidence=(
+            *evidence,
+            _reference_is(rows, delta),
+            Evidence.of("DP207", cells=cells, scenarios=len(rows.drawn)),
+            *tail,
+        ),
+        contradicted=not kept,
         drawn=rows,
     )
 

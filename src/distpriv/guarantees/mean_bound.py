@@ -12,7 +12,7 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["CHOICES", "best_bet", "least_draws", "log_evidence"]
+__all__ = ["CHOICES", "best_bet", "least_draws", "log_evidence", "shows_tail"]
 
 CHOICES = 2
 """Of how many noises that are tested on draws one may be chosen: who takes the better of two is misled by either."""
@@ -26,6 +26,19 @@ def log_evidence(values: Floats, counts: Rows, limit: float, bet: float) -> floa
     (True, False)
     """
     return float(counts @ np.log1p(bet * (limit - values)))
+
+
+def shows_tail(values: Floats, counts: Rows, limit: float, failure: float) -> bool:
+    """Return whether values that are nearly always 0 have a mean below a limit, but for the chance of failure.
+
+    The bet is fixed beforehand: nearly all values are far below the limit, or they show nothing.
+
+    >>> shows_tail(np.array([0.0, 0.5]), np.array([199_990, 10]), limit=1e-3, failure=1e-6)
+    True
+    >>> shows_tail(np.array([0.0, 0.5]), np.array([199_500, 500]), limit=1e-3, failure=1e-6)
+    False
+    """
+    return log_evidence(values, counts, limit, bet=0.5) >= -math.log(failure)
 
 
 def best_bet(values: Floats, counts: Rows, limit: float, *, draws: int, failure: float) -> float:

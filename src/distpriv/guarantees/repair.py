@@ -35,6 +35,8 @@ class WideningSettings:
     """The least share by which noise grows from one attempt to the next, even where moments say that less will do."""
     growth: float = 2.0
     """By how much that share grows with every attempt."""
+    needless: float = 0.85
+    """The share of δ below which noise that holds is too wide, and one between that and what failed is tried."""
     widest: float = 8.0
     """The factor beyond which noise is not widened."""
     peaks: int = 12
@@ -88,18 +90,24 @@ def _widened(
     """Return the first of ever wider mechanisms that holds; the one given if none does.
 
     By how many times the δ of the rows differs from that of moments hardly depends on the factor: the next one to try
-    is where that of moments is as many times below the target.
+    is where that of moments is as many times below the target. Where that was too far, one in between is tried.
     """
     of, target, tried, factor, least = SETTINGS, first.certificate.target, first, 1.0, SETTINGS.least_step
+    failed: float | None = None
     aim = by_moments(1.0)
     for _ in range(of.attempts):
         certificate = tried.certificate
         if certificate.holds_at("checked"):
-            return tried
+            if failed is None or certificate.delta >= of.needless * target.delta or certificate.delta <= 0:
+                return tried
+            aim = by_moments(factor) * target.delta / certificate.delta * (1 - of.margin)
+            between = _least_factor(by_moments, aim, failed)
+            less = made(between) if failed < between < factor else tried
+            return less if less.certificate.holds_at("checked") else tried
         if certificate.law is None and not certificate.contradicted:
             break  # it is not δ that is amiss
         aim *= min(target.delta / certificate.delta, 1.0) * (1 - of.margin)
-        factor = max(factor * (1 + least), _least_factor(by_moments, aim, factor))
+        failed, factor = factor, max(factor * (1 + least), _least_factor(by_moments, aim, factor))
         least *= of.growth
         if factor > of.widest:
             break

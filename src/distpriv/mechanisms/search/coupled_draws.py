@@ -21,8 +21,8 @@ from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import by_coupling
 from distpriv.guarantees.drawn import PER_OCTAVE, Drawn, DrawnLaw, Measure
-from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.mean_bound import CHOICES, best_bet, least_draws, log_evidence
+from distpriv.guarantees.evidence import Evidence, tail_evidence
+from distpriv.guarantees.mean_bound import CHOICES, best_bet, least_draws, log_evidence, shows_tail
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import unseen_rows_evidence
 from distpriv.mechanisms.hypotheses import require_target
@@ -200,6 +200,20 @@ class Kind:
 
 
 @frozen(kw_only=True)
+class Tail:
+    """The tail of a target with ε = 0, to be shown by the draws that show its δ."""
+
+    point: PrivacyTarget
+    curve: Callable[[float, Floats], Floats]
+
+    def shown(self, law: Lengths, scale: float, laws: int) -> bool:
+        """Return whether draws show it of one of so many laws, for noise of a scale."""
+        failure = SETTINGS.failure * self.point.delta
+        values = law.deltas(partial(self.curve, self.point.epsilon), scale)
+        return shows_tail(values, law.counts, self.point.delta - failure, failure / (CHOICES * laws))
+
+
+@frozen(kw_only=True)
 class Calibration:
     """How noise is calibrated on coupled draws of a model."""
 
@@ -235,9 +249,11 @@ class Calibration:
         return self.failure / (CHOICES * self.laws)
 
     def scale(
-        self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats]
+        self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats], tail: "Tail | None" = None
     ) -> tuple[float, list[DrawnLaw]]:
         """Return the least scale at which other draws than those of the shape show δ to be below its limit, and them.
+
+        Where the target has a tail they show that, too.
 
         That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
         one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
@@ -251,7 +267,9 @@ class Calibration:
         for law, bet in zip(drawn, bets, strict=True):
 
             def passes(scale: float, law: Lengths = law, bet: float = bet) -> bool:
-                return log_evidence(law.deltas(curve, scale), law.counts, self.limit, bet) >= wanted
+                if log_evidence(law.deltas(curve, scale), law.counts, self.limit, bet) < wanted:
+                    return False
+                return tail is None or tail.shown(law, scale, self.laws)
 
             if not passes(math.inf):
                 raise InvalidModel(
@@ -342,7 +360,8 @@ def coupled(
     """
     differences = plan.pilot(as_they_are)
     law, _ = kind.shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)
-    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences)
+    tail = None if target.tail is None else Tail(point=target.tail, curve=kind.curve)
+    scale, laws = plan.scale(law.whitening, kind.order, partial(kind.curve, target.epsilon), differences, tail)
     noise: NoiseLaw = NoNoise(dimension=model.dimension)
     if scale > 0:
         require_square((scale * law.widths) ** 2)
@@ -355,7 +374,7 @@ def coupled(
         theorem="coupled draws",
         delta=plan.limit + plan.failure,
         assurance="proved",
-        evidence=plan.evidence(),
+        evidence=(*plan.evidence(), *tail_evidence(target, lambda _: True)[0]),
         drawn=Drawn(
             measure=kind.measure,
             noise=noise,

@@ -94,7 +94,7 @@ def noise_on_steps(
         InvalidTarget: no noise of a reasonable width has so small a δ.
     """
     laws = step_laws(rows)
-    noise = least_on_steps(laws, target, pairs, laws.step)
+    noise = least_on_steps(laws, target.points, pairs, laws.step)
     if not rows.sample:
         return noise
     worst = worst_pairs(step_deltas(laws, noise, target.epsilon, pairs), pairs)
@@ -106,18 +106,18 @@ def noise_on_steps(
     )
     ranked = np.argsort(-hidden, kind="stable").tolist()
     strata = plausible_strata(rows, settings.candidates, MAKING_SEED)
-    asked = target.delta
+    asked = 1.0
     for round_ in range(settings.rounds):
         skipped = settings.skipped[min(round_, len(settings.skipped) - 1)]
         chosen = ranked[skipped : skipped + settings.populations]
         whole, several = of_populations(rows, worst, {k + 1: strata[k] for k in chosen}, own=pairs)
-        smaller = PrivacyTarget(epsilon=target.epsilon, delta=asked)
+        smaller = [PrivacyTarget(epsilon=point.epsilon, delta=asked * point.delta) for point in target.points]
         noise = least_on_steps(step_laws(whole), smaller, several, laws.step)
-        spent = exact_rows_delta(rows, [noise], target, pairs)
-        if spent <= target.delta:
+        spent = _spent(rows, noise, target, pairs)
+        if spent <= 1:
             return noise
         if skipped == 0:
-            asked *= settings.overshoot * target.delta / spent
+            asked *= settings.overshoot / spent
     raise InvalidTarget(
         f"no noise was found with delta = {target.delta:g} at epsilon = {target.epsilon:g} in all populations that "
         "such a sample may be of: give more reference rows, a larger epsilon or delta, or use coupled_gaussian."
@@ -137,7 +137,7 @@ def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
 
     def holds(factor: float) -> bool:
         require_time()
-        return exact_rows_delta(rows, [noise.widened(factor)], target, model.protected_pairs) <= target.delta
+        return _spent(rows, noise.widened(factor), target, model.protected_pairs) <= 1
 
     if holds(1.0):
         return noise
@@ -145,6 +145,11 @@ def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weigh
     if factor == math.inf:
         raise _none(target)
     return noise.widened(factor)
+
+
+def _spent(rows: RowGrid, noise: NoiseLaw, target: PrivacyTarget, pairs: Sequence[Pair]) -> float:
+    """Return δ as a share of the target's, at the point of the target where that is largest."""
+    return max(exact_rows_delta(rows, [noise], point, pairs) / point.delta for point in target.points)
 
 
 def _none(target: PrivacyTarget) -> InvalidTarget:
@@ -200,7 +205,10 @@ class _GridSearch:
         def spent(factor: float) -> float:
             require_time()
             noise = self.noise(kind, share, factor)
-            return min(1.0, float(grid_deltas(self.rows, [noise], self.target, self.pairs).max())) / self.target.delta
+            return max(
+                min(1.0, float(grid_deltas(self.rows, [noise], point, self.pairs).max())) / point.delta
+                for point in self.target.points
+            )
 
         try:
             return _root(spent, close, about, bare=self.axes.size == 0)

@@ -50,11 +50,13 @@ class Settings:
 SETTINGS: Final = Settings()
 
 Cut = tuple[int, int, Floats]
-"""The number of a pair, of a bin, and what a set in it says of noise of every width."""
+"""The number of a limit, of a bin, and what a set in it says of noise of every width."""
 
 
-def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair], step: float) -> UnimodalNoise:
-    """Return the symmetric unimodal noise of least variance whose δ is at most the target's; one step at least.
+def least_on_steps(
+    laws: StepLaws, targets: Sequence[PrivacyTarget], pairs: Sequence[Pair], step: float
+) -> UnimodalNoise:
+    """Return the symmetric unimodal noise of least variance that meets all targets; one step at least.
 
     On steps of these laws it is even on −k … k, with an even part of one step; it is given in the statistic's units.
 
@@ -62,53 +64,68 @@ def least_on_steps(laws: StepLaws, target: PrivacyTarget, pairs: Sequence[Pair],
         InvalidTarget: no noise of a reasonable width has so small a δ.
 
     >>> laws = StepLaws(step=1.0, origin=0.0, masses={"a": np.array([1.0, 0]), "b": np.array([0, 1.0])}, outside=0.0)
-    >>> noise = least_on_steps(laws, PrivacyTarget(epsilon=1.0, delta=0.05), [("a", "b"), ("b", "a")], step=1.0)
+    >>> noise = least_on_steps(laws, [PrivacyTarget(epsilon=1.0, delta=0.05)], [("a", "b"), ("b", "a")], step=1.0)
     >>> round(noise.expected_rms, 2)
     1.34
     """
     names = list(laws.masses)
-    ratio = math.exp(target.epsilon)
-    left = target.delta * (1 - SETTINGS.room / 10) - (1 + ratio) * (laws.outside + MARGIN)
-    if left <= target.delta / 2:
-        raise InvalidTarget(
-            f"the exact law is known to {laws.outside:.1g}, too little for delta = {target.delta:g} at epsilon = "
-            f"{target.epsilon:g}: give a larger delta, or use coupled_gaussian."
-        )
-    places = [(names.index(one), names.index(other)) for one, other in pairs]
+    limits = []
+    for target in targets:
+        ratio = math.exp(target.epsilon)
+        left = target.delta * (1 - SETTINGS.room / 10) - (1 + ratio) * (laws.outside + MARGIN)
+        if left <= target.delta / 2:
+            raise InvalidTarget(
+                f"the exact law is known to {laws.outside:.1g}, too little for delta = {target.delta:g} at epsilon = "
+                f"{target.epsilon:g}: give a larger delta, or use coupled_gaussian."
+            )
+        limits += [
+            Limit(first=names.index(one), second=names.index(other), ratio=ratio, delta=left) for one, other in pairs
+        ]
+    left = min(limit.delta for limit in limits)
     scale = 1.0
     while (widest := math.ceil(scale * (1 + SETTINGS.tail - math.log(left)))) <= SETTINGS.widest:
-        problem = _Problem.of(laws.masses.values(), places, ratio, left, widest)
+        problem = _Problem.of(laws.masses.values(), limits, widest)
         if problem.keeps(problem.geometric(scale)):
             shares = _solved(problem, scale)
             widths = (problem.widths[shares > 0] + 0.5).astype(np.float64)
             return UnimodalNoise.mixed(np.ones(1), widths * step, shares[shares > 0])
         scale *= 2
     raise InvalidTarget(
-        f"no noise on steps of {laws.step:g} has delta = {target.delta:g} at epsilon = {target.epsilon:g} within "
-        "reason: give a larger epsilon or delta."
+        f"no noise on steps of {laws.step:g} has delta = {targets[0].delta:g} at epsilon = {targets[0].epsilon:g} "
+        "within reason: give a larger epsilon or delta."
     )
+
+
+@frozen(kw_only=True)
+class Limit:
+    """What is asked of an ordered pair, by the numbers of its laws: a δ at ε, given as e^ε."""
+
+    first: int
+    second: int
+    ratio: float
+    delta: float
+
+    def excess(self, laws: Floats) -> Floats:
+        """Return p − e^ε q on every step."""
+        return np.asarray(laws[self.first] - self.ratio * laws[self.second])
 
 
 @frozen(kw_only=True, eq=False)
 class _Problem:
-    """The laws, the numbers of the pairs' laws, what is asked for, and widths."""
+    """The laws, what is asked of their pairs, and widths."""
 
     laws: EvenSums
-    pairs: Sequence[tuple[int, int]]
-    ratio: float
-    delta: float
+    limits: Sequence[Limit]
     widths: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, laws: Iterable[Floats], pairs: Sequence[tuple[int, int]], ratio: float, delta: float, widest: int
-    ) -> "_Problem":
+    def of(cls, laws: Iterable[Floats], limits: Sequence[Limit], widest: int) -> "_Problem":
         """Return the problem for widths up to one: neighbouring ones are a factor apart, or a step."""
         widths = [1]
         while widths[-1] < widest:
             widths.append(max(widths[-1] + 1, math.floor(widths[-1] * SETTINGS.fineness)))
         sums = EvenSums.of(laws, widths[-1])
-        return cls(laws=sums, pairs=pairs, ratio=ratio, delta=delta, widths=np.array(widths))
+        return cls(laws=sums, limits=limits, widths=np.array(widths))
 
     def geometric(self, scale: float) -> Floats:
         """Return the shares of noise whose probabilities fall like e^(−k/scale), as far as these widths reach."""
@@ -120,13 +137,13 @@ class _Problem:
         """Return the laws with a mixture of noise of these widths."""
         return self.laws.mixed(self.widths.astype(np.float64), shares)
 
-    def deltas(self, noisy: Floats) -> Floats:
-        """Return δ of every pair."""
-        return np.array([np.maximum(noisy[one] - self.ratio * noisy[other], 0.0).sum() for one, other in self.pairs])
+    def spent(self, noisy: Floats) -> Floats:
+        """Return δ of every pair, as a share of its limit."""
+        return np.array([np.maximum(limit.excess(noisy), 0.0).sum() / limit.delta for limit in self.limits])
 
     def keeps(self, shares: Floats) -> bool:
         """Return whether δ of a mixture is small enough for every pair."""
-        return bool(self.deltas(self.mixed(shares)).max() <= self.delta)
+        return bool(self.spent(self.mixed(shares)).max() <= 1)
 
     def bins(self, shares: Floats) -> NDArray[np.int64]:
         """Return where bins begin that are about equally likely with such noise."""
@@ -135,14 +152,15 @@ class _Problem:
         return np.unique(np.append(0, ends))
 
     def cuts(self, which: Sequence[int], noisy: Floats, bins: NDArray[np.int64]) -> Iterator[Cut]:
-        """Yield the number of a pair and of a bin, and what the worst set in it says of every width."""
-        inside = {k: noisy[self.pairs[k][0]] > self.ratio * noisy[self.pairs[k][1]] for k in which}
+        """Yield the number of a limit and of a bin, and what the worst set in it says of every width."""
+        inside = {k: self.limits[k].excess(noisy) > 0 for k in which}
         said = {k: np.zeros((len(bins), len(self.widths))) for k in which}
         for column, width in enumerate(self.widths.tolist()):
             laws = self.laws.even(width)
             for k, mask in inside.items():
-                one, other = self.pairs[k]
-                said[k][:, column] = np.add.reduceat((laws[one] - self.ratio * laws[other]) * mask, bins)
+                said[k][:, column] = np.add.reduceat(self.limits[k].excess(laws) * mask, bins)
+        for k, limit in ((k, self.limits[k]) for k in which):
+            said[k] /= limit.delta
         for k, of_bins in said.items():
             yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > SETTINGS.nothing)
 
@@ -155,10 +173,10 @@ def _solved(problem: _Problem, scale: float) -> Floats:
     cuts: list[Cut] = []
     for _ in range(SETTINGS.rounds):
         noisy = problem.mixed(noise)
-        deltas = problem.deltas(noisy)
-        if deltas.max() <= problem.delta:
+        spent = problem.spent(noisy)
+        if spent.max() <= 1:
             return noise
-        worst = [int(k) for k in np.argsort(-deltas, kind="stable")[: SETTINGS.violated] if deltas[k] > problem.delta]
+        worst = [int(k) for k in np.argsort(-spent, kind="stable")[: SETTINGS.violated] if spent[k] > 1]
         cuts += problem.cuts(worst, noisy, bins)
         least = _program(problem, cuts, len(bins))
         if least is None:
@@ -185,7 +203,7 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
     pairs = sorted({pair for pair, _, _ in cuts})
     count = len(problem.widths)
     slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
-    said = sparse.csr_matrix(np.array([row for _, _, row in cuts]) / problem.delta)
+    said = sparse.csr_matrix(np.array([row for _, _, row in cuts]))
     taken = sparse.csr_matrix(
         (-np.ones(len(cuts)), (np.arange(len(cuts)), np.array(slacks) - count)), shape=(len(cuts), len(pairs) * bins)
     )

@@ -14,6 +14,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, gaussian_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Witness
+from distpriv.guarantees.evidence import tail_evidence
 from distpriv.guarantees.exact_rows import THEOREM as EXACT
 from distpriv.guarantees.exact_rows import exact_certificate
 from distpriv.guarantees.mean_bound import CHOICES, log_evidence
@@ -25,7 +26,7 @@ from distpriv.guarantees.relaxation import (
     without_ball,
 )
 from distpriv.law.cells import RowGrid
-from distpriv.mechanisms.search.coupled_draws import Lengths
+from distpriv.mechanisms.search.coupled_draws import Lengths, Tail
 from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.integers import Discrepancy
@@ -167,13 +168,17 @@ def _continuous(claim: Claim, noises: Sequence[NoiseLaw]) -> Certificate:
     model, within = claim.modelled, claim.within
     noise = noises[0] if len(noises) == 1 else stacked(noises)
     if isinstance(claim.drawn, Drawn):
+        drawn = claim.drawn
+        of_one = drawn.measure != "delta"  # what draws tell of several releases is δ at one ε alone
+        tail, kept = tail_evidence(within, lambda point: _tail_shown(drawn, point)) if of_one else ((), True)
         return Certificate(
             target=within,
             epsilon=within.epsilon,
             delta=_shown(claim, claim.drawn),
             assurance="proved",
             theorem=THEOREMS[claim.mechanism],
-            evidence=draws_evidence(claim.drawn, claim.written, claim.model),
+            evidence=(*draws_evidence(claim.drawn, claim.written, claim.model), *tail),
+            contradicted=not kept,
         )
     if claim.mechanism in BY_THEOREM:
         certificate: Certificate = getattr(mechanisms, claim.mechanism)(model, within).certificate
@@ -216,9 +221,17 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
         raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
     if drawn.measure != "delta" and drawn.scale > 0:
         narrower = evolve(drawn, scale=drawn.scale * (1 - LEAST))
-        if all(won >= wanted for won in _won(narrower)):
+        tail = claim.within.tail
+        if all(won >= wanted for won in _won(narrower)) and (tail is None or _tail_shown(narrower, tail)):
             raise InvalidInput("the draws allow for less noise than was chosen by them, so they are not its own.")
     return drawn.limit + drawn.failure
+
+
+def _tail_shown(drawn: Drawn, point: PrivacyTarget) -> bool:
+    """Return whether draws of lengths show the tail of a target."""
+    curve = gaussian_deltas_upper_bound if drawn.measure == "gaussian" else laplace_deltas_upper_bound
+    lengths = [Lengths(values=law.values, counts=law.counts) for law in drawn.laws]
+    return all(Tail(point=point, curve=curve).shown(law, drawn.scale, len(lengths)) for law in lengths)
 
 
 def _won(drawn: Drawn) -> list[float]:
