@@ -24,11 +24,6 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 
     The odds are even and the pair is the worst. Where points are given it is their total variation. Where the reference
     is a sample it is that of the worst population it may be of, and in a ball around the model that of its edge.
-
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(undefended_attack_accuracy(model), 4)
-    0.6915
     """
     return min(1.0, (1 + 2 * _around(model) + _undefended(model)) / 2)
 

@@ -113,16 +113,6 @@ def worst_gaussian_pair(
     :math:`b_k H_{ε_k}` of pair k, where each has its own ε and factor b; an ε below 0 stands for
     :math:`H_ε ≤ H_0 + 1 - e^ε`. Pairs that are nearer to each other are left out where it is proved that none of them
     has a larger δ (`docs/proofs/farthest_pairs.md`), and computed where it is not.
-
-    >>> import distpriv as dp
-    >>> secret = dp.Share("income = '>50K'", between=(0.4, 0.6), within=0.1)
-    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")), secret, records=100)
-    >>> noise = GaussianNoise.isotropic(1, 1.0)
-    >>> pair, delta = worst_gaussian_pair(model, noise, 1.0)
-    >>> print(*pair, sep=" against ")
-    income = '>50K' @ 0.5 against income = '>50K' @ 0.6
-    >>> bool(delta == pair_deltas(model, model.protected_pairs, noise, 1.0).max())
-    True
     """
     pairs = model.protected_pairs
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
@@ -164,11 +154,6 @@ def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, 
     """Return upper bounds on H_ε of ordered pairs that exceed it by no more than the error of computing it.
 
     All are at the same ε, or each at its own.
-
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> pair_deltas(model, model.protected_pairs, GaussianNoise.isotropic(1, 3.0**0.5), 1.0).round(6)
-    array([0.00683, 0.00683])
     """
     return gaussian_hockey_sticks(epsilon, *_noisy_laws(model, pairs, noise)).upper_bound
 

@@ -116,16 +116,6 @@ def largest_of_rows(
         exact: returns the numbers of some pairs.
         bound: returns, for some pairs, what neither they nor any pair behind them in their row exceed.
         known: a number that does not matter, nor any below: where all are, any pair may be returned.
-
-    >>> numbers = np.array([5.0, 3.0, 1.0, 4.0, 2.0])
-    >>> computed = []
-    >>> def exact(places):
-    ...     computed.extend(places.tolist())
-    ...     return numbers[places]
-    >>> largest_of_rows([np.array([0, 1, 2]), np.array([3, 4])], exact, lambda places: numbers[places])
-    (0, 5.0)
-    >>> computed
-    [0, 3]
     """
     place, best = -1, -np.inf
     new, depth = np.sort([row[0] for row in rows]), 1

@@ -199,14 +199,7 @@ class StratumLaw:
 
 
 def projected(rows: RowLaws, direction: Floats, circle: Circle) -> dict[str, Transform]:
-    """Return the transform of a combination of the statistics on a circle, in every scenario.
-
-    >>> rows = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
-    >>> laws = RowLaws(strata=rows, drawn={"a": {0: 2}, "b": {0: 1, 1: 1}}, replacement=False)
-    >>> circle = Circle(circumference=8.0, frequencies=1)
-    >>> {name: complex(law[1].round(9)) for name, law in projected(laws, np.ones(1), circle).items()}
-    {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
-    """
+    """Return the transform of a combination of the statistics on a circle, in every scenario."""
     strata = [
         StratumLaw.of(circle, *stratum.projected(direction), rows=rows.rows_of(number))
         for number, stratum in enumerate(rows.strata)
