@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import distpriv as dp
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.given import model_to_dict
 from distpriv.planning.candidates import Candidate
+from distpriv.workflow.written_model import model_to_dict
 
 __all__ = ["remembering"]
 

@@ -28,15 +28,16 @@ dp.plan(model, dp.PrivacyTarget(epsilon=1, delta=0.01), processes=3, all=True)
 """
 
 DRAWING = """
-import time
+import os, time
 from distpriv.modelling import sampling
 
-def slow(rng, block):
-    time.sleep(block)
-    return block
+caller = os.getpid()
 
-sampling.WORTH_STARTING = 0
-sampling.run_blocks(slow, [0.1, 600, 600, 600], [1, 1, 1, 1], sampling.Stream(seed=0, name="slow", processes=2))
+def slow(rng, draws):
+    time.sleep(0.1 if os.getpid() == caller else 600)
+
+sampling.SAMPLING = sampling.SamplingSettings(worth_starting=0)
+sampling.in_blocks(slow, 4, 1, sampling.Stream(seed=0, name="slow", processes=2))
 """
 
 BUSY = """

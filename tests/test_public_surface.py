@@ -17,6 +17,7 @@ import pytest
 
 import distpriv as dp
 from distpriv import datasets, distances, errors, mechanisms
+from distpriv.auditing.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.auditing.measures import Measures
 from distpriv.auditing.report import AttackResult, AuditReport
 from distpriv.framework.scenarios import ProtectedScenarios, Scenario
@@ -24,7 +25,6 @@ from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Sta
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.diagnostics import Diagnostics, PairDiagnostics, StatisticDiagnostics
 from distpriv.modelling.model import Provenance, QueryDistribution
 from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise

@@ -20,12 +20,12 @@ from distpriv._version import __version__
 if TYPE_CHECKING:
     from distpriv import datasets, distances, mechanisms
     from distpriv.auditing.audit import audit
+    from distpriv.auditing.diagnostics import diagnose
     from distpriv.framework.queries import Query, count, function, mean, proportion, quantile, table, total, variance
     from distpriv.framework.secrets import Combinations, Correlation, Mean, Quantile, Scenarios, Share, Shift
     from distpriv.framework.target import PrivacyTarget
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
     from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence, relaxed_by_entropy
-    from distpriv.modelling.diagnostics import diagnose
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.given import empirical_model, gaussian_model
     from distpriv.modelling.model import QueryModel
@@ -104,7 +104,7 @@ _LAZY = {
     "audit": "distpriv.auditing.audit",
     "count": "distpriv.framework.queries",
     "declare": "distpriv.releasing.declaring",
-    "diagnose": "distpriv.modelling.diagnostics",
+    "diagnose": "distpriv.auditing.diagnostics",
     "earlier_releases": "distpriv.releasing.release",
     "empirical_model": "distpriv.modelling.given",
     "exact_delta": "distpriv.guarantees.exact_delta",

@@ -201,7 +201,7 @@ def test_a_small_reference_table_does_not_make_a_sound_mechanism_fail() -> None:
 
 
 def test_an_audit_of_a_large_table_says_that_it_draws_from_samples_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 500)
+    monkeypatch.setattr(reference, "READING", reference.ReadingSettings(most_rows=500))
     model = dp.model(small_table(600), dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.4, 0.6)), records=10)
     mechanism = dp.mechanisms.certified_gaussian(model, dp.PrivacyTarget(epsilon=1, delta=0.01))
     report = audit(mechanism, model=model, releases=400, attacks=["bayes"])

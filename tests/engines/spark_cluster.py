@@ -118,7 +118,7 @@ def main(many: Path, few: Path) -> None:
 
     slow = frame.repartition(8).mapInArrow(lingering, frame.schema)
     moments, first = with_one_killed(session, "moments", lambda: dp.model(slow, query, SHARE, records=100))
-    sampling.WORTH_STARTING = 0.0
+    sampling.SAMPLING = sampling.SamplingSettings(worth_starting=0.0)
     median = dp.Query(middle=dp.function(slow_median, columns=["age"]))
     table = session.read.parquet(str(few))
     replicates, second = with_one_killed(

@@ -14,6 +14,7 @@ from tests.workflow.shared import is_one_sentence
 import distpriv as dp
 from distpriv.engines.engine import SOURCE, engine_for
 from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource
+from distpriv.modelling import sampling
 from distpriv.modelling.tables import labelled
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def test_replicates_on_executors_are_those_drawn_here(spark: "SparkSession", mon
     table = random_table(400)
     query = dp.Query(spread=dp.function(lambda rows: rows["x"].max() - rows["x"].min(), columns=["x"]))
     here = dp.model(table, query, SHARE, records=10, draws=320, seed=5, processes=1)
-    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
+    monkeypatch.setattr(sampling, "SAMPLING", sampling.SamplingSettings(worth_starting=0.0))
     told: list[tuple[str, int, int]] = []
     processes = dp.model(table, query, SHARE, records=10, draws=320, seed=5, processes=2)
     executors = dp.model(
@@ -158,7 +159,7 @@ def test_a_function_that_fails_on_an_executor_is_named_with_its_failure(
             raise ValueError("this is too much")
         return float(rows["x"].max())
 
-    monkeypatch.setattr("distpriv.modelling.sampling.WORTH_STARTING", 0.0)
+    monkeypatch.setattr(sampling, "SAMPLING", sampling.SamplingSettings(worth_starting=0.0))
     query = dp.Query(largest=dp.function(rarely, columns=["x"]))
     with pytest.raises(InvalidQuery, match=r"statistic 'largest' failed .* ValueError: this is too much") as refusal:
         dp.model(on_spark(spark, random_table(2000)), query, SHARE, records=5, draws=3200, seed=1)

@@ -38,15 +38,3 @@ def sampled_delta(
     ratio = log_released(y, first, axis, scale) - log_released(y + shift, second, axis, scale)
     values = np.maximum(0.0, -np.expm1(np.minimum(epsilon - ratio, 0.0)))
     return float(values.mean()), float(values.std() / draws**0.5)
-
-
-def delta_in_the_plane(
-    shift: Floats, first: Floats, second: Floats, axis: Floats, scale: float, epsilon: float, points: int = 500
-) -> float:
-    """H_ε of two laws in the plane by a sum over a grid that covers the first."""
-    reach = 7 * np.sqrt(np.diag(first)) + 14 * scale * np.abs(axis)
-    grids = [np.linspace(-r, r, points) for r in reach]
-    y = np.stack(np.meshgrid(*grids, indexing="ij"), axis=-1).reshape(-1, 2)
-    p = np.exp(log_released(y, first, axis, scale))
-    q = np.exp(log_released(y + shift, second, axis, scale))
-    return float(np.maximum(0, p - math.exp(epsilon) * q).sum() * math.prod(g[1] - g[0] for g in grids))

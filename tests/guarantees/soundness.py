@@ -8,11 +8,12 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from attrs import evolve, field, frozen
 from scipy.optimize import brentq
@@ -124,19 +125,13 @@ def _tilt(about: Floats, weights: Floats, value: float) -> Floats:
     return tilted(float(brentq(lambda rate: weights @ (scaled * tilted(rate)), -reach, reach, xtol=1e-13)))
 
 
-def _estimates(model: dp.QueryModel, target: dp.PrivacyTarget) -> Made:
-    alone = getattr(dp.mechanisms, "informative_gaussian", None)
-    options: dict[str, Any] = {} if alone else {"objective": "estimate"}
-    return (alone or dp.mechanisms.certified_gaussian)(model, target, **options)
-
-
 def _named(name: str, **options: Any) -> Callable[[dp.QueryModel, dp.PrivacyTarget], Made]:
     return lambda model, target: getattr(dp.mechanisms, name)(model, target, **options)
 
 
 MECHANISMS: dict[str, Callable[[dp.QueryModel, dp.PrivacyTarget], Made]] = {
     "certified_gaussian": _named("certified_gaussian"),
-    "certified_gaussian, estimates": _estimates,
+    "certified_gaussian, estimates": _named("certified_gaussian", objective="estimate"),
     "certified_laplace": _named("certified_laplace"),
     "exact_law": _named("exact_law"),
     "coupled_gaussian": _named("coupled_gaussian", draws=20_000, seed=1),
@@ -336,42 +331,29 @@ def random_case(seed: int) -> Case:
     return Case(name=f"seed {seed}", table=table, mechanism=mechanism, epsilon=epsilon, delta=delta, in_words=words)
 
 
-def _told(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """Yield a table with one line for each mechanism, and the worst cases."""
-    every = list(verdicts)
-    groups = [(name, [each for each in every if each.mechanism.split(" →")[0] == name]) for name in MECHANISMS]
-    heads = ("mechanism", "cases", "certified", "refused", "crashed", "false", "worst ratio", "CPU s, median / max")
-    yield f"{heads[0]:<30}" + "".join(f"{head:>10}" for head in heads[1:6]) + f"{heads[6]:>13}{heads[7]:>22}"
-    for name, group in [*groups, ("all", every)]:
-        if not group:
-            continue
-        numbers = [len(group), *(sum(v.outcome == o for v in group) for o in ("certified", "refused", "crashed"))]
-        numbers.append(sum(not v.is_sound for v in group if v.outcome == "certified"))
-        seconds = [v.seconds for v in group]
-        times = f"{np.median(seconds):.1f} / {max(seconds):.1f}"
-        worst = max(v.ratio for v in group)
-        yield f"{name:<30}" + "".join(f"{number:>10}" for number in numbers) + f"{worst:>13.3f}{times:>22}"
-    yield ""
-    yield "worst:"
-    yield from (str(each) for each in sorted(every, key=lambda v: (v.is_sound, -v.ratio))[:20])
-
-
 def main() -> None:
-    """Judge random tables, and print one table of what was found."""
+    """Judge random tables; print what became of those of each mechanism, and the worst cases."""
     parser = argparse.ArgumentParser(description="Judge certificates of random realistic tables by exact laws.")
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--mechanism", choices=list(MECHANISMS), help="for every table, instead of a random one")
-    parser.add_argument("--verbose", action="store_true", help="print every verdict")
     asked = parser.parse_args()
     verdicts = []
     for seed in range(asked.first, asked.first + asked.tables):
         case = random_case(seed)
         verdicts.append(judged(evolve(case, mechanism=asked.mechanism or case.mechanism)))
-        if asked.verbose or not verdicts[-1].is_sound:
-            sound = "" if verdicts[-1].is_sound else "NOT SOUND: "
-            sys.stdout.write(f"{sound}{verdicts[-1]} in {verdicts[-1].seconds:.1f} s" + "\n")
-    sys.stdout.write("\n".join([*_told(verdicts), ""]))
+    frame = pd.DataFrame(
+        {
+            "mechanism": [verdict.mechanism.split(" →")[0] for verdict in verdicts],
+            "outcome": [verdict.outcome if verdict.is_sound else "false" for verdict in verdicts],
+            "ratio": [verdict.ratio for verdict in verdicts],
+            "seconds": [verdict.seconds for verdict in verdicts],
+        }
+    )
+    worst = sorted(verdicts, key=lambda verdict: (verdict.is_sound, -verdict.ratio))[:20]
+    groups = frame.groupby("mechanism").agg({"ratio": "max", "seconds": ["median", "max"]})
+    counts = pd.crosstab(frame["mechanism"], frame["outcome"], margins=True)
+    sys.stdout.write("\n\n".join([str(counts), str(groups), *map(str, worst), ""]))
 
 
 if __name__ == "__main__":

@@ -7,18 +7,17 @@ from tests.guarantees.exact_laws import exact_delta
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.delta_by_draws import DrawSettings, NoisySum, delta_by_draws
+from distpriv.guarantees.delta_by_draws import DrawSettings, delta_by_draws
 from distpriv.guarantees.delta_from_rows import delta_from_rows
 from distpriv.guarantees.lattice_floor import Smoothing
-from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw, TiltedStratum
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
 
-def coins(drawn: int) -> NoisySum:
+def coins(drawn: int) -> TiltedLaw:
     """Return how many of so many coins show heads, with Gaussian noise of deviation 2."""
-    stratum = TiltedStratum.of(np.array([[-0.5], [0.5]]), np.ones(2), drawn, replacement=True)
-    return NoisySum.of(TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0))
+    stratum = TiltedStratum(values=np.array([[-0.5], [0.5]]), counts=np.ones(2), drawn=drawn, replacement=True)
+    return TiltedLaw.of([stratum], np.array([drawn / 2]), np.eye(1) * 4.0)
 
 
 def exact_of_coins(first: int, second: int, epsilon: float) -> float:
@@ -77,14 +76,14 @@ def test_a_point_without_a_saddlepoint_counts_in_full_and_says_nothing_of_the_ra
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = delta_by_draws(coins(24), coins(20), 0.0)
-    densities = NoisySum.densities
+    saddlepoints = TiltedLaw.saddlepoints
 
-    def all_but_one(self: NoisySum, points: Floats, like: tuple[NoisySum, Saddlepoints] | None = None) -> Saddlepoints:
-        at = densities(self, points, like)
+    def all_but_one(self: TiltedLaw, points: Floats, tilts: Floats) -> Saddlepoints:
+        at = saddlepoints(self, points, tilts)
         at.log_densities[0] = -np.inf
         return at
 
-    monkeypatch.setattr(NoisySum, "densities", all_but_one)
+    monkeypatch.setattr(TiltedLaw, "saddlepoints", all_but_one)
     lacking = delta_by_draws(coins(24), coins(20), 0.0)
     assert whole.delta < lacking.delta < whole.delta + 4 / lacking.draws
     assert abs(lacking.normalisation) < 4 * lacking.normalisation_error

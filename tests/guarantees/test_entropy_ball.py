@@ -14,8 +14,8 @@ from scipy.stats import binom, norm
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSource, LawsChanged, NotCertified
-from distpriv.guarantees.entropy_ball import ball_cost, entropy_failure, made_for, without_ball
-from distpriv.modelling.given import model_from_dict, model_to_dict
+from distpriv.guarantees.relaxation import ball_cost, entropy_failure, made_for, without_ball
+from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 TARGET = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
 RECORDS = 40

@@ -15,9 +15,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.secrets import Secret, protect
 from distpriv.guarantees import exact_delta as checked
 from distpriv.guarantees.exact_delta import pair_deltas, worst_gaussian_pair
-from distpriv.guarantees.farthest_pairs import farthest, largest_of_rows, lines_of, rows_of_pairs
-from distpriv.guarantees.projections import worst_projection
-from distpriv.guarantees.straight_laws import bend_of
+from distpriv.guarantees.farthest_pairs import bend_of, farthest, largest_of_rows, lines_of, rows_of_pairs
+from distpriv.guarantees.projections import projected_laws, worst_projected_pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
@@ -148,10 +147,10 @@ def test_the_worst_combination_of_the_farthest_pairs_is_the_worst_of_all(seed: i
     model = range_of_shares(seed, records=16)
     rows, noise = model.rows().row_laws(), some_noise(seed, model)
     direction = np.random.default_rng(seed).normal(size=2)
-    found = worst_projection(model, rows, noise, epsilon, [direction])
-    every = projected_deltas(model, rows, noise, epsilon, direction)
-    assert found.delta == pytest.approx(every.max(), abs=1e-12)
-    assert found.total_variation == pytest.approx(projected_deltas(model, rows, noise, 0.0, direction).max(), abs=1e-12)
+    laws = projected_laws(model, rows, noise, direction)
+    for level in (epsilon, 0.0):
+        every = projected_deltas(model, rows, noise, level, direction)
+        assert worst_projected_pair(model, laws, level)[1] == pytest.approx(every.max(), abs=1e-12)
 
 
 def test_a_lattice_that_the_noise_leaves_standing_is_looked_at_pair_by_pair() -> None:
@@ -164,8 +163,8 @@ def test_a_lattice_that_the_noise_leaves_standing_is_looked_at_pair_by_pair() ->
     every = projected_deltas(model, model.rows().row_laws(), noise, 1.0, np.ones(1))
     gaps = [abs(model.scenarios[a].positives - model.scenarios[b].positives) for a, b in model.protected_pairs]
     assert gaps[int(every.argmax())] < max(gaps)
-    found = worst_projection(model, model.rows().row_laws(), noise, 1.0, [np.ones(1)])
-    assert found.delta == every.max()
+    laws = projected_laws(model, model.rows().row_laws(), noise, np.ones(1))
+    assert worst_projected_pair(model, laws, 1.0)[1] == every.max()
 
 
 def test_pairs_of_several_secrets_are_in_rows_of_their_own() -> None:

@@ -11,13 +11,14 @@ import distpriv as dp
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.delta_from_rows import tilted_laws
 from distpriv.law.cumulants import second_order_terms
-from distpriv.law.saddlepoint import TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum, symmetric
 from distpriv.modelling.row_laws import RowLaws
 
 
 def law_of(rows: Floats, drawn: int, variance: float, *, replacement: bool) -> TiltedLaw:
-    stratum = TiltedStratum.of(rows - rows.mean(axis=0), np.ones(len(rows)), drawn, replacement=replacement)
+    stratum = TiltedStratum(
+        values=rows - rows.mean(axis=0), counts=np.ones(len(rows)), drawn=drawn, replacement=replacement
+    )
     return TiltedLaw.of([stratum], drawn * rows.mean(axis=0), variance * np.eye(rows.shape[1]))
 
 
@@ -72,15 +73,15 @@ def test_newtons_steps_arrive_from_anywhere(seed: int) -> None:
     law = law_of(rows / rows.std(axis=0) / 3, 9, 0.3, replacement=bool(seed % 2))
     points = law.mean + rng.normal(size=(20, 2))
     near, far = (law.saddlepoints(points, scale * rng.normal(size=(20, 2))) for scale in (0.0, 2.0))
-    assert near.found.all()
+    assert near.known.all()
     np.testing.assert_allclose(near.log_densities, far.log_densities, atol=2e-3)  # as near as steps are taken
 
 
 def test_a_point_beyond_all_rows_has_no_density() -> None:
     law = law_of(np.array([[0.0], [1.0]]), 2, 1e-6, replacement=True)
     found = law.saddlepoints(np.array([[1.0], [5.0]]), np.zeros((2, 1)))
-    assert found.found.tolist() == [True, False]
-    assert not found.found[1]
+    assert found.known.tolist() == [True, False]
+    assert not found.known[1]
 
 
 def test_all_rows_of_a_stratum_are_a_constant_and_sums_that_add_up_leave_out_a_direction() -> None:
@@ -118,8 +119,11 @@ def test_noise_of_a_step_makes_ratios_of_rare_counts_right(expected: float, devi
     exact, expanded = [], []
     for mean in (expected, 1.5 * expected):
         share = mean / drawn
-        stratum = TiltedStratum.of(
-            np.array([[-share], [1 - share]]), np.array([1 - share, share]) * 1e6, drawn, replacement=True
+        stratum = TiltedStratum(
+            values=np.array([[-share], [1 - share]]),
+            counts=np.array([1 - share, share]) * 1e6,
+            drawn=drawn,
+            replacement=True,
         )
         law = TiltedLaw.of([stratum], np.array([mean]), np.eye(1) * deviation**2)
         at = law.saddlepoints(points[:, np.newaxis], np.zeros((len(points), 1)))
@@ -128,3 +132,49 @@ def test_noise_of_a_step_makes_ratios_of_rare_counts_right(expected: float, devi
         chances = binom.pmf(counts, drawn, share)
         exact.append(np.log(norm.pdf(points[:, np.newaxis], counts, deviation) @ chances))
     np.testing.assert_allclose(expanded[1] - expanded[0], exact[1] - exact[0], atol=error)
+
+
+SOME_ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=4, max_size=12).map(np.array)
+TILTS = st.tuples(st.floats(-2, 2), st.floats(-2, 2)).map(lambda tilt: np.array([tilt]))
+
+
+@given(values=SOME_ROWS, tilt=TILTS, replacement=st.booleans())
+@settings(max_examples=50)
+def test_derivatives_are_those_of_the_value(values: Floats, tilt: Floats, replacement: bool) -> None:
+    stratum = TiltedStratum(values=values, counts=np.ones(len(values)), drawn=2, replacement=replacement)
+    at, step = stratum.pull(tilt, None), 1e-5
+    for axis in np.eye(2):
+        above, below = (stratum.pull(tilt + sign * step * axis, at.level) for sign in (1, -1))
+        np.testing.assert_allclose((above.value - below.value) / (2 * step), at.mean @ axis, atol=1e-6)
+        if not replacement:
+            slope = (above.mean - below.mean) / (2 * step)
+            np.testing.assert_allclose(slope[0], symmetric(at.square)[0] @ axis, atol=1e-6)
+
+
+@given(values=SOME_ROWS, tilt=TILTS)
+@settings(max_examples=50)
+def test_few_of_very_many_rows_are_drawn_as_if_with_replacement(values: Floats, tilt: Floats) -> None:
+    many = np.full(len(values), 1e7)
+    without, replaced = (
+        TiltedStratum(values=values, counts=many, drawn=3, replacement=each).pull(tilt, None) for each in (False, True)
+    )
+    np.testing.assert_allclose(without.value, replaced.value, atol=1e-4)
+    np.testing.assert_allclose(without.profile, replaced.profile, atol=1e-4)
+
+
+def test_a_rare_huge_row_overflows_nothing() -> None:
+    values = np.array([[0.0], [0.1], [1e6]])
+    for replacement in (True, False):
+        stratum = TiltedStratum(values=values, counts=np.array([1e3, 1e3, 1.0]), drawn=10, replacement=replacement)
+        pull = stratum.pull(np.array([[5.0], [-5.0]]), None)
+        assert np.isfinite(pull.value).all()
+        assert np.isfinite(pull.profile).all()
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_the_term_of_the_number_is_that_of_stirlings_formula(share: float) -> None:
+    stratum = TiltedStratum(
+        values=np.zeros((1, 1)), counts=np.array([4000.0]), drawn=int(4000 * share), replacement=False
+    )
+    rest = 1 / (12 * 4000) - 1 / (12 * 4000 * share) - 1 / (12 * 4000 * (1 - share))
+    assert stratum.number_term == pytest.approx(rest, rel=1e-9)

@@ -15,9 +15,10 @@ from distpriv.distances import analytic_radius
 from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.evidence_text import combination
 from distpriv.guarantees.lattice_floor import covers_floor
+from distpriv.guarantees.masked_directions import directions
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.withheld_combinations import withheld
 from distpriv.mechanisms.search import informative_search
 from distpriv.mechanisms.search.informative_search import ClimbSettings
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
@@ -333,9 +334,9 @@ def test_progress_is_told_to_the_end(objective: Objective) -> None:
 def test_what_is_withheld_tells_the_scenarios_apart_and_is_named() -> None:
     model = changed(random_model(2, 3, distance=2.0), np.ones(3), np.zeros(3))
     mechanism = made(model)
-    combination = withheld(model, mechanism.noise.covariance)[0]
-    assert combination.told < 0.05
-    assert str(combination) in str(mechanism.certificate.evidence[0])
+    masked = directions(model, mechanism.noise.covariance)[0]
+    assert masked.released < 0.05
+    assert combination(masked.terms[0]) in str(mechanism.certificate.evidence[0])
 
 
 ADULT = [

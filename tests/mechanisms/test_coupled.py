@@ -251,14 +251,14 @@ def large(name: str, rows: Reference = "sample") -> dp.QueryModel:
 def test_draws_of_some_rows_prove_nothing_of_all_of_them(
     name: str, rows: Reference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
+    monkeypatch.setattr(reference, "READING", reference.ReadingSettings(most_rows=30_000))
     with pytest.raises(InvalidModel, match="give a random sample of its rows as the reference"):
         planned(large(name, rows))
 
 
 def test_of_a_large_sample_a_smaller_one_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 30_000)
-    monkeypatch.setattr(reference, "STRATUM_ROWS", 9_000)
+    settings = reference.ReadingSettings(most_rows=30_000, stratum_rows=9_000)
+    monkeypatch.setattr(reference, "READING", settings)
     model = large("median")
     assert [stratum.rows for stratum in model.strata] == [9_000, 9_000]
     _, unseen, *_ = planned(model).evidence()

@@ -58,7 +58,7 @@ def test_the_estimate_does_not_depend_on_how_the_statistics_are_combined(seed: i
     rng = np.random.default_rng(seed)
     known, noise = knowledge(rng, size), covariance(rng, size)
     turn = np.linalg.qr(rng.normal(size=(size, size)))[0] * 10 ** rng.uniform(-1, 1, size)
-    turned = said(known.means @ turn.T, [turn @ each @ turn.T for each in known.covariances])
+    turned = said(known.means @ turn.T, turn @ known.covariances @ turn.T)
     values = known.mean + rng.normal(size=size)
     one, other = known.estimate(values, noise), turned.estimate(turn @ values, turn @ noise @ turn.T)
     back = np.linalg.inv(turn)
@@ -72,7 +72,7 @@ def test_units_of_any_size_leave_the_estimate_as_it_is(seed: int, size: int, exp
     rng = np.random.default_rng(seed)
     known, noise = knowledge(rng, size), covariance(rng, size)
     units = 10.0 ** rng.uniform(-abs(exponent), abs(exponent), size)
-    scaled = said(known.means * units, [each * np.outer(units, units) for each in known.covariances])
+    scaled = said(known.means * units, known.covariances * np.outer(units, units))
     values = known.mean + rng.normal(size=size)
     found = scaled.estimate(values * units, noise * np.outer(units, units))
     np.testing.assert_allclose(found.values / units, known.estimate(values, noise).values, rtol=1e-6, atol=1e-6)
@@ -84,17 +84,11 @@ def test_the_error_is_that_of_many_simulated_releases(seed: int, size: int) -> N
     known = knowledge(rng, size, scenarios=2)
     law = LaplaceNoise.isotropic(size, 1.0)
     estimator = linear_estimator(known.covariance, law.covariance)
-    draws = 4000
-    truths = np.vstack(
-        [
-            rng.multivariate_normal(m, c, draws, method="eigh")
-            for m, c in zip(known.means, known.covariances, strict=True)
-        ]
-    )
-    answers = truths + law.simulate(2 * draws, seed=seed)
+    laws = zip(known.means, known.covariances, strict=True)
+    truths = np.vstack([rng.multivariate_normal(m, c, 4000, method="eigh") for m, c in laws])
+    answers = truths + law.simulate(len(truths), seed=seed)
     missed = known.mean + (answers - known.mean) @ estimator.gain.T - truths
-    found, said = float((missed**2).sum(axis=1).mean()), float(np.trace(estimator.error_covariance))
-    assert found == pytest.approx(said, rel=0.2)
+    assert (missed**2).sum(axis=1).mean() == pytest.approx(np.trace(estimator.error_covariance), rel=0.2)
 
 
 @pytest.mark.parametrize("noise", [1e30, math.inf])
@@ -106,27 +100,26 @@ def test_with_endless_noise_the_estimate_is_the_public_mean(noise: float) -> Non
     assert known.information(np.diag([noise, noise]), np.ones(2)) == pytest.approx(0)
 
 
-def test_endless_noise_on_one_statistic_leaves_what_the_others_say_of_it() -> None:
-    known = said([[0, 0]], [[[1, 0.9], [0.9, 1]]])
-    found = known.estimate([2.0, -1e9], np.diag([0.0, math.inf]))
-    np.testing.assert_allclose(found.values, [2.0, 1.8])
-    np.testing.assert_allclose(found.covariance, np.diag([0.0, 1 - 0.81]), atol=1e-12)
+TWO_RELEASES = [GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, math.sqrt(2))]
 
 
-def test_a_statistic_that_does_not_vary_is_known_and_its_noise_says_what_other_noise_is() -> None:
-    known = said([[7, 0]], [[[0, 0], [0, 1]]])
-    together = np.array([[1.0, 1.0], [1.0, 1.0]])
-    found = known.estimate([7.5, 2.0], together)
-    np.testing.assert_allclose(found.values, [7.0, 1.5])
-    np.testing.assert_allclose(found.covariance, np.zeros((2, 2)), atol=1e-12)
-
-
-def test_two_releases_of_one_statistic_are_better_than_either() -> None:
-    known = said([[40, 40]], [np.full((2, 2), 4.0)])
-    laws = [GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, math.sqrt(2))]
-    found = known.estimate([43.0, 46.0], noise_side_by_side(laws))
-    np.testing.assert_allclose(found.values, [43.0, 43.0])
-    np.testing.assert_allclose(found.covariance, np.full((2, 2), 4 / 3))
+@pytest.mark.parametrize(
+    ("mean", "covariance", "answer", "noise", "estimate", "error"),
+    [
+        # Endless noise on one statistic leaves what the other says of it.
+        ([0, 0], [[1, 0.9], [0.9, 1]], [2, -1e9], np.diag([0.0, math.inf]), [2, 1.8], np.diag([0.0, 1 - 0.81])),
+        # One that does not vary is known, and its noise says what other noise is.
+        ([7, 0], [[0, 0], [0, 1]], [7.5, 2], np.ones((2, 2)), [7, 1.5], np.zeros((2, 2))),
+        # Two releases of one statistic are better than either.
+        ([40, 40], np.full((2, 2), 4.0), [43, 46], noise_side_by_side(TWO_RELEASES), [43, 43], np.full((2, 2), 4 / 3)),
+    ],
+)
+def test_what_one_value_says_of_another_is_used(
+    mean: Any, covariance: Any, answer: Any, noise: Any, estimate: Any, error: Any
+) -> None:
+    made = said([mean], [covariance]).estimate(answer, noise)
+    np.testing.assert_allclose(made.values, estimate)
+    np.testing.assert_allclose(made.covariance, error, atol=1e-12)
 
 
 @given(seed=seeds, size=sizes)

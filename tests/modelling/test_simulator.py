@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,44 +9,21 @@ import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.modelling.sampling import RowPool
 from distpriv.modelling.simulator import RowSimulator
-from distpriv.modelling.transport import RowPairing
 
 TABLE = pl.DataFrame({"x": np.arange(10.0), "s": [True] * 4 + [False] * 6})
+MANY = pl.DataFrame({"x": np.arange(60.0), "s": np.arange(60) < 30})
 
 
 def simulator(place: Place, *values: float, records: int = 5, replacement: bool = False) -> RowSimulator:
     query, secret = dp.Query(x=dp.mean("x")), dp.Share("s", values=values)
-    options: dict[str, Any] = {"replacement": replacement, "reference": "population"}
-    model = dp.model(place(TABLE), query, secret, records=records, **options)
-    assert isinstance(model.simulator, RowSimulator)
-    return model.simulator
-
-
-def test_the_dataset_with_more_positives_swaps_them_for_negatives(place: Place) -> None:
-    more_first = simulator(place, 0.2, 0.6).swap(("s @ 0.6", "s @ 0.2"), "independent")
-    assert (more_first.common_out, more_first.common_into, more_first.swapped) == (1, 2, 2)
-    assert more_first.out.tolist() == [0, 1, 2, 3]
-    fewer_first = simulator(place, 0.2, 0.6).swap(("s @ 0.2", "s @ 0.6"), "independent")
-    assert (fewer_first.common_out, fewer_first.common_into, fewer_first.swapped) == (2, 1, 2)
-    assert fewer_first.out.tolist() == [4, 5, 6, 7, 8, 9]
-
-
-def test_both_orders_of_a_pair_use_one_pairing_the_other_way_round(place: Place) -> None:
-    simulated = simulator(place, 0.2, 0.6)
-    one = simulated.swap(("s @ 0.6", "s @ 0.2"), "transport").pairing
-    other = simulated.swap(("s @ 0.2", "s @ 0.6"), "transport").pairing
-    assert isinstance(one, RowPairing)
-    assert isinstance(other, RowPairing)
-    assert one.first.tolist() == other.second.tolist()
-    assert one.first.max() == 3
-    assert one.second.max() == 5
+    return dp.model(
+        place(TABLE), query, secret, records=records, replacement=replacement, reference="population"
+    ).rows()
 
 
 def test_a_sample_of_few_rows_stands_for_an_endless_population(place: Place) -> None:
     query, secret = dp.Query(x=dp.mean("x")), dp.Share("s", values=(0.4, 0.6))
-    model = dp.model(place(TABLE), query, secret, records=1000)
-    assert model.provenance.replacement
-    few = dp.model(place(TABLE), query, secret, records=10)
+    model, few = (dp.model(place(TABLE), query, secret, records=records) for records in (1000, 10))
     for name, law in model.distributions.items():  # no finite-population correction: variances fall like 1/n
         np.testing.assert_allclose(law.covariance * 100, few.distributions[name].covariance)
     assert model.rows().samples("s @ 0.6", 20, 0).shape == (20, 1)
@@ -79,17 +54,11 @@ def test_parts_have_no_row_in_common_and_their_share_of_every_stratum(
 
 
 def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike(place: Place) -> None:
-    query, share = (
-        dp.Query(first=dp.function(lambda rows: rows["x"][0], columns=["x"])),
-        dp.Share("s", values=(0.2, 0.4)),
-    )
-    table = pl.DataFrame({"x": np.arange(60.0), "s": np.arange(60) < 30})
-    model = dp.model(place(table), query, share, records=5, draws=10)
-    assert isinstance(model.simulator, RowSimulator)
+    first = dp.Query(first=dp.function(lambda rows: rows["x"][0], columns=["x"]))
+    model = dp.model(place(MANY), first, dp.Share("s", values=(0.2, 0.4)), records=5, draws=10)
 
     def seen(seed: int) -> list[set[float]]:
-        assert isinstance(model.simulator, RowSimulator)
-        return [set(part.samples("s @ 0.4", 2000, 1).ravel()) for part in model.simulator.split((0.5, 0.5), seed)]
+        return [set(part.samples("s @ 0.4", 2000, 1).ravel()) for part in model.rows().split((0.5, 0.5), seed)]
 
     one, other = seen(3)
     assert not one & other
@@ -97,15 +66,14 @@ def test_a_split_draws_from_its_own_rows_and_the_same_seed_splits_alike(place: P
     assert seen(3) == [one, other] != seen(4)
 
 
-def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired(place: Place) -> None:
-    query, share = dp.Query(x=dp.total("x")), dp.Share("s", values=(0.0, 1.0))
-    table = pl.DataFrame({"x": np.arange(40.0), "s": np.arange(40) < 20})
-    model = dp.model(place(table), query, share, records=1)
-    assert isinstance(model.simulator, RowSimulator)
-    parts = model.simulator.split((0.5, 0.5), 0)
-    for pairing in ("independent", "transport"):
-        drawn = [np.concatenate(part.coupled_samples(("s @ 0", "s @ 1"), 500, 0, pairing)) for part in parts]
-        assert not set(drawn[0].ravel()) & set(drawn[1].ravel())
+@pytest.mark.parametrize("pairing", ["independent", "transport"])
+def test_coupled_datasets_of_a_part_stay_in_it_also_when_paired(place: Place, pairing: str) -> None:
+    model = dp.model(place(MANY), dp.Query(x=dp.total("x")), dp.Share("s", values=(0.0, 1.0)), records=1)
+    one, other = (
+        set(np.concatenate(part.coupled_samples(("s @ 0", "s @ 1"), 500, 0, pairing)).ravel())  # type: ignore[arg-type]
+        for part in model.rows().split((0.5, 0.5), 0)
+    )
+    assert not one & other
 
 
 def test_the_same_scenarios_can_be_drawn_from_another_table(place: Place) -> None:

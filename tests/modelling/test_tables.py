@@ -29,21 +29,24 @@ ROWS = pa.table(
 )
 
 
-def test_labels_are_those_of_the_reference_in_order() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by=["grade", "rich"])), [ROWS])
-    assert query.names == ("t[1, False]", "t[2, False]", "t[2, True]")
-    assert query.tables[0][1].empty == ((1, True),)
+def counts_of(by: str | list[str], rows: list[pa.Table], missing: Any = "refuse", **options: Any) -> dp.Query:
+    return labelled(dp.Query(t=dp.table("count", by=by, **options)), rows, missing)
 
 
-def test_labels_are_those_of_all_public_tables() -> None:
-    other = pa.table({"sex": ["X"]})
-    assert labelled(dp.Query(t=dp.table("count", by="sex")), [ROWS, other]).names == ("t[F]", "t[M]", "t[X]")
-
-
-def test_a_declared_level_that_the_reference_lacks_is_a_structural_zero() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by="sex", levels={"sex": ["X", "M", "F"]})), [ROWS])
-    assert query.names == ("t[M]", "t[F]")
-    assert query.tables[0][1].labels == (("X", "M", "F"),)
+@pytest.mark.parametrize(
+    ("by", "others", "options", "names"),
+    [
+        (["grade", "rich"], [], {}, ("t[1, False]", "t[2, False]", "t[2, True]")),
+        ("sex", [pa.table({"sex": ["X"]})], {}, ("t[F]", "t[M]", "t[X]")),
+        ("sex", [], {"levels": {"sex": ["X", "M", "F"]}}, ("t[M]", "t[F]")),
+        ("gaps", [], {"missing": "drop"}, ("t[a]", "t[b]")),
+    ],
+)
+def test_labels_are_those_of_all_public_tables_in_order_and_cells_of_none_are_structural_zeros(
+    by: str | list[str], others: list[pa.Table], options: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    assert counts_of(by, [ROWS, *others], **options).names == names
+    assert counts_of(["grade", "rich"], [ROWS]).tables[0][1].empty == ((1, True),)
 
 
 def test_the_moments_of_a_table_are_those_of_its_cells_by_hand() -> None:
@@ -61,71 +64,64 @@ def test_the_moments_of_a_table_are_those_of_its_cells_by_hand() -> None:
         np.testing.assert_allclose(law.covariance, by_hand.distributions[name].covariance)
 
 
+MANY = pa.table({"a": list(range(100)) * 100, "b": [k // 100 for k in range(10_000)]})
+THOUSANDS = pa.table({"a": list(range(2000))})
+
+
 @pytest.mark.parametrize(
-    ("what", "by", "message"),
+    ("table", "rows", "message"),
     [
-        ("count", ["sexx"], "there is no column 'sexx' to make a table by: did you mean 'sex'?"),
-        ("count", ["age"], "is of type double: use a column of text"),
-        ("count", ["gaps"], "has nulls in column 'gaps'"),
-        ("mean(sex)", ["grade"], "'sex' is of type string, not a number, so it has no mean"),
-        ("mean(agee)", ["grade"], "there is no column 'agee' in 'agee': did you mean 'age'?"),
+        (dp.table("count", by="sexx"), ROWS, "there is no column 'sexx' to make a table by: did you mean 'sex'?"),
+        (dp.table("count", by="age"), ROWS, "is of type double: use a column of text"),
+        (dp.table("count", by="gaps"), ROWS, "has nulls in column 'gaps'"),
+        (dp.table("mean(sex)", by="grade"), ROWS, "'sex' is of type string, not a number, so it has no mean"),
+        (dp.table("mean(agee)", by="grade"), ROWS, "there is no column 'agee' in 'agee': did you mean 'age'?"),
+        (dp.table("median(sex)", by="grade"), ROWS, "'sex' is of type string, not a number, so it has no quantile"),
+        (dp.table("count", by="grade", levels={"grade": ["1"]}), ROWS, "the level '1' is not"),
+        (dp.table("count", by=["a", "b"]), MANY, "10,000 cells, and at most 1,000"),
+        (dp.table("count", by="a"), THOUSANDS, "2,000 levels in the reference"),
+        (
+            dp.table("variance(age)", by="sex"),
+            ROWS,
+            "has 1 rows in the cell ['F'] of a table of variance(age), and 2 are",
+        ),
+        (
+            dp.table("median(age)", by="sex", levels={"sex": ["F", "X"]}, empty=[]),
+            ROWS,
+            "has 0 rows in the cell ['X'] of a table of quantile(age, 0.5), and 1 are",
+        ),
     ],
 )
-def test_what_cannot_be_a_table_is_refused_in_a_sentence(what: str, by: list[str], message: str) -> None:
+def test_what_cannot_be_a_table_is_refused_in_a_sentence(table: Table, rows: pa.Table, message: str) -> None:
     with pytest.raises(DistprivError) as refusal:
-        labelled(dp.Query(t=dp.table(what, by=by)), [ROWS])
+        labelled(dp.Query(t=table), [rows])
     assert message in str(refusal.value)
     assert refusal.value.about == ("statistic", "t")
 
 
-def test_levels_must_be_of_the_type_of_the_column() -> None:
-    with pytest.raises(DistprivError, match="the level '1' is not"):
-        labelled(dp.Query(t=dp.table("count", by="grade", levels={"grade": ["1"]})), [ROWS])
-
-
-def test_rows_with_gaps_can_be_left_out() -> None:
-    query = labelled(dp.Query(t=dp.table("count", by="gaps")), [ROWS], "drop")
-    assert query.names == ("t[a]", "t[b]")
-
-
-def test_too_many_cells_are_refused_with_their_number() -> None:
-    many = pa.table({"a": list(range(100)) * 100, "b": [k // 100 for k in range(10_000)]})
-    with pytest.raises(DistprivError, match="10,000 cells, and at most 1,000"):
-        labelled(dp.Query(t=dp.table("count", by=["a", "b"])), [many])
-    with pytest.raises(DistprivError, match="2,000 levels in the reference"):
-        labelled(dp.Query(t=dp.table("count", by="a")), [pa.table({"a": list(range(2000))})])
-
-
 def test_a_large_table_with_few_rows_has_few_cells() -> None:
-    few = pa.table({"a": list(range(50)), "b": list(range(50))})
-    query = labelled(dp.Query(t=dp.table("count", by=["a", "b"])), [few])
+    query = counts_of(["a", "b"], [pa.table({"a": list(range(50)), "b": list(range(50))})])
     assert query.dimension == 50
     assert query.names[:2] == ("t[0, 0]", "t[1, 1]")
 
 
-def test_what_counts_for_a_cell_with_too_few_rows_is_that_of_all_public_rows_of_it() -> None:
-    other = pa.table({"sex": ["F", "M"], "age": [10.5, 30.0]})
-    asked = {"median": dp.table("median(age)", by="sex"), "spread": dp.table("variance(2 * age)", by="sex")}
-    tables = dict(labelled(dp.Query(asked), [ROWS, other]).tables)
-    women, men = np.array([31.5, 10.5]), np.array([40.0, 50.0, 20.0, 30.0])
-    assert tables["median"].otherwise == (np.median(women), np.median(men))
-    assert tables["spread"].otherwise == pytest.approx(((2 * women).var(ddof=1), (2 * men).var(ddof=1)))
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 @settings(max_examples=15)
-def test_the_values_of_groups_are_what_a_loop_over_the_reference_finds(seed: int, level: float) -> None:
+def test_what_counts_for_a_cell_with_too_few_rows_is_that_of_all_public_rows_of_it(seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(4, 30))
-    rows = pa.table(
-        {"g": rng.choice(["a", "b", "c"], size), "h": rng.random(size) < 0.5, "x": rng.integers(0, 9, size)}
-    )
-    query = labelled(dp.Query(t=dp.table(f"quantile(x, {level})", by=["g", "h"])), [rows])
-    table = query.tables[0][1]
+    rows = pa.table({"g": ["a", "b"] * size, "h": rng.random(2 * size) < 0.5, "x": rng.integers(0, 9, 2 * size)})
+    parts = [rows.slice(0, size), rows.slice(size)]
+    tables = {
+        "quantile": dp.table(f"quantile(x, {level})", by=["g", "h"]),
+        "spread": dp.table("variance(2 * x)", by="g"),
+    }
+    labels = dict(labelled(dp.Query(tables), parts).tables)
     group, half, x = (rows[name].to_numpy() for name in ("g", "h", "x"))
-    expected = [np.quantile(x[(group == g) & (half == h)], level) for g, h in table.cells]
-    assert table.otherwise == pytest.approx(expected, abs=1e-9)
-    assert set(table.cells) == set(zip(group.tolist(), half.tolist(), strict=True))
+    quantiles = [np.quantile(x[(group == g) & (half == h)], level) for g, h in labels["quantile"].cells]
+    assert labels["quantile"].otherwise == pytest.approx(quantiles, abs=1e-9)
+    assert set(labels["quantile"].cells) == set(zip(group.tolist(), half.tolist(), strict=True))
+    assert labels["spread"].otherwise == pytest.approx([(2 * x[group == g]).var(ddof=1) for g in "ab"])
 
 
 def test_sampled_values_of_groups_are_those_of_the_datasets(adult: pa.Table) -> None:
@@ -138,25 +134,6 @@ def test_sampled_values_of_groups_are_those_of_the_datasets(adult: pa.Table) -> 
     assert points is not None
     assert set((2 * points[:, :2]).ravel() % 1) == {0.0}
     assert set(points[:, 2:].sum(axis=1)) == {40.0}
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (
-            dp.table("variance(age)", by="sex"),
-            r"has 1 rows in the cell \['F'\] of a table of variance\(age\), and 2 are",
-        ),
-        (
-            dp.table("median(age)", by="sex", levels={"sex": ["F", "X"]}, empty=[]),
-            r"has 0 rows in the cell \['X'\] of a table of quantile\(age, 0.5\), and 1 are",
-        ),
-        (dp.table("median(sex)", by="grade"), "'sex' is of type string, not a number, so it has no quantile"),
-    ],
-)
-def test_a_cell_of_which_the_reference_knows_too_little_is_refused(table: Table, message: str) -> None:
-    with pytest.raises(DistprivError, match=message):
-        labelled(dp.Query(t=table), [ROWS])
 
 
 def test_exact_moments_of_medians_by_group_are_refused() -> None:
@@ -193,11 +170,6 @@ def table_of(model: dp.QueryModel) -> Table:
 def expected(model: dp.QueryModel) -> Floats:
     """Return how many records each cell of counts is expected to have in the scenario that expects the most."""
     return np.asarray(np.max([law.mean for law in model.distributions.values()], axis=0))
-
-
-def test_rare_levels_become_other() -> None:
-    assert table_of(model_of(min_expected=2)).labels == (("north", "south", "west", "other"),)
-    assert table_of(model_of(min_expected=0.1)).labels == (("isle", "north", "rock", "south", "west"),)
 
 
 @pytest.mark.parametrize(
@@ -267,32 +239,37 @@ def test_the_order_of_rows_and_what_is_in_the_private_table_do_not_matter() -> N
 
 def test_private_rows_with_a_gathered_level_count_as_other() -> None:
     model = model_of(records=80, min_expected=2)
-    private = {"region": ["north", "isle", "rock", "atlantis"] * 20, "rich": [True, False] * 40}
-    values = look_at(pa.table({**private, "age": [30] * 80, "sex": ["F"] * 80, "people": [1] * 80}), model).values
-    assert dict(zip(model.names, values.tolist(), strict=True)) == {
-        "t[north]": 20, "t[south]": 0, "t[west]": 0, "t[other]": 60,
-    }  # fmt: skip
+    regions = {"region": ["north", "isle", "rock", "atlantis"] * 20, "rich": [True, False] * 40}
+    values = look_at(pa.table({**regions, "age": [30] * 80, "sex": ["F"] * 80, "people": [1] * 80}), model).values
+    assert (model.names, values.tolist()) == (("t[north]", "t[south]", "t[west]", "t[other]"), [20, 0, 0, 60])
 
 
-def test_levels_that_are_not_listed_count_as_other_once_there_is_one() -> None:
-    listed = {"region": ["south", "north", "isle"]}
-    assert table_of(model_of(levels=listed, min_expected=2)).labels == (("south", "north", "other"),)
-    assert expected(model_of(levels=listed, min_expected=2)).sum() > 99
-    assert table_of(model_of(levels={"region": ["south", "north"]}, min_expected=2)).labels == (("south", "north"),)
+NAMED = PUBLIC.set_column(0, "region", pa.array(["other" if r == "west" else r for r in PUBLIC["region"].to_pylist()]))
 
 
-def test_a_level_that_is_called_other_is_gathered_with_what_is_rare() -> None:
-    named = PUBLIC.set_column(
-        0, "region", pa.array(["other" if r == "west" else r for r in PUBLIC["region"].to_pylist()])
-    )
-    assert table_of(model_of(public=named, min_expected=2)).labels == (("north", "south", "other"),)
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        ({"min_expected": 2}, ("north", "south", "west", "other")),
+        ({"min_expected": 0.1}, ("isle", "north", "rock", "south", "west")),
+        # Levels that are not listed count as other once there is one.
+        ({"min_expected": 2, "levels": {"region": ["south", "north", "isle"]}}, ("south", "north", "other")),
+        ({"min_expected": 2, "levels": {"region": ["south", "north"]}}, ("south", "north")),
+        # A level that is called other is gathered with what is rare.
+        ({"min_expected": 2, "public": NAMED}, ("north", "south", "other")),
+    ],
+)
+def test_rare_levels_become_other(options: dict[str, Any], labels: tuple[str, ...]) -> None:
+    model = model_of(**options)
+    assert table_of(model).labels == (labels,)
+    if "other" in labels:
+        assert expected(model).sum() > 99
 
 
-def test_a_table_that_cannot_be_gathered_is_refused() -> None:
+@pytest.mark.parametrize(("by", "least"), [("sex", 60), (["region", "sex"], 90)])
+def test_a_table_that_cannot_be_gathered_is_refused(by: Any, least: float) -> None:
     with pytest.raises(InvalidQuery, match="min_expected"):
-        model_of(by="sex", min_expected=60)
-    with pytest.raises(InvalidQuery, match="min_expected"):
-        model_of(by=["region", "sex"], min_expected=90)
+        model_of(by=by, min_expected=least)
 
 
 @pytest.mark.parametrize("options", [{"min_expected": 0}, {"min_expected": "few"}, {"min_expected": 2, "empty": []}])
@@ -302,17 +279,12 @@ def test_what_says_nothing_of_how_rare_a_cell_may_be_is_refused(options: dict[st
 
 
 def test_every_cell_that_varies_too_little_is_named_and_none_is_left_once_they_are_gathered(adult: pa.Table) -> None:
-    secret, few = dp.Share("income = '>50K'", values=(0.2, 0.3)), adult.slice(0, 6000)
-    model = model_of(secret, few, by=["occupation", "race"], records=2000)
-    still = never_smooth(model, LARGEST_SMOOTHING)
-    assert len(still) > 3
-    cured = model_of(secret, few, by=["occupation", "race"], records=2000, min_expected=5)
+    secret, by = dp.Share("income = '>50K'", values=(0.2, 0.3)), ["occupation", "race"]
+    few = model_of(secret, adult.slice(0, 6000), by=by, records=2000)
+    assert len(never_smooth(few, LARGEST_SMOOTHING)) > 3
+    cured = model_of(secret, adult.slice(0, 6000), by=by, records=2000, min_expected=5)
     assert never_smooth(cured, LARGEST_SMOOTHING) == ()
-
-
-def test_occupation_by_race_of_adult_is_gathered_into_24_cells(adult: pa.Table) -> None:
-    secret = dp.Share("income = '>50K'", values=(0.2, 0.3))
-    model = model_of(secret, adult, by=["occupation", "race"], records=2000, min_expected=5)
+    model = model_of(secret, adult, by=by, records=2000, min_expected=5)
     assert table_of(model).shape == (8, 3)
     assert table_of(model).labels[1] == ("Black", "White", "other")
     assert expected(model).min() >= 5

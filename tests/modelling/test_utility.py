@@ -19,11 +19,9 @@ MODEL = dp.gaussian_model(
 
 
 def test_each_statistic_has_a_squared_public_error_of_one() -> None:
-    public = np.diag(PublicKnowledge.of(MODEL).covariance)
-    assert utility_weights(MODEL) * public == pytest.approx([1, 1])
-    prior = {"a": 0.9, "b": 0.1}
-    public = np.diag(PublicKnowledge.of(MODEL, prior).covariance)
-    assert utility_weights(MODEL, prior=prior) * public == pytest.approx([1, 1])
+    for prior in (None, {"a": 0.9, "b": 0.1}):
+        public = np.diag(PublicKnowledge.of(MODEL, prior).covariance)
+        assert utility_weights(MODEL, prior=prior) * public == pytest.approx([1, 1])
 
 
 def test_names_multiply_these_weights_and_numbers_in_order_replace_them() -> None:

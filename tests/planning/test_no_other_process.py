@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import distpriv as dp
+from distpriv.modelling.sampling import SamplingSettings
 
 TARGET = dp.PrivacyTarget(2, 0.1)
 
@@ -30,7 +31,7 @@ def test_a_plan_with_one_process_draws_and_searches_in_this_one(adult: pa.Table,
     with (
         patch("distpriv.planning.running.ProcessPoolExecutor", _started),
         patch("distpriv.modelling.sampling.Parallel", _started),
-        patch("distpriv.modelling.sampling.WORTH_STARTING", -1.0),
+        patch("distpriv.modelling.sampling.SAMPLING", SamplingSettings(worth_starting=-1.0)),
     ):
         if processes > 1:
             with pytest.raises(StartedError):

@@ -17,8 +17,9 @@ from distpriv.auditing.audit import audit as attack
 from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
 from distpriv.guarantees import certify
+from distpriv.guarantees.certificate import RowDelta
 from distpriv.guarantees.lattice_floor import Smoothing
-from distpriv.guarantees.row_delta import RowDelta
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.noise.laws import Noise
 from distpriv.policy import read_policy
 from distpriv.workflow.ledgers import history_of
@@ -76,7 +77,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
         model: dp.QueryModel, target: dp.PrivacyTarget, noise: Noise, smoothed: dict[str, Smoothing]
     ) -> RowDelta | None:
         law = by_rows(model, target, noise, smoothed)
-        return law and evolve(law, delta=certify.gaussian_delta(model, noise, target.epsilon))
+        return law and evolve(law, delta=delta_upper_bound(model, noise, epsilon=target.epsilon))
 
     monkeypatch.setattr(certify, "_law", by_moments)
 

@@ -23,13 +23,13 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
-from distpriv.modelling.given import model_to_dict
 from distpriv.policy import read_policy
 from distpriv.workflow.exporting.acro import NOT_RUN
 from distpriv.workflow.exporting.export import export_bundle
 from distpriv.workflow.exporting.notebook import notebook
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
+from distpriv.workflow.written_model import model_to_dict
 
 EVIL = '\\"\\"\\") or __import__(\'os\').abort() #'
 RELEASE = "[release]\nrecords = 100\n\n[release.statistics]\n"

@@ -10,11 +10,11 @@ from tests.report.reader import Reader
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.modelling.given import model_from_dict
 from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.release_policy import release_policy
+from distpriv.workflow.written_model import model_from_dict
 
 QUESTIONS = ("mean(age, resolution = 1)", "mean(hours_per_week, resolution = 1)", "mean(education_num, resolution = 1)")
 

@@ -23,7 +23,7 @@ from distpriv.engines.expressions import RowExpression
 from distpriv.errors import InvalidSource
 from distpriv.framework.arrays import Floats
 
-__all__ = ["TotalTable", "fits", "is_text", "lenient_engine", "raw_columns", "text_of", "texts_meaning"]
+__all__ = ["TotalTable", "fits", "is_number", "is_text", "lenient_engine", "raw_columns", "text_of", "texts_meaning"]
 
 _ROW = "distpriv_row"
 
@@ -249,10 +249,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column is of numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def _is_numeric(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind)
-    )
+    return is_number(kind) or bool(pa.types.is_boolean(kind))

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import AttrsInstance, cmp_using, field, fields
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Rows", "array_field", "completed", "frozen_array", "rows_of"]
+__all__ = ["Floats", "Rows", "array_field", "completed", "correlations", "frozen_array", "rows_of"]
 
 Floats = NDArray[np.float64]
 """Real numbers."""
@@ -38,6 +38,17 @@ def completed(axes: Floats) -> Floats:
     basis = np.linalg.qr(axes, mode="complete")[0]
     basis[:, : axes.shape[1]] = axes
     return np.asarray(basis)
+
+
+def correlations(covariance: Floats) -> tuple[Floats, Floats]:
+    """Return the standard deviations, 1 for what does not vary, and the covariance in units of them.
+
+    >>> [part.tolist() for part in correlations(np.array([[4.0, 0.0], [0.0, 0.0]]))]
+    [[2.0, 1.0], [[1.0, 0.0], [0.0, 0.0]]]
+    """
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    units = np.where(deviations > 0, deviations, 1.0)
+    return units, np.asarray(covariance / np.outer(units, units))
 
 
 def rows_of(value: T, chosen: Any) -> T:

@@ -24,8 +24,8 @@ class Scenario:
 
     >>> from distpriv.framework.scenarios import Scenario
     >>> women = Scenario.of_share("sex = 'Female'", positives=45, records=100)
-    >>> women.name, women.predicate, women.strata, women.positives
-    ("sex = 'Female' @ 0.45", "sex = 'Female'", ((True, 45), (False, 55)), 45)
+    >>> women.name, women.predicate, women.strata, women.positives, women.order
+    ("sex = 'Female' @ 0.45", "sex = 'Female'", ((True, 45), (False, 55)), 45, (45,))
     >>> boom = Scenario(name="boom", table="a.parquet", sizes=(100,))
     >>> boom.records, boom.strata, boom.to_dict()
     (100, ((True, 100),), {'share': None, 'positives': None})
@@ -127,6 +127,11 @@ class Scenario:
     def positives(self) -> int:
         """How many records are drawn from the first stratum, the one that satisfies the predicate."""
         return self.sizes[0]
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """What orders the scenarios of one secret: the values of its property."""
+        return (self.positives,) if self.tilt is None else self.tilt.order
 
     @property
     def strata(self) -> tuple[tuple[bool, int], ...]:

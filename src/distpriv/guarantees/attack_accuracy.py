@@ -6,11 +6,11 @@ from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import lattice_factors
-from distpriv.guarantees.entropy_ball import entropy_failure
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.exact_rows import exact_rows_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import worst_population
+from distpriv.guarantees.relaxation import entropy_failure
 from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.law.cells import RowGrid
 from distpriv.modelling.model import QueryDistribution, QueryModel
@@ -24,11 +24,6 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 
     The odds are even and the pair is the worst. Where points are given it is their total variation. Where the reference
     is a sample it is that of the worst population it may be of, and in a ball around the model that of its edge.
-
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> round(undefended_attack_accuracy(model), 4)
-    0.6915
     """
     return min(1.0, (1 + 2 * _around(model) + _undefended(model)) / 2)
 
@@ -38,10 +33,10 @@ def _undefended(model: QueryModel) -> float:
     if model.provenance.method == "given points":
         return max(_apart(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs)
     none = NoNoise(dimension=model.dimension)
-    found = exact_delta(model, none, epsilon=0.0)
-    if model.strata and found < 1:
-        found = max(found, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
-    return found
+    apart = exact_delta(model, none, epsilon=0.0)
+    if model.strata and apart < 1:
+        apart = max(apart, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
+    return apart
 
 
 def _apart(one: QueryDistribution, other: QueryDistribution) -> float:

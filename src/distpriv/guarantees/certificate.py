@@ -10,9 +10,8 @@ from distpriv.guarantees.evidence import Evidence
 
 if TYPE_CHECKING:
     from distpriv.guarantees.drawn import Witness
-    from distpriv.guarantees.row_delta import RowDelta
 
-__all__ = ["ASSURANCE", "Assurance", "Certificate"]
+__all__ = ["ASSURANCE", "LARGEST_CHANCE", "Assurance", "Certificate", "RowDelta"]
 
 Assurance = Literal["proved", "checked", "assumed"]
 """How much must be believed.
@@ -23,6 +22,60 @@ lattice. `assumed`: also what the theorem assumes beyond that, which the data ma
 
 ASSURANCE: dict[Assurance, int] = {"assumed": 0, "checked": 1, "proved": 2}
 """How little must be believed: a certificate is good for its own level and for those below."""
+
+
+LARGEST_CHANCE = 0.01
+"""A chance to have missed a peak above which nothing is certified."""
+
+
+@frozen(kw_only=True)
+class RowDelta:
+    """δ computed from the rows, and what is known of its error."""
+
+    delta: float
+    """An upper confidence bound, or for one statistic the exact δ; the worst pair's."""
+    pair: tuple[str, str]
+    """The worst ordered pair."""
+    total_variation: float
+    """An upper confidence bound on H_0, the worst pair's."""
+    exact: bool
+    """Whether the distribution is known exactly, which needs none of the following."""
+    epsilon: float
+    """The ε at which δ was computed: less than the target's by what ripples and lattices cost, or far below anyway."""
+    estimate: float
+    """δ without margins."""
+    standard_error: float
+    """Of the estimate."""
+    normalisation: float
+    """log E_j[e^L 1_A] − log P_i(A), A the event that decides δ: by how much the log-ratio errs on average."""
+    normalisation_error: float
+    """One standard error of that."""
+    draws: int
+    """How many were made of the worst pair; 0 for an exact distribution."""
+    pairs: int
+    """How many ordered pairs were computed."""
+    ripple: float
+    """By which share of itself the density ripples at most, at the peaks that were found."""
+    peak: tuple[float, ...] | None
+    """The frequency of the highest ripple, one number a statistic; none where there is no peak."""
+    missed: float
+    """The chance that the search passed by a peak."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the rows have no periodic structure that the computation cannot see: at most 0.1 % of the density."""
+        return self.exact or (self.ripple <= 1e-3 and self.missed <= LARGEST_CHANCE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers and lists."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote down."""
+        peak = values["peak"]
+        tuples = {"pair": tuple(values["pair"]), "peak": None if peak is None else tuple(peak)}
+        return cls(**{**values, **tuples})
 
 
 @frozen(kw_only=True)
@@ -61,7 +114,7 @@ class Certificate:
     """Everything it rests on."""
     contradicted: bool = False
     """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
-    law: "RowDelta | None" = None
+    law: RowDelta | None = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
     drawn: "Witness | None" = field(default=None, repr=False, eq=False)
     """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
@@ -81,23 +134,13 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "target": asdict(self.target),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "holds": self.holds,
-            "assurance": self.assurance,
-            "theorem": self.theorem,
-            "evidence": [asdict(evidence) for evidence in self.evidence],
-            "contradicted": self.contradicted,
-            "law": None if self.law is None else self.law.to_dict(),
-        }
+        written = asdict(self, filter=lambda of, _: of.name != "drawn")
+        as_promised = ("target", "epsilon", "delta")
+        return {name: written.pop(name) for name in as_promised} | {"holds": self.holds} | written
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the certificate that `to_dict` wrote down."""
-        from distpriv.guarantees.row_delta import RowDelta  # few certificates rest on rows
-
         as_written = {name: values[name] for name in ("epsilon", "delta", "assurance", "theorem", "contradicted")}
         law = values.get("law")
         return cls(

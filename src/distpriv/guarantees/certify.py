@@ -22,15 +22,14 @@ from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoiseLaw, No
 
 if TYPE_CHECKING:
     from distpriv.framework.scenarios import Pair
+    from distpriv.guarantees.certificate import RowDelta
     from distpriv.guarantees.drawn import Drawn
     from distpriv.guarantees.lattice_floor import Smoothing
-    from distpriv.guarantees.row_delta import RowDelta
 
 __all__ = [
     "by_coupling",
     "certified",
     "gaussian_certificate",
-    "gaussian_delta",
     "is_estimated",
     "lattice_factors",
     "moments_delta",
@@ -113,11 +112,6 @@ def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> flo
     return own if own > target.delta else _allowed(model, noise, target.epsilon, smoothed, own)
 
 
-def gaussian_delta(model: QueryModel, noise: Noise, epsilon: float) -> float:
-    """Return the δ of noise for continuous Gaussian statistics with the model's own moments, which guides searches."""
-    return _worst_pair(model, noise, epsilon, {})[1]
-
-
 def gaussian_certificate(
     model: QueryModel,
     target: PrivacyTarget,
@@ -132,13 +126,7 @@ def gaussian_certificate(
     times the target's the rows are not looked at, and no target is met. Given its variances Laplace noise only widens
     the Gaussian part, which alone tells how well the lattice is smoothed.
 
-    Args:
-        model: the model of the statistics.
-        target: what is asked for.
-        noise: what is added.
-        theorem: what the certificate follows from.
-        evidence: what it rests on besides.
-        law: the δ of the rows, where that is known already.
+    The δ of the rows is computed where it is not given as `law`.
     """
     lattice, smoothed = _lattice(model, noise.gaussian)
     pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)
@@ -153,7 +141,8 @@ def gaussian_certificate(
     else:
         from_rows = rows and believed
         allowed = by_moments if from_rows else _allowed(model, noise, target.epsilon, smoothed, by_moments)
-    tail, kept = (), True
+    tail: tuple[Evidence, ...] = ()
+    kept = True
     if allowed <= target.delta:
         tail, kept = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
     code = "DP203" if noise.is_gaussian else "DP204"
@@ -273,7 +262,9 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
     """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
     smoothed = _lattice(model, noise)[1].values()
-    return min((each.least for each in smoothed), default=1.0), max((each.most for each in smoothed), default=1.0)
+    return min((factor.least for factor in smoothed), default=1.0), max(
+        (factor.most for factor in smoothed), default=1.0
+    )
 
 
 def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[str, Smoothing]]:
@@ -283,7 +274,7 @@ def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[st
     if not covers_floor(model, noise):
         return _uncovered(noise), {}
     smoothed = {name: smoothing(model, law, noise) for name, law in model.distributions.items()}
-    worst = max(each.error for each in smoothed.values())
+    worst = max(factor.error for factor in smoothed.values())
     if worst > LARGEST_SMOOTHING:
         return Evidence.of("DP304", error=worst), {}
     return Evidence.of("DP205", deviations=model.floor, error=worst), smoothed

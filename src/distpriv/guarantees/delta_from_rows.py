@@ -14,30 +14,30 @@ from attrs import evolve, frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.delta_by_draws import NoisySum, delta_by_draws
+from distpriv.guarantees.certificate import LARGEST_CHANCE, RowDelta
+from distpriv.guarantees.delta_by_draws import delta_by_draws
 from distpriv.guarantees.delta_by_lines import LaplacePart, delta_by_lines
 from distpriv.guarantees.exact_delta import pair_deltas
 from distpriv.guarantees.farthest_pairs import farthest
 from distpriv.guarantees.lattice_floor import Smoothing, counted, has_rows
-from distpriv.guarantees.projections import worst_projection
-from distpriv.guarantees.row_delta import LARGEST_CHANCE, RowDelta
+from distpriv.guarantees.projections import projected_laws, worst_projected_pair
 from distpriv.law.resonance import (
     Spectrum,
     distinct_peaks,
     repeats_on_lattice_only,
     spectrum,
     unknown_covariance,
+    whitening,
 )
 from distpriv.law.rows import QuantisedRows, quantised
-from distpriv.law.saddlepoint import TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise import line_laws
 from distpriv.noise.laws import GaussianNoise, Noise
 
-__all__ = ["RowSettings", "delta_from_rows", "has_rows", "rows_behind", "standing_peaks", "tilted_laws"]
+__all__ = ["RowSettings", "delta_from_rows", "rows_behind", "standing_peaks", "tilted_laws"]
 
 
 @frozen(kw_only=True)
@@ -52,8 +52,6 @@ class RowSettings:
     """Frequencies with the highest ripples that attacks look at."""
     rounding: float = 1e-9
     """A variance, where 1 is that of the statistics, that keeps all matrices regular and hides nothing."""
-    singular: float = 1e-10
-    """A direction with less than this share of the variance is one in which nothing varies."""
 
 
 SETTINGS = RowSettings()
@@ -75,13 +73,8 @@ def delta_from_rows(
 ) -> RowDelta | None:
     """Return δ of noise at ε, computed from the rows; None for noise that is neither Gaussian nor along one line.
 
-    Args:
-        model: a model with rows.
-        noise: what is added to the statistics.
-        epsilon: ε.
-        matters: the δ of the target: far below it δ need not be known well.
-        smoothed: what the lattice costs, by scenario.
-        population: what the reference may be a sample of; itself if not given.
+    Far below the δ that `matters` it need not be known well. A lattice costs what `smoothed` says, by scenario; the
+    rows may be a sample of a population.
     """
     rows = model.rows().row_laws()
     of = model if population is None else population.model
@@ -89,28 +82,27 @@ def delta_from_rows(
         return _of_one(of, rows if population is None else population.moved(rows), noise, epsilon)
     if not noise.is_gaussian and (noise.line is None or not isinstance(noise.line[1], line_laws.LaplaceLine)):
         return None
-    found = _found_with(model, rows, noise)
-    ripples = _ripples(model, noise, found)
+    search = _peaks_with(model, rows, noise)
+    ripples = _ripples(model, noise, search)
     ripple, pairs = float(ripples.sum()), _pairs(of, noise, epsilon)
     rippled = {
-        name: Smoothing(least=max(each.least * (1 - ripple), 1e-300), most=each.most * (1 + ripple))
-        for name, each in smoothed.items()
+        name: Smoothing(least=max(own.least * (1 - ripple), 1e-300), most=own.most * (1 + ripple))
+        for name, own in smoothed.items()
     }
     laws = tilted_laws(of, rows, noise.gaussian.covariance, population, only={name for pair in pairs for name in pair})
     frame = law_frame(of, noise.gaussian.covariance)
     along = None
     if noise.line is not None and isinstance(noise.line[1], line_laws.LaplaceLine):
         along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1].scale)
-    sums = {name: NoisySum.of(law) for name, law in laws.items()}
     reduced, most = counted(pairs, rippled, epsilon)
     worst: RowDelta | None = None
     apart = 0.0
     for (one, other), left, factor in zip(pairs, reduced.tolist(), most.tolist(), strict=True):
         known = max(matters, worst.delta if worst else 0.0)
         if along is None:
-            drawn = delta_by_draws(sums[one], sums[other], max(left, 0.0), matters=known)
+            drawn = delta_by_draws(laws[one], laws[other], max(left, 0.0), matters=known)
         else:
-            drawn = delta_by_lines(sums[one], sums[other], along, max(left, 0.0), matters=known)
+            drawn = delta_by_lines(laws[one], laws[other], along, max(left, 0.0), matters=known)
         below = -float(np.expm1(min(0.0, left)))
         delta = min(1.0, drawn.upper_bound + below)
         apart = max(apart, drawn.total_variation * factor + factor - rippled[other].least)
@@ -128,8 +120,8 @@ def delta_from_rows(
                 draws=drawn.draws,
                 pairs=len(pairs),
                 ripple=ripple,
-                peak=tuple(found.peaks[int(np.argmax(ripples))].frequency.tolist()) if ripple > 0 else None,
-                missed=found.missed,
+                peak=tuple(search.peaks[int(np.argmax(ripples))].frequency.tolist()) if ripple > 0 else None,
+                missed=search.missed,
             )
     assert worst is not None
     return evolve(worst, total_variation=min(1.0, apart))
@@ -137,16 +129,17 @@ def delta_from_rows(
 
 def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> RowDelta | None:
     """Return δ of one statistic, whose distribution is known exactly if the noise is not too narrow for a grid."""
-    told = worst_projection(model, rows, noise, epsilon, [np.ones(1)])
-    if not told.resolved:
+    laws = projected_laws(model, rows, noise, np.ones(1))
+    if laws is not None and not laws.resolved:
         return None
+    pair, delta = worst_projected_pair(model, laws, epsilon)
     return RowDelta(
-        delta=told.delta,
-        pair=told.pair,
-        total_variation=min(1.0, told.total_variation),
+        delta=delta,
+        pair=pair,
+        total_variation=min(1.0, worst_projected_pair(model, laws, 0.0)[1]),
         exact=True,
         epsilon=epsilon,
-        estimate=told.delta,
+        estimate=delta,
         standard_error=0.0,
         normalisation=0.0,
         normalisation_error=0.0,
@@ -183,19 +176,16 @@ def tilted_laws(
 
     Directions in which nothing varies are left out.
 
-    Args:
-        model: the model of the statistics, that of the population if there is one.
-        rows: the rows that they are sums over.
-        noise: the covariance of the noise.
-        population: what the rows may be a sample of.
-        only: the scenarios to look at; all of them if not given.
+    The rows may be a sample of a population; `only` names the scenarios to look at, if not all of them.
     """
     turn = law_frame(model, noise)
     origin = np.mean([law.mean for law in model.distributions.values()], axis=0)
     kinds: Sequence[QuantisedRows] = quantised(rows)
     if population is not None:
         moved = zip(kinds, population.of(rows), strict=True)
-        kinds = [each if of is None else each.mapped(of.matrix, of.shift) for each, of in moved]
+        kinds = [
+            stratum_kinds if of is None else stratum_kinds.mapped(of.matrix, of.shift) for stratum_kinds, of in moved
+        ]
     laws = {}
     for name, sizes in rows.drawn.items():
         if only is not None and name not in only:
@@ -206,7 +196,7 @@ def tilted_laws(
                 continue
             of = kinds[which]
             counts = of.counts * (rows.rows_of(which) / of.counts.sum())
-            stratum = TiltedStratum.of(of.values @ turn, counts, size, replacement=rows.replacement)
+            stratum = TiltedStratum(values=of.values @ turn, counts=counts, drawn=size, replacement=rows.replacement)
             strata.append(stratum)
             mean = mean + size * of.mean
             inside = inside + stratum.variance * turn.T @ of.inside @ turn
@@ -216,12 +206,7 @@ def tilted_laws(
 
 def law_frame(model: QueryModel, noise: Floats) -> Floats:
     """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
-    covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise
-    deviations = np.sqrt(np.diag(covariance))
-    deviations = np.where(deviations > 0, deviations, 1.0)
-    variances, axes = np.linalg.eigh(covariance / np.outer(deviations, deviations))
-    varies = variances > SETTINGS.singular * max(1.0, variances.max())
-    return np.asarray(axes[:, varies] / np.sqrt(variances[varies]) / deviations[:, np.newaxis])
+    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
 
 
 _spectra: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()
@@ -232,13 +217,13 @@ def standing_peaks(model: QueryModel, rows: RowLaws, noise: Noise) -> list[Float
 
     Noise below the model's floor is searched as if it were there: what stands higher up stands at these, too.
     """
-    found = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
-    ripples = _ripples(model, noise, found)
+    search = _spectrum(model, rows, np.diag(model.floor**2) + noise.gaussian.covariance)
+    ripples = _ripples(model, noise, search)
     order = np.argsort(-ripples, kind="stable")[: SETTINGS.peaks]
-    return [found.peaks[k].frequency for k in order if ripples[k] > 0]
+    return [search.peaks[k].frequency for k in order if ripples[k] > 0]
 
 
-def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
+def _peaks_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
     """Return the peaks that noise may leave: of those that the floor may, found once, and of a search for this noise.
 
     Wider noise leaves less room for peaks, so that a search through all of it takes fewer draws, and those that are
@@ -247,15 +232,15 @@ def _found_with(model: QueryModel, rows: RowLaws, noise: Noise) -> Spectrum:
     if repeats_on_lattice_only(rows, model.steps):
         return Spectrum(peaks=(), missed=0.0)
     try:
-        found = _spectrum(model, rows, np.diag(model.floor**2))
-        if not found.peaks and found.missed <= LARGEST_CHANCE:
-            return found
+        of_floor = _spectrum(model, rows, np.diag(model.floor**2))
+        if not of_floor.peaks and of_floor.missed <= LARGEST_CHANCE:
+            return of_floor
         again = _spectrum(model, rows, noise.gaussian.covariance)
     except np.linalg.LinAlgError:  # numbers of all sizes: nothing was looked for
         return Spectrum(peaks=(), missed=1.0)
     covariance = np.mean([law.covariance for law in model.distributions.values()], axis=0)
-    both = distinct_peaks([*found.peaks, *again.peaks], covariance)
-    return Spectrum(peaks=both, missed=min(found.missed, again.missed))
+    both = distinct_peaks([*of_floor.peaks, *again.peaks], covariance)
+    return Spectrum(peaks=both, missed=min(of_floor.missed, again.missed))
 
 
 def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
@@ -268,10 +253,10 @@ def _spectrum(model: QueryModel, rows: RowLaws, floor: Floats) -> Spectrum:
     return known[key]
 
 
-def _ripples(model: QueryModel, noise: Noise, found: Spectrum) -> Floats:
+def _ripples(model: QueryModel, noise: Noise, search: Spectrum) -> Floats:
     """Return the height of each peak's ripple, both signs of its frequency, in the scenario where it is highest."""
-    heights = np.zeros(len(found.peaks))
+    heights = np.zeros(len(search.peaks))
     for name, law in model.distributions.items():
         left = unknown_covariance(law.covariance, noise.gaussian.covariance)
-        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in found.peaks])
+        heights = np.maximum(heights, [2 * peak.ripple(left, name) for peak in search.peaks])
     return heights

@@ -101,17 +101,8 @@ def privacy_profile(
     >>> dp.privacy_profile(model, [[3.0]], [0, 0.5, 1]).round(4)
     array([0.1974, 0.0524, 0.0068])
     """
-    curve = np.array([_epsilon(epsilon) for epsilon in epsilons])
-    noise, pairs = gaussian_noise(model, mechanism), len(model.protected_pairs)
-    together = 1000 // pairs  # so many ε that no more pairs are written out at a time
-    if together < 2:
-        return np.array([worst_gaussian_pair(model, noise, epsilon)[1] for epsilon in curve])
-    laws, deltas = _noisy_laws(model, model.protected_pairs, noise), [np.zeros(0)]
-    for start in range(0, len(curve), together):
-        piece = curve[start : start + together]
-        sticks = gaussian_hockey_sticks(np.repeat(piece, pairs), *(np.concatenate([law] * len(piece)) for law in laws))
-        deltas.append(sticks.upper_bound.reshape(-1, pairs).max(axis=1))
-    return np.concatenate(deltas)
+    noise = gaussian_noise(model, mechanism)
+    return np.array([worst_gaussian_pair(model, noise, _epsilon(epsilon))[1] for epsilon in epsilons])
 
 
 def worst_gaussian_pair(
@@ -122,16 +113,6 @@ def worst_gaussian_pair(
     :math:`b_k H_{ε_k}` of pair k, where each has its own ε and factor b; an ε below 0 stands for
     :math:`H_ε ≤ H_0 + 1 - e^ε`. Pairs that are nearer to each other are left out where it is proved that none of them
     has a larger δ (`docs/proofs/farthest_pairs.md`), and computed where it is not.
-
-    >>> import distpriv as dp
-    >>> secret = dp.Share("income = '>50K'", between=(0.4, 0.6), within=0.1)
-    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")), secret, records=100)
-    >>> noise = GaussianNoise.isotropic(1, 1.0)
-    >>> pair, delta = worst_gaussian_pair(model, noise, 1.0)
-    >>> print(*pair, sep=" against ")
-    income = '>50K' @ 0.5 against income = '>50K' @ 0.6
-    >>> bool(delta == pair_deltas(model, model.protected_pairs, noise, 1.0).max())
-    True
     """
     pairs = model.protected_pairs
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
@@ -144,8 +125,7 @@ def worst_gaussian_pair(
         deltas = exact(np.arange(len(pairs)))
         return pairs[int(deltas.argmax())], float(deltas.max())
     # Which pairs are on a line, and which of them can be worst, is a matter of models of rows.
-    from distpriv.guarantees.farthest_pairs import largest_of_rows, lines_of, rows_of_pairs
-    from distpriv.guarantees.straight_laws import bend_of
+    from distpriv.guarantees.farthest_pairs import bend_of, largest_of_rows, lines_of, rows_of_pairs
 
     rows = rows_of_pairs(pairs, model.scenarios)
     if len(rows) == len(pairs):
@@ -156,8 +136,8 @@ def worst_gaussian_pair(
     def bound(places: Places) -> Floats:
         if not bend.is_known:
             return np.full(len(places), np.inf)
-        found = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
-        return np.asarray(most.max() * (found + math.exp(float(epsilons.max())) * bend.moved))
+        nearer = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
+        return np.asarray(most.max() * (nearer + math.exp(float(epsilons.max())) * bend.moved))
 
     place, delta = largest_of_rows(rows, exact, bound)
     return pairs[place], delta
@@ -174,11 +154,6 @@ def pair_deltas(model: QueryModel, pairs: Sequence[Pair], noise: GaussianNoise, 
     """Return upper bounds on H_ε of ordered pairs that exceed it by no more than the error of computing it.
 
     All are at the same ε, or each at its own.
-
-    >>> from distpriv.modelling.given import gaussian_model
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> pair_deltas(model, model.protected_pairs, GaussianNoise.isotropic(1, 3.0**0.5), 1.0).round(6)
-    array([0.00683, 0.00683])
     """
     return gaussian_hockey_sticks(epsilon, *_noisy_laws(model, pairs, noise)).upper_bound
 

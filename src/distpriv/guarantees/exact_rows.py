@@ -21,27 +21,23 @@ from distpriv.guarantees.reference_sample import CONFIDENCE
 from distpriv.law.cells import Cells, RowGrid
 from distpriv.law.grid import ExactGrid, GridNoise
 from distpriv.law.plausible_cells import of_populations, plausible_strata
-from distpriv.law.step_laws import EvenSums, StepLaws, even_shares, step_laws
+from distpriv.law.step_laws import MARGIN, EvenSums, StepLaws, even_shares, step_laws
 from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
 
 __all__ = [
     "LARGEST_EPSILON",
-    "MARGIN",
     "THEOREM",
     "exact_certificate",
     "exact_rows_delta",
     "grid_deltas",
-    "population_laws",
+    "population_rows",
     "step_deltas",
     "worst_pairs",
     "worst_populations",
 ]
 
 THEOREM = "the exact law of the rows"
-
-MARGIN = 1e-9
-"""Which share of the noise may be elsewhere, as edges are no exact numbers."""
 
 LARGEST_EPSILON = 300.0
 """At a larger ε δ is taken at this one, which is no less."""
@@ -52,23 +48,6 @@ def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
 
     The noise of several releases stands one below the other; the target's δ decides how much may be left out. Of rows
     that are a sample it is δ in the worst population they may be of.
-
-    >>> import distpriv as dp
-    >>> from distpriv.law.cells import row_grid
-    >>> from distpriv.noise.laws import GaussianNoise
-    >>> secret, target = dp.Share("income = '>50K'", values=(0.45, 0.55)), dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
-    >>> table = dp.datasets.adult().slice(0, 1000)
-    >>> def model(reference, **query):
-    ...     return dp.model(table, dp.Query(query), secret, records=100, reference=reference)
-    >>> def delta(model, noise):
-    ...     return round(exact_rows_delta(row_grid(model), [noise], target, model.protected_pairs), 3)
-    >>> one = dict(women=dp.count("sex = 'Female'"))
-    >>> steps = UnimodalNoise(axes=[[1.0]], edges=[0, 5.5], masses=[1])
-    >>> delta(model("population", **one), steps), delta(model("sample", **one), steps)
-    (0.003, 0.011)
-    >>> two, wide = one | dict(age=dp.mean("age")), GaussianNoise(axes=np.eye(2), variances=[16.0, 4.0])
-    >>> delta(model("population", **two), wide), delta(model("sample", **two), wide)
-    (0.006, 0.017)
     """
     own = _deltas(rows, noises, target, pairs)
     most = float(own.max())
@@ -101,7 +80,7 @@ def step_deltas(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pairs: Seq
     >>> step_deltas(laws, noise, 0.0, [("a", "b")]).round(6)
     array([0.333333])
     """
-    widths, shares = even_shares(noise, laws.step, MARGIN)
+    widths, shares = even_shares(noise, laws.step)
     sums = EvenSums.of(laws.masses.values(), int(widths[shares > 0].max(initial=0)))
     noisy = dict(zip(laws.masses, sums.mixed(widths, shares), strict=True))
     odds = math.exp(min(epsilon, LARGEST_EPSILON))
@@ -142,14 +121,6 @@ def population_rows(
     at_once = max(1, 2**24 // (2 * size * len(names)))
     for start in range(0, len(populations), at_once):
         yield of_populations(rows, pairs, dict(enumerate(populations[start : start + at_once], start=start + 1)))
-
-
-def population_laws(
-    rows: RowGrid, pairs: Sequence[Pair], count: int, seed: int
-) -> Iterator[tuple[StepLaws, list[Pair]]]:
-    """Yield the laws of one statistic for some pairs in the populations that rows may be a sample of."""
-    for some, several in population_rows(rows, pairs, count, seed):
-        yield step_laws(some), several
 
 
 def worst_populations(

@@ -88,17 +88,13 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
     :math:`t = Σ 2 e^{-2π² σ_i²/h_i²}`, over statistics with a spacing of h, the error is at least (1 + t)/(1 − t) − 1,
     whatever the noise is. Statistics that move together, or against each other, are counted once.
 
-    Args:
-        model: the model of the statistics.
-        largest: the smoothing error with which noise is said to smooth.
-
     >>> from distpriv.modelling.given import gaussian_model
     >>> rare = gaussian_model(means={"a": [0, 9], "b": [1, 9]}, covariances=[[0.2, 0], [0, 9]], pairs=[("a", "b")],
     ...                       steps=[1, 1], names=["rare", "usual"])
     >>> never_smooth(rare, 1e-3)
     ('rare',)
     """
-    found: dict[str, float] = {}
+    still: dict[str, float] = {}
     for law in model.distributions.values():
         places = np.flatnonzero((model.steps > 0) & (np.diag(law.covariance) > 0))
         rows = (
@@ -115,8 +111,8 @@ def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
             for place in np.argsort(variances):
                 if terms[place] > total / 100:
                     name = model.names[places[once][place]]
-                    found[name] = min(found.get(name, np.inf), float(variances[place]))
-    return tuple(sorted(found, key=lambda name: found[name]))
+                    still[name] = min(still.get(name, np.inf), float(variances[place]))
+    return tuple(sorted(still, key=lambda name: still[name]))
 
 
 def smoothing(model: QueryModel, distribution: QueryDistribution, noise: GaussianNoise) -> Smoothing:

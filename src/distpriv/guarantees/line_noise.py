@@ -141,16 +141,10 @@ def worst_by(
     """Return the ordered pair with the largest bound, and that bound.
 
     All pairs are bounded coarsely, and those with the largest bounds finely until no other can be the worst.
-
-    Args:
-        pairs: ordered pairs of scenarios.
-        at: the ε of a pair, and the factor of its δ.
-        coarse: bounds δ of a pair at an ε.
-        fine: the same, with more work.
     """
     coarsely = {pair: at(pair)[1] * coarse(pair, at(pair)[0]) for pair in pairs}
     worst, most = pairs[0], -1.0
-    for pair in sorted(coarsely, key=lambda each: -coarsely[each]):
+    for pair in sorted(coarsely, key=lambda candidate: -coarsely[candidate]):
         if coarsely[pair] <= most:
             break
         epsilon, factor = at(pair)
@@ -184,12 +178,7 @@ class LinePair:
     ) -> Self | None:
         """Return the pair; None where rounding would leave too little of it.
 
-        Args:
-            shift: μ_i − μ_j.
-            first: A_i, the covariance of the first scenario with the Gaussian part of the noise.
-            second: A_j.
-            axis: w.
-            largest_condition: of the matrices of correlations.
+        The covariances A_i and A_j are those of the scenarios with the Gaussian part of the noise, the axis is w.
         """
         units = np.sqrt(np.diag(first))
         if not (units > 0).all():
@@ -350,13 +339,7 @@ def unevenness(variance_in_steps: float) -> float:
 
 @frozen(kw_only=True, slots=False, eq=False)
 class LineSum:
-    """The lattices of a pair at one ε, for all laws of noise that reach no farther than a given one.
-
-    >>> pair = LinePair.of(np.ones(1), np.eye(1), np.eye(1), np.ones(1))
-    >>> law = LaplaceLine(scale=1.0)
-    >>> round(LineSum.of(pair, law, 0.5).delta(law), 3)
-    0.09
-    """
+    """The lattices of a pair at one ε, for all laws of noise that reach no farther than a given one."""
 
     shift: float
     ratios: RatioLattice

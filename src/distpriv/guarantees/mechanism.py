@@ -60,9 +60,9 @@ def across_ball(make: Make) -> Make:
         given = isinstance(model, QueryModel) and isinstance(target, PrivacyTarget)  # others are refused by itself
         if not given or model.provenance.drawing.robust is None:
             return make(model, target, **options)
-        from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball  # few models have one
+        from distpriv.guarantees.relaxation import allowing_for_ball, made_for, without_ball  # few models have one
 
-        found = make(without_ball(model), made_for(model, target), **options)
-        return evolve(found, certificate=allowing_for_ball(found.certificate, model, target))
+        mechanism = make(without_ball(model), made_for(model, target), **options)
+        return evolve(mechanism, certificate=allowing_for_ball(mechanism.certificate, model, target))
 
     return cast(Make, made)

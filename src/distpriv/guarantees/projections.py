@@ -5,11 +5,11 @@ over rows its law is known exactly (`law.fourier`), and so is H_ε: a certificat
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
@@ -19,43 +19,26 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
 from distpriv.noise.laws import Noise
 
-__all__ = ["ProjectedLaws", "Refutation", "projected_laws", "worst_projection"]
-
-LARGEST_EPSILON: Final = 600.0
-"""Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
-
-KINKS: Final = 1e-4
-"""By which share of itself an integral may err where two densities cross."""
+__all__ = ["ProjectedLaws", "projected_laws", "worst_projected_pair"]
 
 
-@frozen(kw_only=True, eq=False)
-class Refutation:
-    """A combination of the released numbers, and how well it tells a pair of scenarios apart."""
+@frozen(kw_only=True)
+class Settings:
+    """How finely a distribution along a line is computed; deviations are those of the combination with its noise."""
 
-    direction: Floats
-    pair: Pair
-    delta: float
-    resolved: bool
-    """Whether nothing was smoothed but by the noise itself: then the law is that of the combination, no less."""
-    total_variation: float
-    """H_0 of the combination and the pair for which that is largest, of all that were looked at."""
+    largest_epsilon: float = 600.0
+    """Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
+    kinks: float = 1e-4
+    """By which share of itself an integral may err where two densities cross."""
+    reach: float = 24.0
+    """Deviations of the circle's circumference beside the means' range."""
+    farthest_rows: float = 8.0
+    """How many times the farthest row's distance from its mean the circle has beside that."""
+    decayed: float = 8.6
+    """The frequency, over 1/σ, beyond which a Gaussian has no digit left: e^{-37}."""
 
 
-def worst_projection(
-    model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float, directions: Iterable[Floats]
-) -> Refutation:
-    """Return the combination that tells most, for the worst ordered pair."""
-    refutations: list[Refutation] = []
-    for direction in directions:
-        laws = projected_laws(model, rows, noise, direction)
-        pair, delta = _worst(model, laws, epsilon)
-        resolved = laws is None or laws.resolved
-        apart = _worst(model, laws, 0.0)[1]
-        refutations.append(
-            Refutation(direction=direction, pair=pair, delta=delta, resolved=resolved, total_variation=apart)
-        )
-    most = max(refutation.total_variation for refutation in refutations)
-    return evolve(max(refutations, key=lambda refutation: refutation.delta), total_variation=most)
+SETTINGS: Final = Settings()
 
 
 @frozen(kw_only=True, eq=False)
@@ -78,9 +61,9 @@ class ProjectedLaws:
         So it is taken off: what lies where the other density may be rounding alone counts in full.
         """
         first, second = (self.densities[name] for name in pair)
-        likely = np.exp(min(epsilon, LARGEST_EPSILON)) * np.maximum(second - self.rounding[pair[1]], 0.0)
+        likely = np.exp(min(epsilon, SETTINGS.largest_epsilon)) * np.maximum(second - self.rounding[pair[1]], 0.0)
         total = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
-        return min(1.0, total * (1 + KINKS))
+        return min(1.0, total * (1 + SETTINGS.kinks))
 
     def doubt(self, lines: Sequence[Line], at_once: int = 2**13) -> tuple[float, float]:
         """Return the depth of all valleys along lines of shares, and what rounding may hide of a density.
@@ -101,25 +84,12 @@ class ProjectedLaws:
         """Return the depths of the deepest valleys at some points, added up."""
         likely = np.array([self.densities[name][piece] for name in line.names])
         likely = np.maximum(likely - lost[:, np.newaxis], 0.0)
-        below, above = (np.maximum.accumulate(likely[::way], axis=0)[::way] for way in (1, -1))
+        below, above = (np.maximum.accumulate(likely[::direction], axis=0)[::direction] for direction in (1, -1))
         return float((np.minimum(below, above) - likely).max(axis=0).sum())
 
-    def log_ratio(self, pair: Pair, released: Floats) -> Floats:
-        """Return by how much each release speaks for the first of a pair: the logarithm of the two densities' ratio."""
-        size = len(self.densities[pair[0]])
-        along = np.mod(released @ self.direction / self.circle.circumference, 1.0)
-        points = np.arange(size + 1) / size
-        logs = []
-        for name in pair:
-            density = self.densities[name]
-            likely = np.interp(along, points, np.append(density, density[0]))
-            # Below such a share of the highest density a transform has no digit left.
-            logs.append(np.log(np.maximum(likely, 0.0) + 1e-12 * density.max()))
-        return np.asarray(logs[0] - logs[1])
 
-
-def _worst(model: QueryModel, laws: ProjectedLaws | None, epsilon: float) -> tuple[Pair, float]:
-    """Return the worst pair and its H_ε; of shares in a range the farthest pairs are computed.
+def worst_projected_pair(model: QueryModel, laws: ProjectedLaws | None, epsilon: float) -> tuple[Pair, float]:
+    """Return the worst ordered pair and its H_ε; of shares in a range the farthest pairs are computed.
 
     Without valleys :math:`p_y ≥ min(p_x, p_z)` for y between x and z, so that :math:`(p_x - e^ε p_y)_+` is at most
     :math:`(p_x - e^ε p_z)_+`. `docs/proofs/farthest_pairs.md` counts the valleys that there are.
@@ -130,7 +100,7 @@ def _worst(model: QueryModel, laws: ProjectedLaws | None, epsilon: float) -> tup
     rows = rows_of_pairs(pairs, model.scenarios)
     depth, rounded = laws.doubt(lines_of(pairs, model.scenarios) if len(rows) < len(pairs) else [])
     # Densities all around a circle add up to 1 but for 1e-13, and a δ of 1e-12 is rounding alone.
-    more = (1 + KINKS) * (math.exp(min(epsilon, LARGEST_EPSILON)) * depth + rounded) + 1e-13
+    more = (1 + SETTINGS.kinks) * (math.exp(min(epsilon, SETTINGS.largest_epsilon)) * depth + rounded) + 1e-13
 
     def exact(places: Places) -> Floats:
         return np.array([laws.delta(pairs[place], epsilon) for place in places])
@@ -144,27 +114,21 @@ def projected_laws(
 ) -> ProjectedLaws | None:
     """Return the law of one combination of the released numbers; none where it is the same number always.
 
-    Args:
-        model: the model.
-        rows: the rows behind it.
-        noise: what is added to the statistics.
-        direction: the combination.
-        coarse: the share of the combination's own deviation that may be smoothed away, which takes less time.
+    A `coarse` share of its own deviation may be smoothed away, which takes less time.
     """
     means = np.array([direction @ law.mean for law in model.distributions.values()])
     spread = max(float(direction @ law.covariance @ direction) for law in model.distributions.values())
     added = float(direction @ noise.covariance @ direction)
-    # Twelve deviations to each side of the means, and beside that four of the rows farthest out.
-    reach = float(np.ptp(means)) + 24 * np.sqrt(spread + added) + 8 * _farthest(rows, direction)
+    of = SETTINGS
+    reach = float(np.ptp(means)) + of.reach * np.sqrt(spread + added) + of.farthest_rows * _farthest(rows, direction)
     if reach == 0:
         return None
     gaussian = float(direction @ noise.gaussian.covariance @ direction)
     added_up = max(sum(sizes.values()) for sizes in rows.drawn.values())
     most = (Circle.MOST if gaussian > 0 else Circle.FEWEST) // Circle.points_a_frequency(added_up)
-    decayed = 8.6  # the frequency, in units of 1/σ, beyond which a Gaussian has no digit left: e^{-37}
-    finest = decayed * reach / (2 * np.pi * most)
+    finest = of.decayed * reach / (2 * np.pi * most)
     smooth = max(gaussian, finest**2, coarse**2 * spread)
-    frequencies = int(np.ceil(decayed * reach / (2 * np.pi * np.sqrt(smooth))))
+    frequencies = int(np.ceil(of.decayed * reach / (2 * np.pi * np.sqrt(smooth))))
     circle = Circle(circumference=reach, frequencies=frequencies, rows=added_up)
     hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
     laws = projected(rows, direction, circle)

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from scipy.special import ndtri
 
 from distpriv.distances.gaussian.estimates import hockey_stick_estimates
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.farthest_pairs import farthest
@@ -74,21 +74,15 @@ def relative_errors(model: QueryModel, noise: Floats | None = None) -> dict[Pair
 
     Along :math:`ℓ = (Σ + S)^{-1} d`, which tells the pair apart best: :math:`\sqrt{ℓ^\top C ℓ}/ℓ^\top d`, C the
     covariance of the error of d. Infinite where there is no shift.
-
-    >>> import distpriv as dp
-    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    >>> model = dp.model(dp.datasets.adult().slice(0, 2000), query, secret, records=100)
-    >>> round(relative_errors(model)[model.protected_pairs[0]], 3)
-    0.08
     """
-    found = {}
+    errors = {}
     for pair in model.protected_pairs if model.strata else ():
         shift = model.mean_shift(pair)
         first, second = (model.distributions[name].covariance for name in pair)
         direction = _solved((first + second) / 2 + (0.0 if noise is None else noise), shift)
         moved = float(direction @ shift)
-        found[pair] = math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf
-    return found
+        errors[pair] = math.sqrt(float(direction @ _error(model, pair) @ direction)) / moved if moved > 0 else math.inf
+    return errors
 
 
 def _strata(model: QueryModel, pair: Pair) -> list[tuple[SampledStratum, int]]:
@@ -166,8 +160,8 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {
         int(k)
-        for found in (as_wide, np.array(carried))
-        for k in np.argsort(-found, kind="stable")[: SETTINGS.shortlisted]
+        for rule in (as_wide, np.array(carried))
+        for k in np.argsort(-rule, kind="stable")[: SETTINGS.shortlisted]
     }
     return sorted(chosen)
 
@@ -188,8 +182,8 @@ def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noi
         np.array([model.distributions[pair[side]].covariance for model in models for pair in pairs]) + added
         for side in (0, 1)
     )
-    found = hockey_stick_estimates(np.full(len(shifts), epsilon), shifts, firsts, seconds)
-    return np.asarray(found.reshape(len(models), len(pairs)))
+    estimates = hockey_stick_estimates(np.full(len(shifts), epsilon), shifts, firsts, seconds)
+    return np.asarray(estimates.reshape(len(models), len(pairs)))
 
 
 def _laplace_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
@@ -204,11 +198,8 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
 
     Of shares in a range the farthest pairs are enough: what noise is worth for all of them, certificates say.
 
-    Args:
-        model: a model from rows; that of a population is all there is.
-        most: about how many pairs of populations there may be.
-        seed: of the populations; others than those that a certificate is held against, unless said otherwise, as noise
-            of many numbers could be made for just these.
+    Populations are others than those that a certificate is held against, unless the seed says otherwise: noise of many
+    numbers could be made for just these.
     """
     own = tuple(farthest(model.protected_pairs, model.scenarios))
     if not model.strata:
@@ -232,14 +223,14 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
 
 def _error(model: QueryModel, pair: Pair) -> Floats:
     """Return the covariance of the error of a pair's mean shift."""
-    found = np.zeros((model.dimension, model.dimension))
+    covariance = np.zeros((model.dimension, model.dimension))
     together: dict[str | None, Floats] = {}
     for stratum, moves in _strata(model, pair):
         if stratum.loads is None:
-            found += moves**2 * stratum.error
+            covariance += moves**2 * stratum.error
         else:  # the errors of one property's values go together
             together[stratum.family] = together.get(stratum.family, 0.0) + moves * stratum.loads
-    return np.asarray(sum((load @ load.T for load in together.values()), found))
+    return np.asarray(sum((load @ load.T for load in together.values()), covariance))
 
 
 def _distance(model: QueryModel, pair: Pair) -> float:
@@ -250,9 +241,8 @@ def _distance(model: QueryModel, pair: Pair) -> float:
 
 def _solved(matrix: Floats, vector: Floats) -> Floats:
     """Return the solution of a system with a covariance matrix, whatever its units; the least where it is singular."""
-    units = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    return np.asarray(np.linalg.lstsq(matrix / np.outer(units, units), vector / units, rcond=1e-12)[0] / units)
+    units, scaled = correlations(matrix)
+    return np.asarray(np.linalg.lstsq(scaled, vector / units, rcond=1e-12)[0] / units)
 
 
 def stretched(model: QueryModel) -> QueryModel:

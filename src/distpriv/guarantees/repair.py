@@ -9,10 +9,11 @@ from attrs import frozen
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import least_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import certified, gaussian_delta
+from distpriv.guarantees.certificate import RowDelta
+from distpriv.guarantees.certify import certified
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.guarantees.row_delta import RowDelta
+from distpriv.guarantees.upper_bound import delta_upper_bound
 from distpriv.law.resonance import unknown_covariance
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, NoNoise, SumNoise
@@ -67,31 +68,31 @@ def certified_against_rows(
     def made(law: GaussianOrSum) -> AdditiveMechanism:
         return certified(model, target, law, name=name, theorem=theorem, evidence=evidence)
 
-    found = made(noise)
+    mechanism = made(noise)
     for _ in range(SETTINGS.peaks):
-        law = found.certificate.law
+        law = mechanism.certificate.law
         if law is None or law.holds:
             break
         smooth = _smoothing(model, noise, law)
         if smooth is None:
             break
-        noise, found = smooth, made(smooth)
+        noise, mechanism = smooth, made(smooth)
 
     def by_moments(factor: float) -> float:
-        return gaussian_delta(model, noise.widened(factor), target.epsilon)
+        return delta_upper_bound(model, noise.widened(factor), epsilon=target.epsilon)
 
-    return _widened(lambda factor: made(noise.widened(factor)), by_moments, found)
+    return _widened(lambda factor: made(noise.widened(factor)), by_moments, mechanism)
 
 
 def _widened(
-    made: Callable[[float], AdditiveMechanism], by_moments: Callable[[float], float], found: AdditiveMechanism
+    made: Callable[[float], AdditiveMechanism], by_moments: Callable[[float], float], first: AdditiveMechanism
 ) -> AdditiveMechanism:
     """Return the first of ever wider mechanisms that holds; the one given if none does.
 
     By how many times the δ of the rows differs from that of moments hardly depends on the factor: the next one to try
     is where that of moments is as many times below the target. Where that was too far, one in between is tried.
     """
-    of, target, tried, factor, least = SETTINGS, found.certificate.target, found, 1.0, SETTINGS.least_step
+    of, target, tried, factor, least = SETTINGS, first.certificate.target, first, 1.0, SETTINGS.least_step
     failed: float | None = None
     aim = by_moments(1.0)
     for _ in range(of.attempts):
@@ -111,7 +112,7 @@ def _widened(
         if factor > of.widest:
             break
         tried = made(factor)
-    return tried if tried.certificate.holds_at("checked") else found
+    return tried if tried.certificate.holds_at("checked") else first
 
 
 def _least_factor(by_moments: Callable[[float], float], aim: float, start: float) -> float:

@@ -32,11 +32,6 @@ __all__ = ["delta_lower_bound", "delta_upper_bound", "laplace_bound", "worst_pai
 def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | Noise, *, epsilon: float) -> float:
     """Return a proven upper bound on δ with f_θ Gaussian, covariances as they are; exact for Gaussian noise.
 
-    Args:
-        model: the model of the statistics.
-        mechanism: a mechanism, or a law of noise of any kind.
-        epsilon: ε ≥ 0; at 0 the bound is on the total variation distance.
-
     >>> import distpriv as dp
     >>> from distpriv.noise.laws import LaplaceNoise
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])

@@ -21,9 +21,8 @@ from distpriv.framework.arrays import Floats, array_field
 from distpriv.law.fourier import NEGLIGIBLE, Transform, series_terms, sum_transform
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_lattice import spacing
-from distpriv.modelling.row_laws import RowLaws
 
-__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "reference_rows", "row_grid"]
+__all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "row_grid"]
 
 MOST_STATISTICS: Final = 3
 
@@ -283,7 +282,16 @@ def row_grid(model: QueryModel) -> RowGrid:
             f"exact laws are of up to {MOST_STATISTICS} statistics, and {model.dimension} are released together: use "
             "certified_gaussian, or coupled_gaussian for assurance 'proved'."
         )
-    rows = reference_rows(model)
+    if model.simulator is None or model.provenance.method != "exact moments":
+        raise InvalidModel(
+            "exact laws are of counts, totals and means over reference rows, and this model has none: use "
+            "coupled_gaussian."
+        )
+    rows = model.rows().row_laws()
+    if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):
+        raise InvalidModel(
+            "exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian."
+        )
     if model.strata and any(stratum.weights is not None for stratum in rows.strata):
         raise InvalidModel(
             "exact laws of rows with weights are of a reference that is the whole population, and this one is a sample:"
@@ -328,22 +336,3 @@ def row_grid(model: QueryModel) -> RowGrid:
         off=float(off.sum()),
         sample=bool(model.strata),
     )
-
-
-def reference_rows(model: QueryModel) -> RowLaws:
-    """Return the rows of the reference behind a model's statistics, or say why they cannot be had.
-
-    Raises:
-        InvalidModel: statistics are no sums over rows, or not all of them are at hand.
-    """
-    if model.simulator is None or model.provenance.method != "exact moments":
-        raise InvalidModel(
-            "exact laws are of counts, totals and means over reference rows, and this model has none: use "
-            "coupled_gaussian."
-        )
-    rows = model.rows().row_laws()
-    if any(rows.rows_of(which) != len(stratum) for which, stratum in enumerate(rows.strata)):
-        raise InvalidModel(
-            "exact laws need all rows of the reference in memory: use a smaller one, or coupled_gaussian."
-        )
-    return rows

@@ -15,32 +15,26 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
-from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
-from distpriv.law.tilted_stratum import TiltedStratum
+from distpriv.law.saddlepoint import SETTINGS, Saddlepoints, TiltedLaw, TiltedStratum
 
-__all__ = ["second_order_terms"]
+__all__ = ["log_densities", "second_order_terms"]
 
-AT_ONCE = 4_000_000
-"""Numbers in the largest array: 32 MB."""
+
+def log_densities(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return log q to the second order at some of the saddlepoints, and c₂; where 1 + c₂ is no factor it is 0.1."""
+    terms = np.maximum(second_order_terms(law, at, which), -0.9)
+    return at.log_densities[which] + np.log1p(terms), terms
 
 
 def second_order_terms(law: TiltedLaw, at: Saddlepoints, which: NDArray[np.intp]) -> Floats:
-    """Return c₂ at some of the saddlepoints; 0 where there is none.
-
-    >>> values = np.random.default_rng(0).exponential(size=(50, 2))
-    >>> stratum = TiltedStratum.of(values - values.mean(axis=0), np.ones(50), 20, replacement=False)
-    >>> law = TiltedLaw.of([stratum], np.zeros(2), np.eye(2))
-    >>> at = law.saddlepoints(np.array([[0.0, 0.0], [3.0, -2.0]]), np.zeros((2, 2)))
-    >>> second_order_terms(law, at, np.arange(2)).round(3)
-    array([-0.075, -0.076])
-    """
+    """Return c₂ at some of the saddlepoints; 0 where there is none."""
     size, kinds = len(law.mean), sum(len(stratum.values) for stratum in law.strata)
     by_pairs = kinds < size * (size + 1)
     largest = max(kinds * max(kinds, size) if by_pairs else max(kinds * size, size**3), 1)
-    chunk = max(1, AT_ONCE // largest)
+    chunk = max(1, SETTINGS.at_once // largest)
     parts = [_terms(law, at, which[start : start + chunk], by_pairs) for start in range(0, len(which), chunk)]
-    found = np.concatenate(parts) if parts else np.zeros(0)
-    return np.where(at.found[which], found, 0.0)
+    terms = np.concatenate(parts) if parts else np.zeros(0)
+    return np.where(at.known[which], terms, 0.0)
 
 
 @frozen(kw_only=True, eq=False)
@@ -150,9 +144,9 @@ def _triples(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.
 def _places(size: int, degree: int) -> NDArray[np.intp]:
     """Return where each entry of a symmetric tensor stands among its distinct ones."""
     distinct = np.column_stack(np.triu_indices(size) if degree == 2 else _triples(size))
-    known = {tuple(each): place for place, each in enumerate(distinct.tolist())}
+    known = {tuple(entry): place for place, entry in enumerate(distinct.tolist())}
     every = np.indices((size,) * degree).reshape(degree, -1).T
-    return np.array([known[tuple(sorted(each))] for each in every.tolist()]).reshape((size,) * degree)
+    return np.array([known[tuple(sorted(entry))] for entry in every.tolist()]).reshape((size,) * degree)
 
 
 def _symmetric(matrices: Floats) -> Floats:

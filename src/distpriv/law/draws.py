@@ -10,9 +10,8 @@ the number of rows of each kind is drawn one kind after the other, given how man
 numbers has a distribution that is known by convolution.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from attrs import frozen
@@ -21,10 +20,29 @@ from scipy.special import expit, gammaln, logsumexp
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowKinds", "SumOfRows", "TiltedMixture"]
+if TYPE_CHECKING:
+    from distpriv.law.saddlepoint import TiltedLaw
 
-TAIL = 9.0
-"""Deviations from its mean beyond which a number of rows is left out: 1e-18 of a normal distribution."""
+__all__ = ["DrawingSettings", "RowKinds", "TiltedMixture"]
+
+
+@frozen(kw_only=True)
+class DrawingSettings:
+    """Which of several exact methods draws rows without replacement, and what they leave out."""
+
+    newton_terms: int = 8
+    """Power sums in Newton's identities; the next term is smaller by a factor of about `crowded`."""
+    crowded: float = 0.05
+    """The number of rows drawn over the effective number of rows, up to which so few terms are enough."""
+    least_log_distinct: float = 4.0
+    """Independent rows are all different with a chance of about e^-4 at least: otherwise rejection takes too long."""
+    tail: float = 9.0
+    """Deviations from its mean beyond which a number of rows is left out: 1e-18 of a normal distribution."""
+    largest_log_odds: float = 60.0
+    """Between which log-odds, beyond those of the rows, the level lies that makes k the expected number."""
+
+
+SETTINGS = DrawingSettings()
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -45,12 +63,12 @@ class RowKinds:
     def log_moments(self, tilts: Floats) -> Floats:
         """Return log E e^{θᵀ(sum of the drawn rows)} for each tilt, one a row."""
         exponents = tilts @ self.values.T
-        found = self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum()))
+        independent = self.drawn * (logsumexp(exponents, b=self.counts, axis=1) - np.log(self.counts.sum()))
         if self.replacement:
-            return np.asarray(found)
+            return np.asarray(independent)
         distinct = self._log_distinct(np.concatenate([np.zeros((1, len(self.values))), exponents]))
         if distinct is not None:
-            return np.asarray(found + distinct[1:] - distinct[0])
+            return np.asarray(independent + distinct[1:] - distinct[0])
         plain = _NumbersOfKinds.of(self, np.zeros(len(self.values))).log_total
         return np.array([_NumbersOfKinds.of(self, row).log_total - plain for row in exponents])
 
@@ -103,7 +121,7 @@ class RowKinds:
         sums = self._power_sums(exponents)
         if self._is_crowded(sums):
             return None
-        terms = min(self.drawn, NEWTON_TERMS)
+        terms = min(self.drawn, SETTINGS.newton_terms)
         known = np.zeros((self.drawn + 1, len(exponents)))
         known[0] = 1.0
         for size in range(1, self.drawn + 1):
@@ -117,21 +135,11 @@ class RowKinds:
         """Return Σ w^r / (Σ w)^r over all rows, for r from 1 on, one row each, for each tilt."""
         weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         total = weights @ self.counts
-        return np.array([weights**power @ self.counts / total**power for power in range(1, NEWTON_TERMS + 1)])
+        return np.array([weights**power @ self.counts / total**power for power in range(1, SETTINGS.newton_terms + 1)])
 
     def _is_crowded(self, sums: Floats) -> bool:
-        crowded = self.drawn * float(sums[1].max())
-        return self.drawn > 1 and (crowded > CROWDED or self.drawn * crowded / 2 > LEAST_LOG_DISTINCT)
-
-
-NEWTON_TERMS = 8
-"""Power sums in Newton's identities; the next term is smaller by a factor of about `CROWDED`."""
-
-CROWDED = 0.05
-"""The number of rows drawn over the effective number of rows, up to which so few terms are enough."""
-
-LEAST_LOG_DISTINCT = 4.0
-"""Independent rows are all different with a chance of about e^-4 at least: otherwise too many draws are rejected."""
+        of, crowded = SETTINGS, self.drawn * float(sums[1].max())
+        return self.drawn > 1 and (crowded > of.crowded or self.drawn * crowded / 2 > of.least_log_distinct)
 
 
 @frozen(kw_only=True, eq=False)
@@ -154,11 +162,12 @@ class _NumbersOfKinds:
     @classmethod
     def of(cls, kinds: RowKinds, exponents: Floats) -> Self:
         counts, drawn = kinds.counts, kinds.drawn
-        ends = -exponents.max() - LARGEST_LOG_ODDS, -exponents.min() + LARGEST_LOG_ODDS
+        tail, farthest = SETTINGS.tail, SETTINGS.largest_log_odds
+        ends = -exponents.max() - farthest, -exponents.min() + farthest
         level = float(brentq(lambda level: counts @ expit(exponents + level) - drawn, *ends))
         shares = expit(exponents + level)
         means, variances = counts * shares, counts * shares * (1 - shares)
-        reach = TAIL * np.sqrt(variances) + TAIL**2 / 2
+        reach = tail * np.sqrt(variances) + tail**2 / 2
         firsts = np.maximum(0, np.floor(means - reach)).astype(int)
         lasts = np.minimum(np.minimum(counts, drawn), np.ceil(means + reach)).astype(int)
         middles, widths = np.cumsum(means[::-1])[::-1], np.sqrt(np.cumsum(variances[::-1]))[::-1]
@@ -169,7 +178,7 @@ class _NumbersOfKinds:
             odds = numbers * (exponents[r] + level) + counts[r] * np.log1p(-shares[r])
             chances.append(np.exp(ways + odds))
             together, start = np.convolve(chances[-1], rest[-1]), starts[-1] + int(firsts[r])
-            width = TAIL * widths[r] + TAIL**2 / 2
+            width = tail * widths[r] + tail**2 / 2
             low = max(0, int(middles[r] - width) - start)
             high = max(low + 1, int(np.ceil(middles[r] + width)) + 1 - start)
             rest.append(together[low:high])
@@ -186,60 +195,23 @@ class _NumbersOfKinds:
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Draw the number of each kind, a column each."""
-        left, found = np.full(draws, self.drawn), np.empty((draws, len(self.chances)))
+        left, numbers = np.full(draws, self.drawn), np.empty((draws, len(self.chances)))
         for r, (chances, first) in enumerate(zip(self.chances, self.firsts, strict=True)):
             rest, start = self.rest[r + 1], self.starts[r + 1]
             whole, place = np.unique(left, return_inverse=True)
             after = whole[:, np.newaxis] - start - first - np.arange(len(chances))
             possible = (after >= 0) & (after < len(rest))
             reached = np.cumsum(np.where(possible, rest[np.clip(after, 0, len(rest) - 1)] * chances, 0.0), axis=1)
-            found[:, r] = first + (rng.random((draws, 1)) > (reached / reached[:, -1:])[place]).sum(axis=1)
-            left = left - found[:, r].astype(int)
-        return found
-
-
-LARGEST_LOG_ODDS = 60.0
-"""Between which log-odds, beyond those of the rows, the level lies that makes k the expected number."""
-
-
-@frozen(kw_only=True, eq=False)
-class SumOfRows:
-    """Sums of rows drawn from several strata, with noise."""
-
-    strata: Sequence[RowKinds]
-    mean: Floats
-    """What is added for certain."""
-    gaussian: Floats
-    """The covariance of the Gaussian noise."""
-
-    def log_moments(self, tilts: Floats) -> Floats:
-        """Return K(θ) for each tilt, one a row."""
-        found = tilts @ self.mean + np.einsum("ki,ij,kj->k", tilts, self.gaussian, tilts) / 2
-        return np.asarray(found + sum(part.log_moments(tilts) for part in self.strata))
-
-    def draw(self, tilt: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw from the distribution tilted by θ, one draw a row."""
-        variances, axes = np.linalg.eigh(self.gaussian)
-        normal = rng.standard_normal((draws, len(variances))) * np.sqrt(np.maximum(variances, 0.0))
-        found = self.mean + self.gaussian @ tilt + normal @ axes.T
-        return np.asarray(found + sum(part.draw(tilt, draws, rng) for part in self.strata))
+            numbers[:, r] = first + (rng.random((draws, 1)) > (reached / reached[:, -1:])[place]).sum(axis=1)
+            left = left - numbers[:, r].astype(int)
+        return numbers
 
 
 @frozen(kw_only=True, eq=False, slots=False)
 class TiltedMixture:
-    """A mixture of one distribution's tilted versions.
+    """A mixture of one distribution's tilted versions."""
 
-    >>> coin = RowKinds(values=np.array([[0.0], [1.0]]), counts=np.ones(2), drawn=30, replacement=True)
-    >>> heads = SumOfRows(strata=[coin], mean=np.zeros(1), gaussian=np.eye(1) * 0.01)
-    >>> mixture = TiltedMixture(of=heads, tilts=np.array([[0.0], [2.0]]), shares=np.array([0.5, 0.5]))
-    >>> points = mixture.draw(4000, np.random.default_rng(0))
-    >>> estimate = (mixture.weights(points) * (points[:, 0] > 25.5)).mean()
-    >>> from scipy.stats import binom
-    >>> bool(abs(estimate / binom.sf(25, 30, 0.5) - 1) < 0.1)
-    True
-    """
-
-    of: SumOfRows
+    of: "TiltedLaw"
     tilts: Floats
     shares: Floats
 

@@ -180,11 +180,7 @@ class StratumLaw:
     def of(cls, circle: Circle, values: Floats, chances: Floats | None = None, *, rows: int | None = None) -> Self:
         """Return the law of sums of values that are all as likely, or have chances.
 
-        Args:
-            circle: the circle to wrap them around.
-            values: the values.
-            chances: how likely each of them is.
-            rows: how many rows there are, if the values stand for more.
+        The values may stand for more rows than there are values.
         """
         rows = len(values) if rows is None else rows
         mean = float(values.mean() if chances is None else chances @ values)
@@ -203,14 +199,7 @@ class StratumLaw:
 
 
 def projected(rows: RowLaws, direction: Floats, circle: Circle) -> dict[str, Transform]:
-    """Return the transform of a combination of the statistics on a circle, in every scenario.
-
-    >>> rows = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
-    >>> laws = RowLaws(strata=rows, drawn={"a": {0: 2}, "b": {0: 1, 1: 1}}, replacement=False)
-    >>> circle = Circle(circumference=8.0, frequencies=1)
-    >>> {name: complex(law[1].round(9)) for name, law in projected(laws, np.ones(1), circle).items()}
-    {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
-    """
+    """Return the transform of a combination of the statistics on a circle, in every scenario."""
     strata = [
         StratumLaw.of(circle, *stratum.projected(direction), rows=rows.rows_of(number))
         for number, stratum in enumerate(rows.strata)

@@ -138,8 +138,10 @@ def _even_transform(t: Floats, widths: Floats, shares: Floats) -> Floats:
     half = np.sin(t / 2)
     sizes = 2 * widths + 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = [np.where(np.abs(half) < 1e-12, 1.0, np.sin(size * t / 2) / (size * half)) for size in sizes.tolist()]
-    return np.asarray(np.tensordot(shares, np.array(each), axes=1))
+        transforms = [
+            np.where(np.abs(half) < 1e-12, 1.0, np.sin(size * t / 2) / (size * half)) for size in sizes.tolist()
+        ]
+    return np.asarray(np.tensordot(shares, np.array(transforms), axes=1))
 
 
 @frozen(kw_only=True)

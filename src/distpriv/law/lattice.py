@@ -84,8 +84,8 @@ def _log_product(rates: Floats) -> float:
     if terms > 10_000:
         return math.inf
     squares = np.arange(1, terms + 1, dtype=np.float64) ** 2
-    each = 2 * np.exp(-np.outer(rates, squares)).sum(axis=1)
-    return float(np.log1p(each * (1 + 1e-12)).sum())
+    sums = 2 * np.exp(-np.outer(rates, squares)).sum(axis=1)
+    return float(np.log1p(sums * (1 + 1e-12)).sum())
 
 
 def _counted(pivots: Floats, shifts: Floats) -> tuple[float, float]:
@@ -108,14 +108,14 @@ def _norms(pivots: Floats, shifts: Floats, reach: float) -> Floats | None:
     size = len(pivots)
     vectors = np.zeros((1, size))
     norms = np.zeros(1)
-    looked = 0
+    visited = 0
     for i in reversed(range(size)):
         centres = vectors[:, i + 1 :] @ shifts[i, i + 1 :]
         widths = np.sqrt(np.maximum(reach - norms, 0.0) / pivots[i])
         low, high = np.ceil(-centres - widths), np.floor(-centres + widths)
         counts = np.maximum(0, high - low + 1).astype(np.int64)
-        looked += int(counts.sum())
-        if looked > SETTINGS.most_vectors * 4 or counts.sum() > SETTINGS.most_vectors:
+        visited += int(counts.sum())
+        if visited > SETTINGS.most_vectors * 4 or counts.sum() > SETTINGS.most_vectors:
             return None
         parents = np.repeat(np.arange(len(vectors)), counts)
         steps = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -61,8 +61,8 @@ def plausible_strata(rows: RowGrid, count: int = TRIED, seed: int = CHECKING_SEE
     """
     every = np.concatenate([cells.places for cells in rows.strata])
     shares = np.concatenate([cells.chances for cells in rows.strata]) / len(rows.strata)
-    found = [_populations(cells, every, shares, count, (seed, which)) for which, cells in enumerate(rows.strata)]
-    return [list(strata) for strata in zip(*found, strict=True)]
+    populations = [_populations(cells, every, shares, count, (seed, which)) for which, cells in enumerate(rows.strata)]
+    return [list(strata) for strata in zip(*populations, strict=True)]
 
 
 def _populations(
@@ -76,7 +76,7 @@ def _populations(
     known = np.maximum(2 * gammaincinv(freedom / 2, luck[:, 0]) - 1, LEAST_CONCENTRATION)
     weights = gammaincinv(known[:, np.newaxis] * cells.chances, luck[:, 3:])
     unseen = gammaincinv(1.0, luck[:, 1])
-    found = []
+    populations = []
     for number in range(count):
         place = _unseen_place(number, float(luck[number, 2]), every, shares)
         same = (cells.places == place).all(axis=1)
@@ -88,8 +88,8 @@ def _populations(
         likely = masses > 0
         chances = masses[likely] / masses.sum()
         counts = np.ones(int(likely.sum()), dtype=np.int64)
-        found.append(Cells(places=places[likely], counts=counts, weights=np.asarray(chances)))
-    return found
+        populations.append(Cells(places=places[likely], counts=counts, weights=np.asarray(chances)))
+    return populations
 
 
 def _unseen_place(number: int, luck: float, every: NDArray[np.int64], shares: Floats) -> NDArray[np.int64]:

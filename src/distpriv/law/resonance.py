@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.modelling.row_laws import RowLaws
 
 __all__ = [
@@ -91,22 +91,15 @@ class Spectrum:
     """The chance that the search passed by a peak, if there is one more."""
 
 
-def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats, known: Sequence[Floats] = ()) -> Spectrum:
-    """Search for peaks that noise of a covariance of `floor`, or more, may leave standing.
-
-    Args:
-        rows: the rows behind the statistics.
-        covariances: of the statistics, by scenario.
-        floor: the least covariance of noise that is looked at.
-        known: frequencies to climb from as well.
-    """
-    found: list[Floats] = []
+def spectrum(rows: RowLaws, covariances: Mapping[str, Floats], floor: Floats) -> Spectrum:
+    """Search for peaks that noise of a covariance of `floor`, or more, may leave standing."""
+    frequencies: list[Floats] = []
     missed = 0.0
     for name in extreme_scenarios(rows):
-        peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks(known)
-        found += peaks
+        peaks, chance = PeakSearch.of(rows, name, covariances[name], floor).peaks()
+        frequencies += peaks
         missed = max(missed, chance)
-    every = [peak_at(rows, t) for t in found]
+    every = [peak_at(rows, t) for t in frequencies]
     return Spectrum(peaks=distinct_peaks(every, np.mean(list(covariances.values()), axis=0)), missed=missed)
 
 
@@ -216,7 +209,7 @@ class PeakSearch:
             rng=rng,
         )
 
-    def peaks(self, known: Sequence[Floats]) -> tuple[list[Floats], float]:
+    def peaks(self) -> tuple[list[Floats], float]:
         """Return the frequencies of peaks, and the chance that one was missed."""
         size = self.axes.shape[1]
         if size == 0 or not self.strata:
@@ -228,10 +221,10 @@ class PeakSearch:
         directions = self.rng.normal(size=(draws, size))
         lengths = self.rng.random(draws) ** (1 / size)
         places = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths[:, np.newaxis]
-        return self.tops((places * radii) @ vectors.T, known), missed
+        return self.tops((places * radii) @ vectors.T), missed
 
-    def tops(self, starts: Floats, known: Sequence[Floats] = ()) -> list[Floats]:
-        """Return the frequencies of peaks that are climbed to from the best of some places, and from known ones.
+    def tops(self, starts: Floats) -> list[Floats]:
+        """Return the frequencies of peaks that are climbed to from the best of some places.
 
         The best places are those with the highest tops ahead of them, if lobes are bell curves: of a wide lobe most
         places are far down.
@@ -242,11 +235,9 @@ class PeakSearch:
         ahead = heights + (gradient * moves).sum(axis=1) / 2
         ahead[((starts + moves) ** 2).sum(axis=1) <= SETTINGS.main_lobe] = -np.inf
         best = starts[np.argsort(-ahead)[: SETTINGS.climbers]]
-        if known:
-            best = np.concatenate([best, np.array(known) @ np.linalg.pinv(self.axes).T])
         tops, reached = self._climbed(best)
-        kept = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
-        return list(kept @ self.axes.T)
+        high = tops[((tops**2).sum(axis=1) > SETTINGS.main_lobe) & (reached > math.log(SETTINGS.least / 4))]
+        return list(high @ self.axes.T)
 
     def row_deviations(self, directions: Floats) -> Floats:
         """Return how far rows vary along directions, one a column, in the stratum in which they vary most.
@@ -269,15 +260,15 @@ class PeakSearch:
 
     def _slopes(self, places: Floats, strata: tuple[SomeRows, ...]) -> tuple[Floats, Floats]:
         """Return the logarithm of the ripple at places, and its gradient: (ℑφ · E[x cos] − ℜφ · E[x sin]) / |φ|²."""
-        found, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
+        heights, gradient = -((places @ self.left) * places).sum(axis=1) / 2, -places @ self.left
         for rows, weight in zip(strata, self.weights, strict=True):
             cosines, sines, *means = rows.transform(places)
             real, imaginary = (mean[:, np.newaxis].astype(np.float64) for mean in means)
             square = np.maximum(real**2 + imaginary**2, SETTINGS.nothing**2)
             some = (rows.values * rows.shares[:, np.newaxis]).astype(np.float32)
-            found += weight * np.log(square[:, 0]) / 2
+            heights += weight * np.log(square[:, 0]) / 2
             gradient += weight * (imaginary * (cosines @ some) - real * (sines @ some)) / square
-        return np.asarray(found), np.asarray(gradient)
+        return np.asarray(heights), np.asarray(gradient)
 
     def _climbed(self, places: Floats) -> tuple[Floats, Floats]:
         """Return where an ascent ends, and how high: by Newton's step for a bell curve, shorter where it overshoots.
@@ -315,33 +306,30 @@ def _waves(places: Floats, rows: Floats) -> tuple[Singles, Singles]:
 
 def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
     """Return C = Σ (Σ + S)⁻¹ S, the covariance of what is not known of F once F + Z is seen."""
-    units = np.sqrt(np.maximum(np.diag(covariance + noise), 0.0))
-    units = np.where(units > 0, units, 1.0)
+    units, together = correlations(covariance + noise)
     scale = np.outer(units, units)
-    own, added = covariance / scale, noise / scale
-    left = own @ np.linalg.pinv(own + added, rcond=1e-12, hermitian=True) @ added * scale
+    left = (covariance / scale) @ np.linalg.pinv(together, rcond=1e-12, hermitian=True) @ (noise / scale) * scale
     return np.asarray((left + left.T) / 2)
 
 
 def whitening(covariance: Floats) -> Floats:
     """Return columns in which the covariance is the identity; directions without variance are left out."""
-    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
-    kept = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / units[:, np.newaxis])
+    units, matrix = correlations(covariance)
+    values, vectors = np.linalg.eigh(matrix)
+    regular = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
+    return np.asarray(vectors[:, regular] / np.sqrt(values[regular]) / units[:, np.newaxis])
 
 
-def distinct_peaks(found: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
+def distinct_peaks(peaks: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
     """Return peaks that are no other's mirror image and on no other's lobe, the highest first."""
-    kept: list[Peak] = []
-    for peak in sorted(found, key=lambda peak: -max(peak.heights.values())):
+    distinct: list[Peak] = []
+    for peak in sorted(peaks, key=lambda peak: -max(peak.heights.values())):
         t = peak.frequency
-        others = [other.frequency for other in kept]
+        others = [other.frequency for other in distinct]
         apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
         if all(distance > 1.0 for distance in apart):
-            kept.append(peak)
-    return tuple(kept)
+            distinct.append(peak)
+    return tuple(distinct)
 
 
 def peak_at(rows: RowLaws, frequency: Floats) -> Peak:
@@ -375,7 +363,7 @@ def repeats_on_lattice_only(rows: RowLaws, steps: Floats, least_in_common: float
     if not (steps > 0).all():
         return False
     shares = [_shares_of_cells(stratum.values[stratum.kinds[0]] / steps, stratum.kinds[1]) for stratum in rows.strata]
-    known = [each for each in shares if each is not None]
+    known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return False
     return all(

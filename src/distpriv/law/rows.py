@@ -73,13 +73,7 @@ _known: WeakKeyDictionary[RowLaws, tuple[QuantisedRows, ...]] = WeakKeyDictionar
 
 
 def quantised(rows: RowLaws) -> tuple[QuantisedRows, ...]:
-    """Return kinds of rows that stand for those of every stratum, found once for these rows.
-
-    >>> rows = RowLaws(strata=(np.array([[0.0], [4.0], [0.0], [0.0]]),), drawn={"a": {0: 2}}, replacement=True)
-    >>> found, = quantised(rows)
-    >>> found.values.ravel(), found.counts, found.mean
-    (array([-1.,  3.]), array([3., 1.]), array([1.]))
-    """
+    """Return kinds of rows that stand for those of every stratum, found once for these rows."""
     if rows not in _known:
         _known[rows] = tuple(_kinds(stratum, SETTINGS) for stratum in rows.strata)
     return _known[rows]

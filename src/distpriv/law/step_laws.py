@@ -18,7 +18,10 @@ from distpriv.law.cells import Cells, RowGrid
 from distpriv.law.fourier import Circle, StratumLaw
 from distpriv.noise.laws import UnimodalNoise
 
-__all__ = ["EvenSums", "StepLaws", "even_shares", "step_laws"]
+__all__ = ["MARGIN", "EvenSums", "StepLaws", "even_shares", "step_laws"]
+
+MARGIN = 1e-9
+"""By which share of itself an edge of noise may be off, as it is no exact number: as much may then be elsewhere."""
 
 
 @frozen(kw_only=True)
@@ -37,14 +40,6 @@ def step_laws(rows: RowGrid, *, most_points: int = 2**17) -> StepLaws:
 
     Raises:
         InvalidModel: there are several statistics, or one with too many values.
-
-    >>> import distpriv as dp
-    >>> from distpriv.law.cells import row_grid
-    >>> query, secret = dp.Query(women=dp.count("sex = 'Female'")), dp.Share("income = '>50K'", values=(0.0, 0.5))
-    >>> model = dp.model(dp.datasets.adult(), query, secret, records=2, reference="population")
-    >>> laws = step_laws(row_grid(model))
-    >>> laws.step, laws.origin, {name: law.round(4).tolist() for name, law in laws.masses.items()}
-    (1.0, 0.0, {"income = '>50K' @ 0": [0.3807, 0.4726, 0.1467], "income = '>50K' @ 0.5": [0.5252, 0.4178, 0.057]})
     """
     if len(rows.steps) != 1:
         raise InvalidModel(
@@ -90,20 +85,17 @@ def _likely(laws: Sequence[Floats], cut: float) -> slice:
     return slice(first, last)
 
 
-def even_shares(noise: UnimodalNoise, step: float, margin: float = 1e-9) -> tuple[Floats, Floats]:
+def even_shares(noise: UnimodalNoise, step: float) -> tuple[Floats, Floats]:
     """Return noise as a mixture of such that is even on −k … k steps: every k, and how likely it is.
 
-    Args:
-        noise: noise whose edges are in the middle between two steps.
-        step: the step.
-        margin: by which share of itself an edge may be off: as much of the noise may then be elsewhere.
+    Its edges are in the middle between two steps, but for `MARGIN`.
 
     >>> even_shares(UnimodalNoise(axes=[[1.0]], edges=[0, 1, 3], masses=[0.5, 0.5]), 2.0)
     (array([0., 1.]), array([0.25, 0.75]))
     """
     widths = noise.edges[1:] / step - 0.5
     whole = np.round(widths)
-    if (np.abs(widths - whole) > margin * (whole + 0.5)).any():
+    if (np.abs(widths - whole) > MARGIN * (whole + 0.5)).any():
         raise InvalidInput(
             f"the edges of noise must be in the middle between two steps of {step:g}: give (k + 1/2) of them."
         )

@@ -10,9 +10,9 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import certified
+from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
-from distpriv.guarantees.withheld_combinations import withheld_evidence
 from distpriv.mechanisms.hypotheses import gaussian_radius
 from distpriv.mechanisms.search.gaussian_search import Search, least_noise
 from distpriv.mechanisms.search.informative_search import SETTINGS, InformativeSearch
@@ -128,7 +128,7 @@ def certified_gaussian(
     wide = plain_floor(model).covariance + (mean_sensitivity(model, order=2) / radius) ** 2 * np.eye(model.dimension)
     best = min(private or candidates or [wide], key=error)
     made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
-    evidence = (withheld_evidence(model, made.noise.covariance), *made.certificate.evidence)
+    evidence = (masked_evidence(model, made.noise.covariance), *made.certificate.evidence)
     return evolve(made, certificate=evolve(made.certificate, evidence=evidence))
 
 

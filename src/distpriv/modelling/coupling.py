@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.sparse import csr_array
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
@@ -30,8 +31,6 @@ from distpriv.modelling.sampling import (
 from distpriv.modelling.transport import RowPairing
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from distpriv.framework.queries import Query
 
 __all__ = [
@@ -41,10 +40,10 @@ __all__ = [
     "OrderedPairing",
     "Pairing",
     "Swap",
+    "coupled_block",
     "measure_differences",
     "row_features",
     "row_sums",
-    "sample_coupled",
     "unpaired_column",
     "widest",
 ]
@@ -76,16 +75,17 @@ class OrderedPairing:
         >>> bool((first[second == 1] == 0).all()), round(float((second == 1).mean()), 1)
         (True, 0.1)
         """
-        orders = [np.argsort(along, kind="stable") for along, _ in (first, second)]
-        one, other = (
-            WeightedDraw.of(order, weights[order]) for order, (_, weights) in zip(orders, (first, second), strict=True)
-        )
-        return cls(first=one, second=other)
+        return cls(first=_in_order(*first), second=_in_order(*second))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Rows, Rows]:
         """Draw independent pairs: an array of first rows and one of second rows."""
         luck = rng.random(shape)
         return self.first.at(luck), self.second.at(luck if self.ordered else rng.random(shape))
+
+
+def _in_order(along: Floats, weights: Floats) -> WeightedDraw:
+    order = np.argsort(along, kind="stable")
+    return WeightedDraw.of(order, weights[order])
 
 
 @frozen(kw_only=True)
@@ -104,6 +104,12 @@ class Swap:
     out_weights: Floats | None = None
     """The probability of each row of `out`; None where all are as likely."""
     into_weights: Floats | None = None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether both strata have enough rows to draw all of them without replacement."""
+        room = min(len(self.out) - self.common_out, len(self.into) - self.common_into)
+        return self.swapped <= room
 
     @property
     def rows_drawn(self) -> int:
@@ -135,11 +141,7 @@ class Swap:
     def _stratum(
         self, rng: np.random.Generator, draws: int, rows: Rows, weights: Floats | None, common: int, paired: Rows | None
     ) -> Rows:
-        """Draw the rows of one stratum; a paired row that is used already gives way to another.
-
-        Each paired row is uniform whatever its partner is, so `distinct` leaves the dataset's own distribution exactly
-        that of drawing without replacement.
-        """
+        """Draw the rows of one stratum; a paired row that is used already gives way to another, as uniform as it is."""
         size = common + (self.swapped if paired is None else 0)
         positions = Stratum(rows=np.arange(len(rows)), size=size, weights=weights)
         picks = draw_rows(rng, [positions], draws, replacement=self.replacement)
@@ -150,11 +152,7 @@ class Swap:
 
 
 def widest(swaps: Sequence[Swap]) -> Swap:
-    """Return the swap whose differing rows serve all of these, if the strata have the rows for it.
-
-    It has as many common rows as any of them, and swaps as many as any does. Some of its common rows and the first of
-    the swapped ones are then a valid draw for every one of them.
-    """
+    """Return the swap whose differing rows serve all of these: of common and swapped rows as many as any of them."""
     return evolve(
         swaps[0],
         common_out=max(swap.common_out for swap in swaps),
@@ -176,14 +174,7 @@ class MaximalCoupling:
 
     @classmethod
     def of(cls, rows: Rows, first: Floats, second: Floats, records: int, order: Floats | None = None) -> Self:
-        """Return the maximal coupling of two weightings of rows.
-
-        Args:
-            rows: positions in a pool.
-            first: the weights of one dataset's rows.
-            second: those of the other's.
-            records: how many rows a dataset has.
-            order: numbers by which rows that differ are paired, the lowest with the lowest; independently without.
+        """Return the maximal coupling of two weightings of rows; those that differ are paired by `order`, if given.
 
         >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
         >>> round(coupling.apart, 12)
@@ -226,15 +217,6 @@ Coupling = Swap | MaximalCoupling
 """A joint distribution of two datasets, each with the distribution of its own scenario."""
 
 
-def sample_coupled(
-    query: "Query", pool: RowPool, coupling: Coupling, draws: int, stream: Stream
-) -> tuple[Floats, Floats]:
-    """Draw coupled datasets and evaluate the query on both: two arrays of shape (draws, m)."""
-    task = partial(_coupled_block, query, pool, coupling)
-    blocks = in_blocks(task, draws, block_size(query, coupling.records), stream)
-    return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
-
-
 def measure_differences(
     query: "Query",
     pool: RowPool,
@@ -252,7 +234,9 @@ def measure_differences(
     """
     task: Callable[[np.random.Generator, int], list[Floats]]
     if query.has_exact_moments:
-        moves = _sparse_if_mostly_zero(row_features(query, pool, coupling.records))
+        features = row_features(query, pool, coupling.records)
+        mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
+        moves = csr_array(features) if mostly_zero else features
         task, size = partial(_sums_block, moves, coupling, measure, swapped), datasets_in_block(coupling.rows_drawn)
     else:
         task, size = partial(_differences_block, query, pool, coupling, measure), block_size(query, coupling.records)
@@ -260,7 +244,7 @@ def measure_differences(
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
-def _coupled_block(
+def coupled_block(
     query: "Query", pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
     """Evaluate the query on both datasets of every pair, their rows in one random order where that may matter."""
@@ -274,12 +258,12 @@ def _coupled_block(
 def _differences_block(
     query: "Query", pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
 ) -> list[Floats]:
-    first, second = _coupled_block(query, pool, coupling, rng, draws)
+    first, second = coupled_block(query, pool, coupling, rng, draws)
     return [measure(first - second)]
 
 
 def _sums_block(
-    moves: "Floats | csr_array",
+    moves: Floats | csr_array,
     coupling: Coupling,
     measure: Measure,
     swapped: Sequence[int],
@@ -294,24 +278,15 @@ def _sums_block(
     return measured
 
 
-def row_sums(moves: "Floats | csr_array", rows: Rows, ends: Rows) -> Floats:
+def row_sums(moves: Floats | csr_array, rows: Rows, ends: Rows) -> Floats:
     """Return the sum of what the rows of every dataset move: of the rows from one end to the next.
 
     >>> row_sums(np.array([[1.0], [10.0]]), np.array([0, 1, 1]), np.array([0, 1, 3])).ravel()
     array([ 1., 20.])
     """
-    from scipy.sparse import csr_array
-
     chosen: Any = csr_array((np.ones(rows.size), rows, ends), shape=(len(ends) - 1, moves.shape[0]))
     sums = chosen @ moves
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
-
-
-def _sparse_if_mostly_zero(moves: Floats, share: float = 0.1) -> "Floats | csr_array":
-    """Return what rows move without the zeros where nearly all numbers are, as those of tables."""
-    from scipy.sparse import csr_array
-
-    return csr_array(moves) if np.count_nonzero(moves) <= share * moves.size else moves
 
 
 def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
@@ -333,8 +308,5 @@ def row_features(query: "Query", pool: RowPool, records: int) -> Floats:
 
 def unpaired_column(query: "Query", pool: RowPool) -> str | None:
     """Return a column in which rows cannot be near to each other, for it has no numbers; None if there is none."""
-    if query.has_exact_moments:
-        return None
-    return min(
-        (name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number)), default=None
-    )
+    texts = (name for name, column in pool.columns.items() if not np.issubdtype(column.dtype, np.number))
+    return None if query.has_exact_moments else min(texts, default=None)

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from attrs import asdict, evolve, field, frozen
 
-from distpriv.errors import InvalidInput, InvalidModel
+from distpriv.errors import InvalidInput, InvalidModel, about
 from distpriv.framework.domains import one_of, real, whole, yes_or_no
 
 if TYPE_CHECKING:
     from distpriv.framework.scenarios import ProtectedScenarios
 
-__all__ = ["IF_GIVEN", "LAW", "Drawing", "Method", "Missing", "Reference"]
+__all__ = ["IF_GIVEN", "LAW", "Drawing", "Method", "Missing", "Reference", "checked_draws", "checked_seed"]
 
 Method = Literal["auto", "exact", "sampling"]
 """Exact moments, sampled datasets, or exact moments where every statistic allows it."""
@@ -35,11 +35,13 @@ IF_GIVEN = ("weight", "robust")
 """The options that are written down only where there are any."""
 
 
-def _draws(value: object) -> int:
-    return whole("draws", value, InvalidModel, at_least=2, cure="1000 is little and 100000 is much")
+def checked_draws(value: object, at_least: int = 2) -> int:
+    """Return a number of datasets to draw, or say why it is none."""
+    return whole("draws", value, InvalidModel, at_least=at_least, cure="1000 is little and 100000 is much")
 
 
-def _seed(value: object) -> int:
+def checked_seed(value: object) -> int:
+    """Return a seed, or say why it is none."""
     return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")
 
 
@@ -54,10 +56,8 @@ def _weight(value: object) -> str | None:
 
 def _robust(value: object) -> float | None:
     cure = "it is the relative entropy of a record to one of the reference, such as 1e-7"
-    try:
+    with about("option", "robust"):
         return None if value is None else real("robust", value, InvalidModel, above=0, cure=cure)
-    except InvalidModel as refusal:
-        raise InvalidModel(refusal.sentence, about=("option", "robust")) from None
 
 
 @frozen(kw_only=True)
@@ -69,8 +69,8 @@ class Drawing:
     reference: Reference = "sample"
     replacement: bool = field()
     """Whether records are independent draws, as those of an endless population are; else all are different rows."""
-    draws: int = field(default=5000, converter=_draws)
-    seed: int = field(default=0, converter=_seed)
+    draws: int = field(default=5000, converter=checked_draws)
+    seed: int = field(default=0, converter=checked_seed)
     weight: str | None = field(default=None, converter=_weight)
     robust: float | None = field(default=None, converter=_robust)
     """How far the law of a record may be from the one modelled, as a relative entropy; None if it is that one."""
@@ -106,16 +106,10 @@ class Drawing:
         return {name: value for name, value in asdict(self).items() if name not in IF_GIVEN or value is not None}
 
     def for_scenarios(self, protected: "ProtectedScenarios", *, asked: bool = False) -> Self:
-        """Return how datasets of these scenarios are drawn: weighted rows of a population independently, and then all.
+        """Return how datasets of these scenarios are drawn: weighted rows independently, and then all of them.
 
-        So are those of a ball around it, as only what is independent is as far off as its parts together.
-
-        Args:
-            protected: the scenarios.
-            asked: whether somebody asked for records that are, or are not, independent.
-
-        Raises:
-            InvalidModel: somebody asked for different rows, which have weights or a distribution that is not known.
+        So are those of a ball around a population, as only what is independent is as far off as its parts together.
+        `asked` is whether somebody asked for records that are, or are not, independent.
         """
         if not self.weighs(protected) and self.robust is None:
             return self

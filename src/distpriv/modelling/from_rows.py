@@ -17,15 +17,14 @@ from distpriv.framework.tilts import Tilt
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
 from distpriv.modelling.given import empirical_distribution
 from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
-from distpriv.modelling.moments import dataset_moments, weighted_covariance
-from distpriv.modelling.reference import ReferenceTable, row_ends
+from distpriv.modelling.reference import ReferenceTable, StratumMoments, different, row_ends
 from distpriv.modelling.row_lattice import joint_lattice, resolution
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator, opened_tables, refuse_too_few_rows
 from distpriv.modelling.tables import gathered, labelled
 from distpriv.progress import Progress, silent
 
-__all__ = ["exact_distribution", "model", "remodelled"]
+__all__ = ["dataset_moments", "exact_distribution", "model", "remodelled"]
 
 
 def model(
@@ -93,7 +92,10 @@ def model(
     """
     if not isinstance(query, Query):
         raise InvalidModel(f"query must be a Query, got {query!r}: write Query(mean_age=mean('age')).")
-    radius, others = _ball_and_tables(robust)
+    others = (robust,) if _is_number(robust) else items(robust)
+    radii = [value for value in others if _is_number(value)]
+    if len(radii) > 1:
+        raise InvalidModel(f"robust has one number, the radius of a ball, got {radii}: give the largest alone.")
     drawing = Drawing(
         method=method,
         **({} if replacement is None else {"replacement": replacement}),
@@ -102,7 +104,7 @@ def model(
         draws=draws,
         seed=seed,
         weight=weight,
-        robust=radius,
+        robust=radii[0] if radii else None,
     )
     if method == "exact" and not query.has_exact_moments:
         tables = [name for name, table in query.tables if not table.adds_up]
@@ -112,7 +114,8 @@ def model(
             about=("statistic", odd),
         )
     records = whole("records", records, InvalidModel, at_least=1, cure="it is the size of the private dataset")
-    protected = protect(across_references(secret, others), records)
+    tables_besides = [value for value in others if not _is_number(value)] or (None if radii else robust)
+    protected = protect(across_references(secret, tables_besides), records)
     if processes is not None:
         processes = whole("processes", processes, InvalidModel, at_least=1, cure="leave it out to use every core")
     return _modelled(
@@ -126,27 +129,12 @@ def model(
     )
 
 
-def _ball_and_tables(robust: object) -> tuple[Real | None, object]:
-    """Return the radius of the ball around every reference, and the other references; None for what there is not."""
-    given = (robust,) if _is_number(robust) else items(robust)
-    numbers = [each for each in given if _is_number(each)]
-    if not numbers:
-        return None, given or robust
-    if len(numbers) > 1:
-        raise InvalidModel(f"robust has one number, the radius of a ball, got {numbers}: give the largest alone.")
-    return numbers[0], [each for each in given if not _is_number(each)] or None
-
-
 def _is_number(value: object) -> TypeGuard[Real]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def remodelled(model: QueryModel, query: Query) -> QueryModel:
-    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way.
-
-    Raises:
-        InvalidModel: the model was not made from rows.
-    """
+    """Return a model of other statistics in the same scenarios, drawn from the same tables in the same way."""
     simulator = model.simulator
     if simulator is None:
         raise InvalidModel("other statistics need rows, and this model has none: make it with distpriv.model(…).")
@@ -179,7 +167,7 @@ def _modelled(
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
     if not any(isinstance(each, Mapping) for each in sources.values()):  # which is refused below
         query = gathered(query, source, protected, drawing)
-        query = labelled(query, {id(each): each for each in sources.values()}.values(), drawing.missing)
+        query = labelled(query, different(sources.values()), drawing.missing)
     tables = opened_tables(sources, protected.scenarios, query, drawing)
     simulator = RowSimulator(
         query=query,
@@ -217,9 +205,10 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     scenario = simulator.scenarios[name]
     if simulator.has_weights(name):
         strata = [(size, simulator.rows_of(name, side)) for side, size in scenario.strata]
-        covariances = [size * weighted_covariance(rows.about_mean, rows.shares) for size, rows in strata]
         mean = np.sum([size * rows.mean for size, rows in strata], axis=0)
-        return QueryDistribution(mean=mean, covariance=np.sum(covariances, axis=0))
+        return QueryDistribution(
+            mean=mean, covariance=np.sum([size * rows.covariance for size, rows in strata], axis=0)
+        )
     moments = simulator.tables[name].moments(scenario.predicate)
     drawn = [(moments[satisfied], size) for satisfied, size in scenario.strata]
     if not simulator.replacement:
@@ -227,6 +216,32 @@ def exact_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
     factors = simulator.query.factors(scenario.records)
     mean, covariance = dataset_moments(drawn, factors, replacement=simulator.replacement)
     return QueryDistribution(mean=mean, covariance=covariance)
+
+
+def dataset_moments(
+    strata: Iterable[tuple[StratumMoments, float]], factors: Floats, *, replacement: bool
+) -> tuple[Floats, Floats]:
+    r"""Return mean and covariance of `factors` times the mean of all rows, with n_s rows drawn from stratum s.
+
+    .. math:: μ = Σ_s \frac{n_s}{n} m_s, \qquad
+              Σ = Σ_s \Bigl(\frac{n_s}{n}\Bigr)^2 \Bigl(1 - \frac{n_s}{N_s}\Bigr) \frac{S_s}{n_s}
+
+    With replacement the rows are independent: no factor 1 − n_s/N_s, and the variance of one row has divisor N_s.
+
+    >>> stratum = StratumMoments(rows=4, mean=[2.5], covariance=[[5 / 3]], low=[1], high=[4])
+    >>> [x.round(12).tolist() for x in dataset_moments([(stratum, 2)], np.ones(1), replacement=False)]
+    [[2.5], [[0.416666666667]]]
+    """
+    drawn = [(stratum, size) for stratum, size in strata if size > 0]
+    records = sum(size for _, size in drawn)
+    if not drawn:
+        raise InvalidModel("a dataset needs at least one record: give records=100, say.")
+    mean, covariance = np.zeros_like(factors), np.zeros((len(factors), len(factors)))
+    for stratum, size in drawn:
+        shrink = (stratum.rows - 1) / stratum.rows if replacement else 1 - size / stratum.rows
+        mean += (size / records) * stratum.mean
+        covariance += (size / records) ** 2 * (shrink * stratum.covariance / size)
+    return factors * mean, np.outer(factors, factors) * covariance
 
 
 def _sampled_distribution(simulator: RowSimulator, name: str) -> QueryDistribution:
@@ -268,11 +283,11 @@ def varying_strata(simulator: RowSimulator) -> Iterator[VaryingStrata]:
         values = [seen.numbers[:, own] for own in rows]
         resolutions = []
         for number, (_, row) in enumerate(simulator.query.row_values):
-            own = [of[number] for of in values]
+            of_strata = [stratum[number] for stratum in values]
             if row.predicate:
                 resolutions.append(1.0)
-            elif any(len(of) and np.ptp(of) > 0 for of in own):
-                resolutions.append(resolution(own, list(drawn.values()), weights))
+            elif any(len(stratum) and np.ptp(stratum) > 0 for stratum in of_strata):
+                resolutions.append(resolution(of_strata, list(drawn.values()), weights))
             else:  # the rows that are seen do not vary: the widest step that it could be
                 moments = [table.moments(predicate)[side] for side in sides]
                 resolutions.append(max((float(of.high[number] - of.low[number]) for of in moments), default=0.0))
@@ -287,17 +302,17 @@ def _steps(
         max([row.resolution or 0.0, *(varying.resolutions[number] for varying in strata)])
         for number, (_, row) in enumerate(query.row_values)
     ]
+    points = [law.points for law in distributions.values() if law.points is not None]
     steps: list[float] = []
     for _, statistic, resolutions in query.by_rows(units):
         numbers = range(len(steps), len(steps) + statistic.size)
-        steps += statistic.steps(records, resolutions or [_step_of_values(distributions, number) for number in numbers])
+        # What is no sum over rows is spaced as its sampled values are, the coarsest of all scenarios.
+        steps += statistic.steps(records, resolutions or [_spacing(points, number) for number in numbers])
     return np.array(steps)
 
 
-def _step_of_values(distributions: Mapping[str, QueryDistribution], column: int) -> float:
-    """Return the spacing of sampled values of one released number, the coarsest of all scenarios."""
-    sampled = [d.points[:, column] for d in distributions.values() if d.points is not None]
-    return max(resolution([values], [[1]]) for values in sampled)
+def _spacing(points: list[Floats], number: int) -> float:
+    return max(resolution([of_scenario[:, number]], [[1]]) for of_scenario in points)
 
 
 def _with_lattices(
@@ -321,15 +336,14 @@ def _with_lattices(
 
 def _record_sensitivities(query: Query, tables: Mapping[str, ReferenceTable], records: int) -> Floats:
     """Return how much one record can move each statistic, between declared bounds or those of the reference rows."""
-    low, high = row_ends(query, tables.values())
     ends = []
-    for (name, row), least, greatest in zip(query.row_values, low.tolist(), high.tolist(), strict=True):
-        bounds = row.bounds or (least, greatest)
-        if bounds[0] > least or bounds[1] < greatest:
+    for (name, row), least, greatest in zip(query.row_values, *row_ends(query, tables.values()), strict=True):
+        low, high = row.bounds or (float(least), float(greatest))
+        if low > least or high < greatest:
             raise InvalidQuery(
-                f"statistic {name!r} declares bounds ({bounds[0]:g}, {bounds[1]:g}), and the reference table has values"
+                f"statistic {name!r} declares bounds ({low:g}, {high:g}), and the reference table has values"
                 f" from {least:g} to {greatest:g}: widen them, or clip it with greatest and least.",
                 about=("statistic", name),
             )
-        ends.append(bounds)
+        ends.append((low, high))
     return np.concatenate([statistic.record_sensitivities(records, own) for _, statistic, own in query.by_rows(ends)])

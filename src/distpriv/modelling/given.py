@@ -4,19 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, frozen_array
 from distpriv.framework.domains import did_you_mean, items
-from distpriv.framework.scenarios import Pair, Scenario, checked_pairs
-from distpriv.modelling.drawing import IF_GIVEN, LAW, Drawing
-from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel, SampledStratum
+from distpriv.framework.scenarios import Pair, checked_pairs
+from distpriv.modelling.drawing import Drawing
+from distpriv.modelling.model import Provenance, QueryDistribution, QueryModel
 
-__all__ = ["empirical_distribution", "empirical_model", "gaussian_model", "model_from_dict", "model_to_dict"]
-
-
-AGAIN = "get the bundle again from those who published it."
+__all__ = ["empirical_distribution", "empirical_model", "gaussian_model"]
 
 
 def gaussian_model(
@@ -47,14 +43,19 @@ def gaussian_model(
     >>> model.mean_shift(("a", "b"))
     array([ 1., -1.])
     """
-    vectors = {name: _vector(mean, f"the mean of scenario {name!r}") for name, mean in _named(means).items()}
+    vectors = {name: _numbers(mean, f"the mean of scenario {name!r}") for name, mean in _named(means).items()}
     given = covariances if isinstance(covariances, Mapping) else dict.fromkeys(vectors, covariances)
     if set(given) != set(vectors):
         odd = sorted(set(given) ^ set(vectors))[0]
         raise InvalidModel(f"scenario {odd!r} has a mean or a covariance but not both: give one of each per scenario.")
-    size = len(next(iter(vectors.values())))
+    size = next(iter(vectors.values())).size
     distributions = {}
     for name, mean in vectors.items():
+        if mean.ndim != 1 or not mean.size:
+            raise InvalidModel(
+                f"the mean of scenario {name!r} must be a list of numbers, got shape {mean.shape}: give one number for "
+                "each statistic."
+            )
         if len(mean) != size:
             raise InvalidModel(
                 f"the mean of scenario {name!r} has {len(mean)} numbers and another has {size}: align them."
@@ -178,15 +179,6 @@ def _numbers(values: Any, where: str) -> Floats:
     return array
 
 
-def _vector(values: Any, where: str) -> Floats:
-    array = _numbers(values, where)
-    if array.ndim != 1 or not array.size:
-        raise InvalidModel(
-            f"{where} must be a list of numbers, got shape {array.shape}: give one number for each statistic."
-        )
-    return array
-
-
 def _covariance(values: Any, scenario: str, size: int, rounding: float = 1e-9) -> Floats:
     """Return a covariance matrix, or say why it is none; a share of the largest entry is rounding and is mended."""
     where = f"the covariance of scenario {scenario!r}"
@@ -213,85 +205,3 @@ def _covariance(values: Any, scenario: str, size: int, rounding: float = 1e-9) -
     values, vectors = np.linalg.eigh(correlation)
     mended = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return np.asarray((mended + mended.T) / 2 * np.outer(units, units))
-
-
-def model_to_dict(model: QueryModel) -> dict[str, Any]:
-    """Return everything that a certificate may rest on, but neither rows nor points, as numbers, lists and text."""
-    made = model.provenance
-    return {
-        "method": made.method,
-        "records": made.records,
-        **made.drawing.law,
-        "draws": made.draws,
-        "statistics": list(model.names),
-        "steps": model.steps.tolist(),
-        "record_sensitivities": [None if np.isinf(s) else s for s in model.record_sensitivities.tolist()],
-        "scenarios": {name: _scenario(model, name, law) for name, law in model.distributions.items()},
-        "protected_pairs": [list(pair) for pair in model.protected_pairs],
-        "strata": [stratum.to_dict() for stratum in model.strata],
-    }
-
-
-def model_from_dict(written: Mapping[str, Any]) -> QueryModel:
-    """Return the model that `model_to_dict` wrote down, or say why it is none.
-
-    >>> model = gaussian_model(means={"a": [0], "b": [1]}, covariances=[[2]], pairs=[("a", "b")], steps=[0.1])
-    >>> model_from_dict(model_to_dict(model)) == model
-    True
-    """
-    try:
-        laws, records = written["scenarios"], written["records"]
-        model = gaussian_model(
-            means={name: law["mean"] for name, law in laws.items()},
-            covariances={name: law["covariance"] for name, law in laws.items()},
-            pairs=[(first, second) for first, second in written["protected_pairs"]],
-            steps=written["steps"],
-            names=written["statistics"],
-        )
-        sensitivities = [np.inf if s is None else float(s) for s in written["record_sensitivities"]]
-        if len(sensitivities) != model.dimension:
-            raise InvalidModel(
-                f"this model has {len(sensitivities)} sensitivities for {model.dimension} statistics: {AGAIN}"
-            )
-        strata = tuple(SampledStratum.from_dict(stratum) for stratum in written["strata"])
-        sizes = {size for stratum in strata for size in (*stratum.covariance.shape, *stratum.kurtoses.shape)}
-        loads = [stratum.loads for stratum in strata if stratum.loads is not None]
-        if sizes - {model.dimension} or any(load.shape[:1] != (model.dimension,) or load.ndim != 2 for load in loads):
-            raise InvalidModel(f"a stratum of this model is not described for {model.dimension} statistics: {AGAIN}")
-        return evolve(
-            model,
-            distributions={
-                name: evolve(law, lattice=_lattice(laws[name]["lattice"], model.dimension))
-                for name, law in model.distributions.items()
-            },
-            record_sensitivities=np.array(sensitivities),
-            scenarios={} if records is None else {n: Scenario.from_dict(n, law, records) for n, law in laws.items()},
-            strata=strata,
-            provenance=Provenance(
-                method=written["method"],
-                records=records,
-                drawing=Drawing(**{name: written[name] for name in LAW if name not in IF_GIVEN or name in written}),
-                draws=written["draws"],
-            ),
-        )
-    except (KeyError, TypeError, AttributeError) as failure:
-        raise InvalidModel(f"this describes no model, {failure} is missing or of the wrong kind: {AGAIN}") from failure
-
-
-def _scenario(model: QueryModel, name: str, law: QueryDistribution) -> dict[str, Any]:
-    scenario = model.scenarios.get(name)
-    return {
-        **({"share": None, "positives": None} if scenario is None else scenario.to_dict()),
-        "mean": law.mean.tolist(),
-        "covariance": law.covariance.tolist(),
-        "lattice": None if law.lattice is None else law.lattice.tolist(),
-    }
-
-
-def _lattice(rows: Sequence[Sequence[float]] | None, size: int) -> Floats | None:
-    """Return a basis as columns; without any column there is nothing in a row."""
-    if rows is None:
-        return None
-    if len(rows) != size:
-        raise InvalidModel(f"a lattice of this model has {len(rows)} rows for {size} statistics: {AGAIN}")
-    return np.array(rows, dtype=np.float64).reshape(size, -1)

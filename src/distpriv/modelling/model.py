@@ -1,7 +1,7 @@
 """What a mechanism knows of the data: the law of the released statistics in every scenario, and nothing else."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,10 +9,9 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.domains import did_you_mean, items, one_of, whole
+from distpriv.framework.domains import did_you_mean, items, one_of
 from distpriv.framework.html import details, html_table, paragraph, shown
-from distpriv.modelling.drawing import Drawing, Missing, Reference
-from distpriv.modelling.row_lattice import floor_of
+from distpriv.modelling.drawing import Drawing, Missing, Reference, checked_draws, checked_seed
 
 if TYPE_CHECKING:
     from distpriv.framework.queries import Query
@@ -28,7 +27,9 @@ __all__ = [
     "QueryDistribution",
     "QueryModel",
     "SampledStratum",
+    "error_of_means",
     "require_model",
+    "root_of",
 ]
 
 
@@ -49,8 +50,9 @@ class QueryDistribution:
     >>> import distpriv as dp
     >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
     >>> law = model.distributions["b"]
-    >>> law.mean, law.covariance.round(4), law.points.ravel()
-    (array([3.]), array([[0.6667]]), array([2., 3., 4.]))
+    >>> import numpy as np
+    >>> law.mean, law.covariance.round(4), law.points.ravel(), law.draw(np.random.default_rng(0), draws=5).shape
+    (array([3.]), array([[0.6667]]), array([2., 3., 4.]), (5, 1))
     """
 
     mean: Floats = array_field()
@@ -65,20 +67,21 @@ class QueryDistribution:
     """A basis, as columns, of the lattice the statistics live on together; that of the model's steps if not known."""
 
     def draw(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw from the points, or from the Gaussian with these moments when there are none.
-
-        >>> import numpy as np
-        >>> from distpriv.modelling.model import QueryDistribution
-        >>> law = QueryDistribution(mean=[40], covariance=[[4]])
-        >>> round(float(law.draw(np.random.default_rng(0), draws=10_000).std()), 1)
-        2.0
-        """
+        """Draw from the points, or from the Gaussian with these moments when there are none."""
         if self.points is not None:
             chance = None if self.weights is None else self.weights / self.weights.sum()
             return np.asarray(self.points[rng.choice(len(self.points), size=draws, p=chance)])
         values, vectors = np.linalg.eigh(self.covariance)
         normal = rng.normal(size=(draws, len(self.mean))) * np.sqrt(np.maximum(values, 0.0))
         return np.asarray(self.mean + normal @ vectors.T)
+
+
+def root_of(covariance: Floats) -> Floats:
+    """Return R with RRᵀ the covariance, whatever its units."""
+    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    units = np.where(units > 0, units, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    return np.asarray(units[:, np.newaxis] * ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T))
 
 
 @frozen(kw_only=True)
@@ -132,6 +135,12 @@ class SampledStratum:
         """Return the stratum that `to_dict` wrote down."""
         weighted = {name: written[name] for name in ("family", "loads") if name in written}
         return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
+
+
+def error_of_means(strata: Iterable[SampledStratum], scenario: str, dimension: int) -> Floats:
+    r"""Return the covariance of the error of μ_θ: :math:`\sum_s k_s^2 V_s / N_s`, and nothing of a population."""
+    nothing = np.zeros((dimension, dimension))
+    return np.asarray(sum((s.drawn.get(scenario, 0) ** 2 * s.error for s in strata), nothing))
 
 
 @frozen(kw_only=True)
@@ -196,11 +205,10 @@ class QueryModel:
     array([39.65, 14.47])
     >>> model.record_sensitivities
     array([1.46, 1.  ])
-    >>> import pickle
-    >>> pickle.loads(pickle.dumps(model)) == model  # with the reference's rows, as they are now
-    True
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
     (array([-0.73,  1.17]), array([0.18, 1.  ]))
+    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape, model.rows().is_sampled
+    ((1000, 2), False)
     """
 
     names: tuple[str, ...]
@@ -237,16 +245,13 @@ class QueryModel:
         noise is a tenth of it at least: what they show below that, no search for resonances could find in time.
         """
         share = 0.1 if self.provenance.method == "exact moments" else 0.01
-        return floor_of(self.steps, [d.covariance for d in self.distributions.values()], share)
+        variances = np.max([np.diag(law.covariance) for law in self.distributions.values()], axis=0)
+        return np.asarray(np.maximum(self.steps, share * np.sqrt(np.maximum(variances, 0.0))))
 
     def mean_shift(self, pair: "Pair") -> Floats:
-        """Return d_ij = μ_i − μ_j.
-
-        Args:
-            pair: the names of two scenarios, protected or not.
-        """
-        pair = self._pair(pair)
-        return np.asarray(self._distribution(pair[0]).mean - self._distribution(pair[1]).mean)
+        """Return d_ij = μ_i − μ_j, of any two scenarios."""
+        one, other = self._pair(pair)
+        return np.asarray(self.distributions[one].mean - self.distributions[other].mean)
 
     def samples(self, scenario: str, draws: int, seed: int = 0) -> Floats:
         """Draw released statistics before noise: from reference rows if the model has them, else from f_θ itself.
@@ -258,15 +263,9 @@ class QueryModel:
 
         Returns:
             An array of shape (draws, m).
-
-        >>> import distpriv as dp
-        >>> model = dp.empirical_model(samples={"a": [1, 2, 3], "b": [2, 3, 4]}, pairs=[("a", "b")])
-        >>> drawn = model.samples("a", draws=1000)
-        >>> drawn.shape, sorted(set(drawn.ravel().tolist()))
-        ((1000, 1), [1.0, 2.0, 3.0])
         """
         distribution = self._distribution(scenario)
-        draws, seed = _draws(draws), _seed(seed)
+        draws, seed = checked_draws(draws, at_least=1), checked_seed(seed)
         if self.simulator is not None:
             return self.simulator.samples(scenario, draws, seed)
         sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(scenario.encode()),))
@@ -278,16 +277,13 @@ class QueryModel:
         """Draw both scenarios' statistics from datasets that share all rows but those that must differ.
 
         Args:
-            pair: the names of two scenarios of one Share.
+            pair: the names of two scenarios of one Share, or of one property.
             draws: how many pairs of datasets to draw.
             seed: the same seed gives the same numbers.
             pairing: whether swapped rows are drawn independently or paired by optimal transport.
 
         Returns:
             Two arrays of shape (draws, m); row k of one belongs to row k of the other.
-
-        Raises:
-            InvalidModel: the model has no rows, or the scenarios are not shares of one predicate.
 
         Forty of fifty rows are the same, so the counts differ by the other ten at most:
 
@@ -298,24 +294,12 @@ class QueryModel:
         >>> one.shape, bool(0 < abs(one - other).max() <= 10), bool(one.std() > 2)
         ((1000, 1), True, True)
         """
-        pair = self._pair(pair)
-        draws, seed = _draws(draws), _seed(seed)
+        pair, draws, seed = self._pair(pair), checked_draws(draws, at_least=1), checked_seed(seed)
         one_of("pairing", pairing, ("independent", "transport"), InvalidModel)
         return self.rows().coupled_samples(pair, draws, seed, pairing)
 
     def rows(self) -> "RowSimulator":
-        """Return the closure over the reference rows, or say that there are none.
-
-        Raises:
-            InvalidModel: there are none.
-
-        >>> import distpriv as dp
-        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-        >>> model.rows()
-        Traceback (most recent call last):
-        distpriv.errors.InvalidModel: coupled samples need rows, and this model has none: make it with
-        distpriv.model(…).
-        """
+        """Return the closure over the reference rows, or say that there are none."""
         if self.simulator is None:
             raise InvalidModel("coupled samples need rows, and this model has none: make it with distpriv.model(…).")
         return self.simulator
@@ -361,19 +345,6 @@ def as_they_are(differences: Floats) -> Floats:
 
 
 def require_model(model: object) -> None:
-    """Refuse what is no model.
-
-    >>> require_model("adult.csv")
-    Traceback (most recent call last):
-    distpriv.errors.InvalidModel: a model is needed, got 'adult.csv': make one with distpriv.model(…).
-    """
+    """Refuse what is no model."""
     if not isinstance(model, QueryModel):
         raise InvalidModel(f"a model is needed, got {model!r}: make one with distpriv.model(…).")
-
-
-def _draws(value: object) -> int:
-    return whole("draws", value, InvalidModel, at_least=1, cure="1000 is little and 100000 is much")
-
-
-def _seed(value: object) -> int:
-    return whole("seed", value, InvalidModel, at_least=0, cure="any whole number will do")

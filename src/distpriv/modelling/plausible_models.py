@@ -1,9 +1,9 @@
 r"""Populations that a reference may be a sample of: laws that it cannot tell from the ones it has.
 
 A stratum of N rows with covariance V has the mean of the population's but for an error e ~ N(0, V/N), and one error
-moves the means of all scenarios, each by as many times e as it draws rows there. V itself is known as a Wishart law of
-N − 1 degrees of freedom knows it, and the deviation of a statistic with heavy tails by :math:`\sqrt{(κ - 3)/4N}` of
-itself less. The population is taken to be endless, which leaves the most open.
+moves the means of all scenarios, each by as many times e as it draws rows there. V itself has a Wishart law of N − 1
+degrees of freedom, and the deviation of a statistic with heavy tails errs by :math:`\sqrt{(κ - 3)/4N}` of itself more.
+The population is taken to be endless, which leaves the most open.
 """
 
 import math
@@ -12,9 +12,10 @@ from typing import Self
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.special import ndtri
 
 from distpriv.framework.arrays import Floats
-from distpriv.modelling.model import NORMAL, QueryModel, SampledStratum
+from distpriv.modelling.model import NORMAL, QueryModel, SampledStratum, root_of
 from distpriv.modelling.row_laws import RowLaws, StratumRows
 
 __all__ = [
@@ -47,7 +48,7 @@ def plausible_models(model: QueryModel, count: int = TRIED, seed: int = CHECKING
     for name, law in model.distributions.items():
         drawn = [(size, e) for s, e in zip(model.strata, errors, strict=True) if (size := s.drawn.get(name))]
         means[name] = law.mean + np.sum([size * e.means for size, e in drawn], axis=0)
-        own = None if exact else _root(law.covariance) / math.sqrt(sum(size for size, _ in drawn))
+        own = None if exact else root_of(law.covariance) / math.sqrt(sum(size for size, _ in drawn))
         covariances[name] = np.sum([size * e.covariances(own) for size, e in drawn], axis=0)
     return [
         evolve(
@@ -79,22 +80,21 @@ class Population:
 
     def of(self, rows: RowLaws) -> list[MovedStratum | None]:
         """Return what becomes of each stratum of rows; None for one that no scenario draws from."""
-        left, found = list(self.strata), list[MovedStratum | None]()
+        left = list(self.strata)
+        moved: list[MovedStratum | None] = []
         for number in range(len(rows.strata)):
             drawn = {name: sizes[number] for name, sizes in rows.drawn.items() if sizes.get(number)}
-            moved = next((stratum for stratum in left if dict(stratum.drawn) == drawn), None)
-            if moved is not None:
-                left.remove(moved)
-            found.append(moved)
-        return found
+            moved.append(next((stratum for stratum in left if dict(stratum.drawn) == drawn), None))
+            left = [stratum for stratum in left if stratum is not moved[-1]]
+        return moved
 
     def moved(self, rows: RowLaws) -> RowLaws:
         """Return the rows of the population."""
         strata = [
-            each
+            stratum
             if of is None
-            else StratumRows(values=each.mean + of.shift + each.about_mean @ of.matrix.T, weights=each.weights)
-            for each, of in zip(rows.strata, self.of(rows), strict=True)
+            else StratumRows(values=stratum.mean + of.shift + stratum.about_mean @ of.matrix.T, weights=stratum.weights)
+            for stratum, of in zip(rows.strata, self.of(rows), strict=True)
         ]
         return evolve(rows, strata=tuple(strata))
 
@@ -109,6 +109,7 @@ def plausible_population(model: QueryModel, place: int, count: int = TRIED, seed
 
 
 def _errors(model: QueryModel, count: int, seed: int) -> list["_Errors"]:
+    """Return the errors of every stratum; those of means with the numbers of the first one of their family."""
     families = {stratum.family: place for place, stratum in reversed(list(enumerate(model.strata)))}
     return [
         _Errors.of(stratum, count, (seed, place), place if stratum.family is None else families[stratum.family])
@@ -127,9 +128,8 @@ class _Errors:
 
     @classmethod
     def of(cls, stratum: SampledStratum, count: int, seed: tuple[int, int], together: int) -> Self:
-        """Return the errors of a stratum; those of means with the numbers of the stratum that they go together with."""
         size, freedom = len(stratum.covariance), max(stratum.rows - 1, 1)
-        root = _root(stratum.covariance)
+        root = root_of(stratum.covariance)
         moved = root / math.sqrt(stratum.rows) if stratum.loads is None else stratum.loads
         half = _normal((seed[0], together, 0), (-(-count // 2), moved.shape[1]))
         unit = np.stack([half, -half], axis=1).reshape(-1, moved.shape[1])[:count]
@@ -164,22 +164,11 @@ def uniform_numbers(seed: Sequence[int], shape: tuple[int, ...]) -> Floats:
 
 
 def _normal(seed: Sequence[int], shape: tuple[int, ...]) -> Floats:
-    """Return normal numbers, as quantiles."""
-    from scipy.special import ndtri
-
     return np.asarray(ndtri(uniform_numbers(seed, shape)))
 
 
 def _chi_square(normal: Floats, freedom: Floats) -> Floats:
-    """Return χ² numbers from normal ones, as Wilson and Hilferty do; 0 without any freedom."""
+    """Return χ² numbers from normal ones (Wilson & Hilferty 1931); 0 without any freedom."""
     some = np.maximum(freedom, 1e-9)
     roots = 1 - 2 / (9 * some) + normal * np.sqrt(2 / (9 * some))
     return np.asarray(np.where(freedom > 0, freedom * np.maximum(roots, 0.0) ** 3, 0.0))
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return R with RRᵀ the covariance, whatever its units."""
-    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
-    return np.asarray(units[:, np.newaxis] * ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T))

@@ -2,19 +2,16 @@ r"""What is known of the statistics before anything is released, and what a rele
 
 The scenarios are public, and they already predict F. With a weight on each of them let μ̄ be the mean of the μ_θ and
 
-.. math:: C = \operatorname{mean} Σ_θ + \operatorname{Cov} μ_θ.
+.. math:: C = \operatorname{mean} Σ_θ + \operatorname{Cov} μ_θ,
 
-Where the reference is a sample, what it leaves open of μ_θ is added to Σ_θ: that is not known either. Printing μ̄ has
-the error covariance C and tells an attacker nothing: what a release is worth is what it adds to that. A noisy answer
-y = F + Z with noise of covariance N gives the linear Bayes estimate
+with what a sample leaves open of μ_θ in Σ_θ. Printing μ̄ has the error covariance C and tells an attacker nothing: what
+a release is worth is what it adds to that. A noisy answer y = F + Z, Cov Z = N, gives the linear Bayes estimate
 
 .. math:: \hat x = \barμ + G (y - \barμ), \qquad G = C (C + N)^{-1},
 
 whose error covariance :math:`(I-G)C(I-G)^⊤ + GNG^⊤` is never larger than C or N. It is made of the answer and of public
-numbers, so that the certificate of the answer covers it. Its intervals hold on average over the scenarios.
-
-Several releases of a dataset are one answer to one longer query: make the knowledge of a model of all their statistics,
-and put their noise side by side with `noise_side_by_side`.
+numbers, so that the certificate of the answer covers it. Its intervals hold on average over the scenarios. Several
+releases of a dataset are one answer to one longer query, with their noise side by side.
 """
 
 import math
@@ -23,12 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
+from scipy.linalg import block_diag
 from scipy.special import ndtri
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
 from distpriv.framework.domains import did_you_mean, real
-from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.model import QueryModel, error_of_means, require_model
 
 if TYPE_CHECKING:
     from distpriv.noise.laws import Noise
@@ -59,8 +57,8 @@ class Estimate:
     >>> estimate = Estimate(names=("age",), values=[39.5], covariance=[[0.25]])
     >>> estimate.errors, {name: (round(low, 2), round(high, 2)) for name, (low, high) in estimate.intervals.items()}
     ({'age': 0.5}, {'age': (38.52, 40.48)})
-    >>> estimate.named, estimate.error([4.0])
-    ({'age': 39.5}, 1.0)
+    >>> estimate.named
+    {'age': 39.5}
     """
 
     names: tuple[str, ...]
@@ -86,10 +84,6 @@ class Estimate:
         reach = HALF_WIDTH * np.array(list(self.errors.values()))
         bounds = zip((self.values - reach).tolist(), (self.values + reach).tolist(), strict=True)
         return dict(zip(self.names, bounds, strict=True))
-
-    def error(self, weights: Sequence[float] | Floats) -> float:
-        """Return the weighted root mean square error of all statistics together."""
-        return weighted_rms(self.covariance, np.asarray(weights, dtype=float))
 
 
 class LinearEstimator(NamedTuple):
@@ -120,8 +114,8 @@ class LinearEstimator(NamedTuple):
 def linear_estimator(public: Floats, noise: Floats) -> LinearEstimator:
     """Return the estimator, computed in units of the noisy values' own deviations, in which sizes can be compared.
 
-    >>> found = linear_estimator(np.eye(1), np.array([[3.0]]))
-    >>> found.gain, found.error_covariance
+    >>> estimator = linear_estimator(np.eye(1), np.array([[3.0]]))
+    >>> estimator.gain, estimator.error_covariance
     (array([[0.25]]), array([[0.75]]))
     """
     observed = np.isfinite(np.diag(noise))
@@ -153,11 +147,7 @@ def deviations(names: tuple[str, ...], covariance: Floats) -> dict[str, float]:
 
 
 def weighted_rms(covariance: Floats, weights: Floats) -> float:
-    r"""Return :math:`\sqrt{\operatorname{tr}(QS)}`, Q the diagonal of the weights: the overall error of noise.
-
-    >>> weighted_rms(np.diag([9.0, 16.0]), np.ones(2))
-    5.0
-    """
+    r"""Return :math:`\sqrt{\operatorname{tr}(QS)}`, Q the diagonal of the weights: the overall error of noise."""
     return math.sqrt(max(0.0, float(weights @ np.diag(covariance))))
 
 
@@ -242,11 +232,7 @@ class PublicKnowledge:
 
     @classmethod
     def of(cls, model: QueryModel, prior: Prior = None) -> Self:
-        """Return what a model's scenarios say of its statistics.
-
-        Raises:
-            InvalidInput: the prior is no probability of each scenario.
-        """
+        """Return what a model's scenarios say of its statistics."""
         require_model(model)
         laws = model.distributions
         return cls(
@@ -254,7 +240,9 @@ class PublicKnowledge:
             scenarios=tuple(laws),
             chances=scenario_chances(tuple(laws), prior),
             means=np.array([law.mean for law in laws.values()]),
-            covariances=np.array([law.covariance + _means_error(model, name) for name, law in laws.items()]),
+            covariances=np.array(
+                [law.covariance + error_of_means(model.strata, name, model.dimension) for name, law in laws.items()]
+            ),
         )
 
     @property
@@ -298,9 +286,6 @@ class PublicKnowledge:
         Args:
             values: the noisy values, in the statistics' order.
             noise_covariance: N; infinite on the diagonal where a noisy value says nothing.
-
-        Raises:
-            InvalidInput: the values or the covariance do not fit the statistics.
         """
         apart = self._apart(values)
         estimator = self._estimator(noise_covariance)
@@ -312,9 +297,8 @@ class PublicKnowledge:
     def fit(self, values: object, noise: "Sequence[Noise]") -> Fit:
         """Return how plausible the noisy values are under the model.
 
-        T is about χ² where noise is Gaussian and the scenarios are close. In general it is compared with 100,000
-        seeded draws of Gaussian statistics, or 20,000 where there are very many statistics, shared evenly among the
-        scenarios, with the noise as it is.
+        T is compared with 100,000 seeded draws of Gaussian statistics, or 20,000 where there are very many statistics,
+        shared evenly among the scenarios, with the noise as it is.
 
         Args:
             values: the noisy values, in the statistics' order.
@@ -369,28 +353,12 @@ class PublicKnowledge:
 
 
 def noise_side_by_side(laws: "Sequence[Noise]") -> Floats:
-    """Return the covariance of independent noises one below the other.
-
-    >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise
-    >>> noise_side_by_side([GaussianNoise.isotropic(1, 2.0), LaplaceNoise.isotropic(1, 3.0)]).tolist()
-    [[4.0, 0.0], [0.0, 18.0]]
-    """
-    from scipy.linalg import block_diag
-
+    """Return the covariance of independent noises one below the other."""
     return np.asarray(block_diag(*(law.covariance for law in laws)))
-
-
-def _means_error(model: QueryModel, scenario: str) -> Floats:
-    r"""Return the covariance of the error of μ_θ: :math:`\sum_s k_s^2 V_s / N_s`, and nothing of a population."""
-    nothing = np.zeros((model.dimension, model.dimension))
-    return np.asarray(sum((s.drawn.get(scenario, 0) ** 2 * s.error for s in model.strata), nothing))
 
 
 def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
     """Return the probability of each scenario, in order.
-
-    Raises:
-        InvalidInput: the prior is no probability of each scenario.
 
     >>> scenario_chances(("boom", "bust"), {"bust": 0.25, "boom": 0.75})
     array([0.75, 0.25])
@@ -404,19 +372,21 @@ def scenario_chances(scenarios: tuple[str, ...], prior: Prior) -> Floats:
     for name in prior:
         if name not in scenarios:
             raise InvalidInput(f"the prior names an unknown scenario {name!r}: {did_you_mean(str(name), scenarios)}")
-    given = []
     for name in scenarios:
         if name not in prior:
             raise InvalidInput(
                 f"the prior says nothing of scenario {name!r}: give it a probability, 0 if it cannot be."
             )
-        of, cure = f"the prior of scenario {name!r}", "it is a probability, and 0 says that the scenario cannot be"
-        given.append(real(of, prior[name], InvalidInput, at_least=0, at_most=1, cure=cure))
-    if abs(sum(given) - 1) > 1e-6:
+    cure = "it is a probability, and 0 says that the scenario cannot be"
+    chances = [
+        real(f"the prior of scenario {name!r}", prior[name], InvalidInput, at_least=0, at_most=1, cure=cure)
+        for name in scenarios
+    ]
+    if abs(sum(chances) - 1) > 1e-6:
         raise InvalidInput(
-            f"the probabilities of a prior must sum to 1, and these sum to {sum(given):g}: divide them by their sum."
+            f"the probabilities of a prior must sum to 1, and these sum to {sum(chances):g}: divide them by their sum."
         )
-    return np.array(given) / sum(given)
+    return np.array(chances) / sum(chances)
 
 
 def _root(covariance: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """The lattice that the statistics live on: counts are whole, means of whole numbers are multiples of 1/n.
 
-Noise that is fine against that lattice can be rounded away, so every model knows the step of each statistic. A
-step is declared, or found on reference rows as the coarsest spacing on which most datasets lie. Coarser is the safe
-side: a few odd rows among many must not hide the lattice of all the others.
+Noise that is fine against that lattice can be rounded away, so every model knows the step of each statistic: declared,
+or the coarsest spacing of reference rows on which most datasets lie. Coarser is the safe side: a few odd rows among
+many must not hide the lattice of all the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,24 +12,21 @@ import numpy as np
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["floor_of", "integer_basis", "joint_lattice", "resolution", "spacing"]
+__all__ = ["integer_basis", "joint_lattice", "resolution", "spacing"]
 
 MOST: Final = 0.55
 """The share of datasets that makes a lattice theirs."""
 
 
 def spacing(samples: Iterable[Floats]) -> float:
-    """Return the largest u such that inside each sample all differences are multiples of u; 0 if there is none.
-
-    Several samples are several strata: a dataset has a fixed number of rows of each, so where one stratum
-    lies relative to the other does not matter.
+    """Return the largest u such that inside each sample, or stratum, all differences are multiples of u; else 0.
 
     >>> spacing([np.array([0.5, 1.5, 4.5])]), spacing([np.array([0.0, 4.0]), np.array([1.0, 7.0])])
     (1.0, 2.0)
     """
     given = [np.asarray(sample) for sample in samples if len(sample)]
     gaps = np.concatenate([sample - sample.min() for sample in given] or [np.zeros(0)])
-    if all(_is_whole(sample) for sample in given):
+    if all((sample == np.round(sample)).all() and np.abs(sample).max() < 2.0**53 for sample in given):
         return float(np.gcd.reduce(gaps.astype(np.int64), initial=0))
     widest = float(gaps.max(initial=0.0))
     rounding = max([1e-9 * widest, *(_rounding(values) for values in given)])
@@ -58,10 +55,6 @@ def _rounding(values: Floats) -> float:
     return 8 * largest * float(np.finfo(np.float32 if single else np.float64).eps)
 
 
-def _is_whole(values: Floats) -> bool:
-    return bool((values == np.round(values)).all() and np.abs(values).max() < 2.0**53)
-
-
 Weights = Sequence[Floats | None]
 """The probability of each row of every stratum; None where all are as likely."""
 
@@ -74,8 +67,6 @@ def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]], weights
     >>> few_odd_ones = np.append(np.arange(300.0), 0.5)
     >>> resolution([few_odd_ones], [[10]]), resolution([few_odd_ones], [[1000]])
     (1.0, 0.5)
-    >>> resolution([few_odd_ones], [[10]], [np.append(np.full(300, 0.5 / 300), 0.5)])
-    0.5
     """
     chances = weights or [None] * len(strata)
     for unit in _candidates(strata, chances):
@@ -86,10 +77,7 @@ def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]], weights
 
 
 def _candidates(strata: Sequence[Floats], weights: Weights, groups: int = 20, size: int = 8) -> list[float]:
-    """Return the spacings of some groups of rows, and of all rows, the coarsest first.
-
-    Groups are small, so that some of them have no odd row in them.
-    """
+    """Return the spacings of all rows, and of groups so small that some have no odd row in them, the coarsest first."""
     rng = np.random.default_rng(0)
     mixed = [
         values[rng.permutation(len(values))[: groups * size]]  # rows may come sorted
@@ -97,9 +85,8 @@ def _candidates(strata: Sequence[Floats], weights: Weights, groups: int = 20, si
         else values[rng.choice(len(values), size=groups * size, p=chances)]
         for values, chances in zip(strata, weights, strict=True)
     ]
-    found = {spacing(values[k * size : (k + 1) * size] for values in mixed) for k in range(groups)}
-    found.add(spacing(strata))
-    return sorted((unit for unit in found if unit > 0), reverse=True)
+    units = {spacing(values[k * size : (k + 1) * size] for values in mixed) for k in range(groups)}
+    return sorted((unit for unit in units | {spacing(strata)} if unit > 0), reverse=True)
 
 
 def _largest_coset(values: Floats, chances: Floats | None, unit: float) -> float:
@@ -119,19 +106,6 @@ def _largest_coset(values: Floats, chances: Floats | None, unit: float) -> float
     return float(np.clip((before[reached] - before[: len(places)]).max(), np.finfo(float).tiny, 1.0))
 
 
-def floor_of(steps: Floats, covariances: Sequence[Floats], share: float) -> Floats:
-    """Return the least standard deviation h of noise on each statistic: its step, and a share of its own deviation.
-
-    The deviation is that of the scenario in which it is largest: steps too fine to be looked for are fine against that,
-    in every scenario, also where another one hardly varies.
-
-    >>> floor_of(np.array([1.0, 0.0]), [np.diag([4.0, 9.0]), np.diag([4.0, 25.0])], 0.01)
-    array([1.  , 0.05])
-    """
-    deviations = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in covariances]
-    return np.asarray(np.maximum(steps, share * np.max(deviations, axis=0)))
-
-
 def joint_lattice(
     strata: Sequence[Rows],
     sizes: Sequence[Sequence[int]],
@@ -141,11 +115,8 @@ def joint_lattice(
 ) -> Floats:
     """Return a basis, as columns, of the coarsest lattice on which most of some scenario's datasets lie.
 
-    It has the rank that all rows together have. Small groups of rows are tried, about as large as the smallest part
-    that a dataset has of a stratum, so that some of them are without odd rows; what they generate counts only if enough
-    of all rows lie on it.
-
-    Rows are in whole numbers of steps, less one of them.
+    It has the rank that all rows together have. Small groups of rows are tried, so that some of them are without odd
+    rows; what they generate counts only if enough of all rows lie on it. Rows are in whole numbers of steps.
     """
     finest = integer_basis(np.concatenate([np.zeros((1, width), dtype=np.int64), *(rows[:100] for rows in strata)]))
     if finest.shape[1] < width or _volume(finest) > 1:
@@ -155,7 +126,7 @@ def joint_lattice(
     rng = np.random.default_rng(0)
     for _ in range(groups if strata and all(len(rows) for rows in strata) else 0):
         group = [
-            rows[_picks(rng, len(rows), min(max(fewest, width + 4), 30), own)]
+            rows[rng.choice(len(rows), size=min(max(fewest, width + 4), 30), p=own)]
             for rows, fewest, own in zip(strata, np.min(sizes, axis=0), chances, strict=True)
         ]
         basis = integer_basis(np.concatenate([chosen - chosen[:1] for chosen in group]))
@@ -166,10 +137,6 @@ def joint_lattice(
         if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
             return basis
     return finest
-
-
-def _picks(rng: np.random.Generator, rows: int, size: int, chances: Floats | None) -> Rows:
-    return rng.integers(rows, size=size) if chances is None else rng.choice(rows, size=size, p=chances)
 
 
 def _volume(basis: Floats) -> float:
@@ -189,9 +156,6 @@ def _share_on(basis: Floats, rows: Rows, chances: Floats | None) -> float:
 
 def integer_basis(vectors: Rows) -> Floats:
     """Return a basis, as columns, of the lattice that integer vectors generate.
-
-    Statistics that are tied together (two counts that always add up to an even number, say) live on a coarser lattice
-    than each of them alone would tell, and noise must be coarse against that one.
 
     >>> integer_basis(np.array([[2, 0], [1, 1], [0, 2]])).tolist()
     [[1.0, 0.0], [1.0, 2.0]]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowLaws", "StratumRows", "as_stratum_rows"]
+__all__ = ["RowLaws", "StratumRows"]
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -76,14 +76,18 @@ class StratumRows:
         return first[in_order].astype(np.int64), counts[in_order]
 
     @property
+    def covariance(self) -> Floats:
+        """The covariance of one row."""
+        about_mean = self.about_mean
+        return np.asarray((about_mean.T * self.shares) @ about_mean)
+
+    @property
     def variances(self) -> Floats:
         """The variance of each number of a row."""
-        if self.weights is None:
-            return np.asarray(self.values.var(axis=0))
-        return np.asarray(self.weights @ self.about_mean**2)
+        return np.asarray(self.average(self.about_mean**2))
 
 
-def as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:
+def _as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:
     """Return rows that are given as plain arrays as rows all of which are as likely."""
     return tuple(each if isinstance(each, StratumRows) else StratumRows(values=np.asarray(each)) for each in strata)
 
@@ -98,7 +102,7 @@ class RowLaws:
     {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
     """
 
-    strata: tuple[StratumRows, ...] = field(converter=as_stratum_rows)
+    strata: tuple[StratumRows, ...] = field(converter=_as_stratum_rows)
     """What each row of a stratum adds to the statistics, and how likely it is to be drawn."""
     drawn: Mapping[str, Mapping[int, int]]
     """How many rows of which strata the datasets of each scenario have."""

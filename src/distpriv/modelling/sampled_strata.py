@@ -13,7 +13,6 @@ from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Scenario
 from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
-from distpriv.modelling.moments import weighted_covariance
 from distpriv.modelling.simulator import DrawnStratum, RowSimulator
 from distpriv.modelling.tilting import constraint_errors, effective_rows
 
@@ -25,15 +24,8 @@ def sampled_strata(
 ) -> tuple[SampledStratum, ...]:
     """Return the strata that the datasets of all scenarios are drawn from; none if the reference is the population.
 
-    Args:
-        simulator: what draws datasets.
-        covariances: those of the statistics, by scenario.
-        exact: whether statistics are sums over rows, whose moments are known; otherwise what a row adds is taken to
-            vary as much in every stratum, so that together rows vary as the statistics do.
-
-    Raises:
-        InvalidModel: rows have weights, and statistics are no sums over rows.
-        InvalidSecret: a stratum has a single row.
+    Where statistics are no sums over rows, with `exact` moments, what a row adds is taken to vary as much in every
+    stratum, so that together rows vary as the statistics do, whose `covariances` are by scenario.
     """
     if simulator.drawing.reference == "population":
         return ()
@@ -58,31 +50,31 @@ def sampled_strata(
         if simulator.has_weights(name):
             _rows(simulator, key, name, exact=True)
             strata.append(_weighted_stratum(simulator, key, sizes, loads.get(name)))
-        elif exact:
-            strata.append(_counted_stratum(simulator, key, sizes))
+            continue
+        if exact:
+            covariance, kurtoses = _moments_of_rows(simulator, key, name)
         else:
             records = {scenario: simulator.scenarios[scenario].records for scenario in sizes}
             covariance = row_covariance({scenario: covariances[scenario] for scenario in sizes}, records)
-            strata.append(
-                SampledStratum(
-                    kind=simulator.scenarios[name].kind_of_rows(key[2]),
-                    rows=_rows(simulator, key, name, exact=False),
-                    covariance=covariance,
-                    kurtoses=np.full(len(covariance), OF_SAMPLED_LAWS),
-                    drawn=dict(sizes),
-                )
+            kurtoses = np.full(len(covariance), OF_SAMPLED_LAWS)
+        strata.append(
+            SampledStratum(
+                kind=simulator.scenarios[name].kind_of_rows(key[2]),
+                rows=_rows(simulator, key, name, exact=exact),
+                covariance=covariance,
+                kurtoses=kurtoses,
+                drawn=dict(sizes),
             )
+        )
     return tuple(strata)
 
 
 def _rows(simulator: RowSimulator, stratum: DrawnStratum, name: str, *, exact: bool) -> int:
     """Return how many rows a stratum has, if they are more than one."""
     (_, predicate, side, _), scenario = stratum, simulator.scenarios[name]
-    rows = (
-        simulator.tables[name].stratum_rows(predicate, side)
-        if exact
-        else len(simulator.pool(name).positions(predicate, side))
-    )
+    pool = None if exact else simulator.pool(name)
+    table = simulator.tables[name]
+    rows = table.stratum_rows(predicate, side) if pool is None else len(pool.positions(predicate, side))
     if rows < FEWEST_ROWS:
         raise InvalidSecret(
             f"the reference has {rows} of the {scenario.rows_in_words(side)} that scenario {name!r} draws from, and a "
@@ -93,19 +85,13 @@ def _rows(simulator: RowSimulator, stratum: DrawnStratum, name: str, *, exact: b
     return rows
 
 
-def _counted_stratum(simulator: RowSimulator, stratum: DrawnStratum, sizes: Mapping[str, int]) -> SampledStratum:
-    """Return a stratum all rows of which are as likely, by its exact moments and the kurtoses of a probe."""
-    (_, predicate, side, _), name = stratum, next(iter(sizes))
-    scenario, table = simulator.scenarios[name], simulator.tables[name]
-    moved = simulator.query.factors(scenario.records) / scenario.records
+def _moments_of_rows(simulator: RowSimulator, stratum: DrawnStratum, name: str) -> tuple[Floats, Floats]:
+    """Return the covariance of what a row adds, and its kurtoses among the rows of a probe."""
+    (_, predicate, side, _), table = stratum, simulator.tables[name]
+    records = simulator.scenarios[name].records
+    moved = simulator.query.factors(records) / records
     seen = table.probe.numbers[:, table.probe.positions(predicate, side)].T
-    return SampledStratum(
-        kind=scenario.kind_of_rows(side),
-        rows=_rows(simulator, stratum, name, exact=True),
-        covariance=np.outer(moved, moved) * table.moments(predicate)[side].covariance,
-        kurtoses=_kurtoses(seen),
-        drawn=dict(sizes),
-    )
+    return np.outer(moved, moved) * table.moments(predicate)[side].covariance, _kurtoses(seen)
 
 
 def _weighted_stratum(
@@ -118,16 +104,14 @@ def _weighted_stratum(
     """
     scenario = simulator.scenarios[next(iter(sizes))]
     of = simulator.rows_of(scenario.name, stratum[2])
-    features, weights = of.values, of.shares
+    weights, centred = of.shares, of.about_mean
     kind, effective = scenario.kind_of_rows(stratum[2]), effective_rows(weights)
     rows = max(2, int(effective))
-    centred = features - weights @ features
-    variances = weights @ centred**2
-    squares = centred**2 / np.where(variances > 0, variances, 1.0)
+    squares = centred**2 / np.where(of.variances > 0, of.variances, 1.0)
     return SampledStratum(
         kind=kind,
         rows=rows,
-        covariance=weighted_covariance(centred, weights) * rows / (rows - 1),
+        covariance=of.covariance * rows / (rows - 1),
         kurtoses=np.clip(1 + effective * (weights**2 @ (squares - 1) ** 2), NORMAL, max(NORMAL, rows)),
         drawn=dict(sizes),
         family=scenario.family or kind,
@@ -165,12 +149,7 @@ def _root(influences: Floats) -> Floats:
 
 
 def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:
-    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do.
-
-    Args:
-        covariances: those of the statistics in some scenarios.
-        records: how many rows the datasets of each scenario have.
-    """
+    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do."""
     return np.asarray(np.mean([covariance / records[name] for name, covariance in covariances.items()], axis=0))
 
 

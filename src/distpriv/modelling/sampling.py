@@ -23,22 +23,39 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RowPool",
+    "SamplingSettings",
     "Stratum",
     "Stream",
     "WeightedDraw",
+    "block_size",
+    "datasets_in_block",
     "distinct",
     "draw_rows",
     "evaluate",
     "in_blocks",
-    "run_blocks",
-    "sample_query",
+    "sample_block",
 ]
 
-WORTH_STARTING = 2.0
-"""Seconds of remaining work from which starting processes pays."""
-
-B = TypeVar("B")
 T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class SamplingSettings:
+    """How work is cut into blocks, and where they run; none of it changes a law, and blocks say which numbers."""
+
+    worth_starting: float = 2.0
+    """Seconds of remaining work from which starting processes pays."""
+    block_rows: int = 1_000_000
+    """Rows drawn in one block: some 50 MB at five statistics."""
+    datasets: int = 8192
+    """Datasets of a block at most."""
+    datasets_added_up: int = 32_768
+    """Datasets at most of a block whose rows are only added up."""
+    datasets_of_functions: int = 32
+    """Functions are slow, so their blocks are small."""
+
+
+SAMPLING = SamplingSettings()
 
 
 @frozen(kw_only=True)
@@ -57,53 +74,43 @@ class Stream:
 
 
 def in_blocks(task: Callable[[np.random.Generator, int], T], draws: int, size: int, stream: Stream) -> list[T]:
-    """Run a task that draws so many datasets block by block."""
+    """Run a task that draws so many datasets, each block of them with random numbers of its own.
+
+    Blocks run here, in processes or on executors, whichever is faster, with the same result.
+    """
     sizes = [min(size, draws - start) for start in range(0, draws, size)]
-    return run_blocks(task, sizes, sizes, stream)
-
-
-def run_blocks(
-    task: Callable[[np.random.Generator, B], T], blocks: Sequence[B], sizes: Sequence[int], stream: Stream
-) -> list[T]:
-    """Run a task on every block, here, in processes or on executors, whichever is faster, with the same result."""
     key = zlib.crc32(stream.name.encode())
-    seeds = [np.random.SeedSequence(stream.seed, spawn_key=(key, number)) for number in range(len(blocks))]
-    jobs = list(zip(seeds, blocks, strict=True))
+    seeds = [np.random.SeedSequence(stream.seed, spawn_key=(key, number)) for number in range(len(sizes))]
+    run = partial(_run, task)
+    first, *rest = zip(seeds, sizes, strict=True)
     started = perf_counter()
-    results = [_run(task, jobs[0])]
-    seconds_left = (perf_counter() - started) * (len(jobs) - 1)
-    rest = _rest(task, jobs[1:], seconds_left, stream)
-    draws, done = sum(sizes), sizes[0]
+    results, done = [run(first)], sizes[0]
+    seconds_left = (perf_counter() - started) * len(rest)
     stream.progress(stream.name, done, draws)
-    for result, size in zip(rest, sizes[1:], strict=True):
+    for result, count in zip(_where_fastest(run, rest, seconds_left, stream), sizes[1:], strict=True):
         require_time()
         results.append(result)
-        done += size
+        done += count
         stream.progress(stream.name, done, draws)
     return results
 
 
-def _rest(
-    task: Callable[[np.random.Generator, B], T],
-    jobs: Sequence[tuple[np.random.SeedSequence, B]],
-    seconds_left: float,
-    stream: Stream,
-) -> Iterable[T]:
-    """Run the other jobs where that is fastest."""
+Job = tuple[np.random.SeedSequence, int]
+
+
+def _where_fastest(run: Callable[[Job], T], jobs: Sequence[Job], seconds: float, stream: Stream) -> Iterable[T]:
     workers = min(stream.processes or usable_processes(), len(jobs))
-    if stream.executors is not None and seconds_left > WORTH_STARTING:
-        return stream.executors(partial(_run, task), jobs)
-    if workers > 1 and seconds_left > WORTH_STARTING:
-        found: Iterable[T] = Parallel(n_jobs=workers, return_as="generator", **tied())(
-            delayed(_run)(task, job) for job in jobs
-        )
-        return found
-    return (_run(task, job) for job in jobs)
+    if stream.executors is not None and seconds > SAMPLING.worth_starting:
+        return stream.executors(run, jobs)
+    if workers > 1 and seconds > SAMPLING.worth_starting:
+        results: Iterable[T] = Parallel(n_jobs=workers, return_as="generator", **tied())(delayed(run)(j) for j in jobs)
+        return results
+    return map(run, jobs)
 
 
-def _run(task: Callable[[np.random.Generator, B], T], job: tuple[np.random.SeedSequence, B]) -> T:
-    seed, block = job
-    return task(np.random.Generator(np.random.PCG64(seed)), block)
+def _run(task: Callable[[np.random.Generator, int], T], job: Job) -> T:
+    seed, draws = job
+    return task(np.random.Generator(np.random.PCG64(seed)), draws)
 
 
 @frozen(kw_only=True)
@@ -127,11 +134,7 @@ class RowPool:
         return rows if predicate is None else np.asarray(rows[self.strata[predicate][rows] == satisfied])
 
     def parts(self, shares: Sequence[float], seed: int) -> list[Rows]:
-        """Return shares of the rows, chosen at random, no row in two of them.
-
-        Rows alike in every predicate are split among themselves, so each part has its share of every stratum, but for
-        one row.
-        """
+        """Return random shares of the rows of every stratum, but for one row, no row in two of them."""
         alike = np.zeros(self.size, dtype=np.int64)
         for satisfied in self.strata.values():
             alike = np.unique(2 * alike + ~satisfied, return_inverse=True)[1]
@@ -141,10 +144,6 @@ class RowPool:
             ends = np.round(np.cumsum(shares) * len(rows)).astype(np.int64)
             split.append(np.split(rng.choice(rows, size=ends[-1], replace=False), ends[:-1]))
         return [np.concatenate(pieces) for pieces in zip(*split, strict=True)]
-
-
-BLOCK_CELLS = 1_000_000
-"""Rows drawn in one block: some 50 MB at five statistics."""
 
 
 @frozen(kw_only=True)
@@ -201,9 +200,9 @@ def _draw_stratum(rng: np.random.Generator, stratum: Stratum, draws: int, replac
 def distinct(rng: np.random.Generator, population: int, picks: Rows) -> Rows:
     """Redraw repeated picks, keeping the leftmost, until no dataset has the same row twice.
 
-    If the picks are independent and uniform, or the leftmost are drawn without replacement and the rest
-    are, the result is uniform without replacement, in order: nothing here looks at which row is which, so every
-    permutation of the population leaves the law as it is, and those act transitively on ordered distinct picks.
+    If picks are independent and uniform, or the leftmost are drawn without replacement and the rest are, the result is
+    uniform without replacement, in order: nothing here looks at which row is which, so every permutation of the
+    population leaves the law as it is, and those act transitively on ordered distinct picks.
     """
     picks = picks.copy()
     affected = np.arange(len(picks))
@@ -256,41 +255,26 @@ def evaluate(query: "Query", pool: RowPool, rows: Rows) -> Floats:
     for name, statistic, numbers in query.by_rows(pool.numbers):
         if statistic.columns:
             read = [*numbers, *(pool.columns[column] for column in statistic.columns)]
-            found = np.stack([_call(name, statistic, [values[dataset] for values in read]) for dataset in rows])
+            values = np.stack([_call(name, statistic, [column[dataset] for column in read]) for dataset in rows])
         else:
-            found = statistic.evaluate(*(values.take(rows) for values in numbers))
-        released.append(found.reshape(len(rows), statistic.size))
+            values = statistic.evaluate(*(column.take(rows) for column in numbers))
+        released.append(values.reshape(len(rows), statistic.size))
     return np.concatenate(released, axis=1)
 
 
-def sample_query(
-    query: "Query",
-    pool: RowPool,
-    strata: Sequence[Stratum],
-    draws: int,
-    stream: Stream,
-    *,
-    replacement: bool = False,
-) -> Floats:
-    """Draw datasets and evaluate the query on each: an array of shape (draws, m)."""
-    task = partial(_sample_block, query, pool, tuple(strata), replacement)
-    records = sum(stratum.size for stratum in strata)
-    return np.concatenate(in_blocks(task, draws, block_size(query, records), stream))
-
-
 def block_size(query: "Query", records: int) -> int:
-    """Return how many datasets make a block; functions are slow, so theirs are small."""
+    """Return how many datasets make a block."""
     if query.has_functions:
-        return 32
-    return max(1, min(8192, BLOCK_CELLS // records))
+        return SAMPLING.datasets_of_functions
+    return max(1, min(SAMPLING.datasets, SAMPLING.block_rows // records))
 
 
 def datasets_in_block(rows: int) -> int:
     """Return how many datasets, or pairs of them, make a block where so many rows of each are drawn and added up."""
-    return max(1, min(32_768, BLOCK_CELLS // max(rows, 1)))
+    return max(1, min(SAMPLING.datasets_added_up, SAMPLING.block_rows // max(rows, 1)))
 
 
-def _sample_block(
+def sample_block(
     query: "Query",
     pool: RowPool,
     strata: Sequence[Stratum],
@@ -298,28 +282,26 @@ def _sample_block(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
+    """Draw datasets and evaluate the query on each: an array of shape (draws, m)."""
     rows = draw_rows(rng, strata, draws, replacement=replacement)
     return evaluate(query, pool, rng.permuted(rows, axis=1) if query.has_functions else rows)
 
 
 def _call(name: str, statistic: "Statistic", dataset: Sequence[NDArray[Any]]) -> Floats:
     """Call the user's function on one dataset and check what it returns."""
+    wanted = "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"
     try:
         value = statistic.evaluate(*dataset)
     except Exception as failure:
         raise InvalidQuery(
             f"the function of statistic {name!r} failed on a dataset of {len(dataset[0])} rows with "
-            f"{type(failure).__name__}: {failure}; it must return {_wanted(statistic)} for every dataset.",
+            f"{type(failure).__name__}: {failure}; it must return {wanted} for every dataset.",
             about=("statistic", name),
         ) from failure
     if value.size != statistic.size or not np.isfinite(value).all():
         raise InvalidQuery(
-            f"the function of statistic {name!r} returned {value.tolist()!r}: it must return {_wanted(statistic)} for "
-            "every dataset.",
+            f"the function of statistic {name!r} returned {value.tolist()!r}: it must return {wanted} for every "
+            "dataset.",
             about=("statistic", name),
         )
     return value.reshape(statistic.size)
-
-
-def _wanted(statistic: "Statistic") -> str:
-    return "one finite number" if statistic.size == 1 else f"{statistic.size} finite numbers"

@@ -34,11 +34,7 @@ def shift_basis(model: QueryModel) -> Floats:
 
 
 def common_direction(model: QueryModel, theorem: str) -> Floats:
-    """Return the unit vector v that all mean shifts are parallel to.
-
-    Raises:
-        AssumptionViolated: they are not.
-    """
+    """Return the unit vector v that all mean shifts are parallel to, or refuse in the name of the theorem."""
     basis = shift_basis(model)
     if basis.shape[1] > 1:
         shifts = mean_shifts(model)

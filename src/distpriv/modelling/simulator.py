@@ -1,6 +1,7 @@
 """Datasets drawn from the reference rows behind a model."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,17 +18,16 @@ from distpriv.modelling.coupling import (
     OrderedPairing,
     Pairing,
     Swap,
+    coupled_block,
     measure_differences,
     row_features,
-    sample_coupled,
     unpaired_column,
     widest,
 )
 from distpriv.modelling.drawing import Drawing
-from distpriv.modelling.reference import ReferenceTable
-from distpriv.modelling.refusals import refuse_gaps, refuse_mixed_types
+from distpriv.modelling.reference import ReferenceTable, different, refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.sampling import RowPool, Stratum, Stream, sample_query
+from distpriv.modelling.sampling import RowPool, Stratum, Stream, block_size, in_blocks, sample_block
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -37,7 +37,7 @@ DrawnStratum = tuple[Hashable, str | None, bool, Tilt | None]
 """A table, a predicate, whether rows satisfy it, and what gives them weights."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class RowSimulator:
     """Draws datasets of every scenario; rows are loaded when first drawn from."""
 
@@ -52,24 +52,14 @@ class RowSimulator:
     """Which rows to draw from: a number of one of such shares of them, split by a seed; all when there is none."""
     _pairings: dict[str | None, RowPairing] = field(factory=dict, init=False, repr=False)
     _rows: dict[tuple[int, str | None, bool], Rows] = field(factory=dict, init=False, repr=False)
-    _laws: list[RowLaws] = field(factory=list, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what is drawn from, and how: not who is told of progress, and nothing that goes by a place in memory."""
         names = [each.name for each in fields(type(self)) if each.init]
-        kept = {name: getattr(self, name) for name in names}
-        return {**kept, "progress": silent, "_pairings": {}, "_rows": {}, "_laws": []}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        return {**{name: self.__dict__[name] for name in names}, "progress": silent, "_pairings": {}, "_rows": {}}
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
-        """Return simulators that draw from shares of the rows, no row in two of them.
-
-        Every part has its share of each stratum. The law of a part's datasets is close to that of all rows, and not the
-        same: its rows are another finite population.
-        """
+        """Return simulators that draw from shares of the rows of each stratum, no row in two of them."""
         return tuple(evolve(self, part=(tuple(shares), seed, number)) for number in range(len(shares)))
 
     @property
@@ -83,11 +73,7 @@ class RowSimulator:
         return self.drawing.replacement
 
     def over(self, source: Any) -> Self:
-        """Return a simulator of the same scenarios over other tables.
-
-        Args:
-            source: a table for the shares, or tables by the name of their scenario.
-        """
+        """Return a simulator of the same scenarios over a table for the shares, or tables by their scenarios' names."""
         sources = {}
         for name, scenario in self.scenarios.items():
             sources[name] = source[name] if isinstance(source, Mapping) and name in source else source
@@ -97,13 +83,16 @@ class RowSimulator:
 
     def samples(self, scenario: str, draws: int, seed: int) -> Floats:
         """Draw datasets of a scenario and evaluate the query on each."""
-        stream, strata = self.stream(scenario, seed), self.strata(scenario)
-        return sample_query(self.query, self.pool(scenario), strata, draws, stream, replacement=self.replacement)
+        task = partial(sample_block, self.query, self.pool(scenario), self.strata(scenario), self.replacement)
+        size = block_size(self.query, self.scenarios[scenario].records)
+        return np.concatenate(in_blocks(task, draws, size, self.stream(scenario, seed)))
 
     def coupled_samples(self, pair: Pair, draws: int, seed: int, pairing: Pairing) -> tuple[Floats, Floats]:
         """Draw coupled datasets of two scenarios of one secret and evaluate the query on both."""
-        stream, coupling = self.stream(" | ".join(pair), seed), self.coupling(pair, pairing)
-        return sample_coupled(self.query, self.pool(pair[0]), coupling, draws, stream)
+        task = partial(coupled_block, self.query, self.pool(pair[0]), self.coupling(pair, pairing))
+        size = block_size(self.query, self.scenarios[pair[0]].records)
+        blocks = in_blocks(task, draws, size, self.stream(" | ".join(pair), seed))
+        return np.concatenate([first for first, _ in blocks]), np.concatenate([second for _, second in blocks])
 
     def measured_differences(
         self,
@@ -145,30 +134,23 @@ class RowSimulator:
         )
 
     def difference_groups(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """Group pairs, one order of each, whose differences come from one set of draws: means, by predicate.
+        """Group pairs, one order of each, whose differences come from one set of draws.
 
-        Pairs of weighted rows are each by themselves.
+        Those of means go by predicate, unless strata have too few rows for the widest swap of all; pairs of other
+        statistics and of weighted rows are each by themselves.
         """
         groups: dict[object, list[Pair]] = {}
-        ascending = (sorted(pair, key=self._place_among_values) for pair in pairs)
+        ascending = (sorted(pair, key=lambda name: self.scenarios[name].order) for pair in pairs)
         for one, other in dict.fromkeys((one, other) for one, other in ascending):
             together = self.query.has_exact_moments and self.scenarios[one].tilt is None
             groups.setdefault(self.scenarios[one].predicate if together else (one, other), []).append((one, other))
-        return [part for group in groups.values() for part in self._feasible(group)]
-
-    def _place_among_values(self, name: str) -> tuple[float, ...]:
-        """Return what orders the scenarios of one secret."""
-        scenario = self.scenarios[name]
-        return (scenario.positives,) if scenario.tilt is None else scenario.tilt.order
-
-    def _feasible(self, group: list[Pair]) -> list[tuple[Pair, ...]]:
-        """Return the group as one, or pair by pair where the strata have too few rows for the widest swap of all."""
-        swaps = [swap for pair in group if isinstance(swap := self.coupling(pair, "independent"), Swap)]
-        if self.replacement or not swaps:
-            return [tuple(group)]
-        wide = widest(swaps)
-        room = min(len(wide.out) - wide.common_out, len(wide.into) - wide.common_into)
-        return [tuple(group)] if wide.swapped <= room else [(pair,) for pair in group]
+        feasible: list[tuple[Pair, ...]] = []
+        for group in groups.values():
+            couplings = [self.coupling(pair, "independent") for pair in group]
+            swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
+            at_once = self.replacement or not swaps or widest(swaps).has_room
+            feasible += [tuple(group)] if at_once else [(pair,) for pair in group]
+        return feasible
 
     def best_pairing(self, pair: Pair) -> Pairing:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
@@ -271,14 +253,10 @@ class RowSimulator:
             refuse_too_few_rows(scenario, [len(stratum.rows) for stratum in strata], place)
         return strata
 
-    def stratum(self, name: str, satisfied: bool) -> Stratum:
-        """Return the rows of one of these strata."""
-        sides = [side for side, _ in self.scenarios[name].strata]
-        return self.strata(name)[sides.index(satisfied)]
-
     def rows_of(self, name: str, satisfied: bool) -> StratumRows:
         """Return what each row of a stratum adds to the statistics of a scenario, and how likely it is to be drawn."""
-        stratum = self.stratum(name, satisfied)
+        sides = [side for side, _ in self.scenarios[name].strata]
+        stratum = self.strata(name)[sides.index(satisfied)]
         features = row_features(self.query, self.pool(name), self.scenarios[name].records)
         return StratumRows(values=features[stratum.rows], weights=stratum.weights)
 
@@ -291,10 +269,9 @@ class RowSimulator:
         >>> [rows.values.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
         ([(11208, 1), (34014, 1)], {0: 4, 1: 6})
         """
-        if not self._laws:
-            self._laws.append(self._row_laws())
-        return self._laws[0]
+        return self._row_laws
 
+    @cached_property
     def _row_laws(self) -> RowLaws:
         strata: list[StratumRows] = []
         populations: list[int] = []
@@ -346,19 +323,15 @@ def opened_tables(
         splits, weighs = scenario.predicate is not None, scenario.tilt is not None
         key = (id(sources[name]), splits, weighs)
         if key not in opened:
-            of_it = [s.tilt for each, s in scenarios.items() if sources[each] is sources[name] and s.tilt is not None]
-            shares = dict.fromkeys(text for tilt in of_it for text in tilt.predicates)
+            same = [s for other, s in scenarios.items() if weighs and sources[other] is sources[name]]
+            tilts = [s.tilt for s in same if s.tilt is not None]
+            shares = dict.fromkeys(text for tilt in tilts for text in tilt.predicates)
             opened[key] = ReferenceTable.open(
-                sources[name],
-                query,
-                predicates if splits else shares if weighs else (),
-                drawing.missing,
-                of_it if weighs else (),
-                drawing.weight,
+                sources[name], query, predicates if splits else shares, drawing.missing, tilts, drawing.weight
             )
         tables[name] = opened[key]
-    refuse_mixed_types(tables)
-    refuse_gaps(tables, drawing)
+    refuse_mixed_types(different(tables.values()))
+    refuse_gaps(different(tables.values()), drawing)
     return tables
 
 

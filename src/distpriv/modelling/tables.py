@@ -14,14 +14,15 @@ from attrs import evolve, frozen
 from distpriv.engines.engine import Engine, engine_for
 from distpriv.engines.expressions import parse_expression
 from distpriv.engines.sql import RowSelect
+from distpriv.engines.total import is_number, is_text
 from distpriv.errors import InvalidExpression, InvalidQuery, MissingValues, about
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.queries import Query, mean, quantile, variance
 from distpriv.framework.scenarios import ProtectedScenarios, Scenario
 from distpriv.framework.tables import MOST_CELLS, OTHER, Label, Table
-from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.drawing import Drawing, Missing
+from distpriv.modelling.reference import different
 from distpriv.modelling.simulator import RowSimulator, opened_tables
 
 __all__ = ["Cells", "combinations", "gathered", "labelled", "seen_levels"]
@@ -33,14 +34,6 @@ def labelled(query: Query, sources: Iterable[Any], missing: Missing = "refuse") 
     Cells that no row of any of them is in are structural zeros. What counts as the quantile or the variance of a cell
     with too few rows is that of all their rows.
 
-    Args:
-        query: what is asked.
-        sources: the public tables.
-        missing: whether rows with nothing in some column are left out of them.
-
-    Raises:
-        InvalidQuery: there is no such column, or none that can be told apart by levels.
-
     >>> import distpriv as dp
     >>> rows = pa.table({"sex": ["F", "M", "M"], "grade": [2, 1, 2]})
     >>> labelled(dp.Query(grades=dp.table("count", by=["sex", "grade"])), [rows]).names
@@ -49,12 +42,12 @@ def labelled(query: Query, sources: Iterable[Any], missing: Missing = "refuse") 
     if query.is_labelled:
         return query
     engines = [engine_for(source) for source in sources]
-    found = {}
+    tables = {}
     for name, table in query.tables:
         if not table.is_labelled:
             with about("statistic", name):
-                found[name] = _labelled(name, table, engines, missing)
-    return query.with_tables(found)
+                tables[name] = _labelled(name, table, engines, missing)
+    return query.with_tables(tables)
 
 
 def combinations(engine: Engine, columns: Sequence[str], missing: Missing) -> Counter[tuple[Any, ...]]:
@@ -79,11 +72,7 @@ def _select(engine: Engine, names: Sequence[str], missing: Missing) -> RowSelect
 def seen_levels(
     name: str, table: Table, engines: Sequence[Engine], missing: Missing
 ) -> tuple[list[list[Label]], Counter[tuple[Label, ...]]]:
-    """Return the levels of each column of a table, and how many public rows have which of them together.
-
-    Raises:
-        InvalidInput: a column is not there, or of no type that has levels, or lacks values.
-    """
+    """Return the levels of each column of a table, and how many public rows have which of them together."""
     where = f"table {name!r}"
     seen: Counter[tuple[Label, ...]] = Counter()
     for engine in engines:
@@ -126,7 +115,7 @@ def _spare(table: Table, engines: Sequence[Engine], missing: Missing) -> list[fl
         for number, row, rows in _counted(engine, table, missing):
             if (cell := _cell(row, table, levels)) in values:
                 values[cell].append((number, rows))
-    found = []
+    otherwise = []
     for cell, unordered in values.items():
         counted = sorted(unordered)  # an engine has no order of its own, and sums of floats depend on it
         numbers = np.repeat([number for number, _ in counted], [rows for _, rows in counted])
@@ -136,8 +125,8 @@ def _spare(table: Table, engines: Sequence[Engine], missing: Missing) -> list[fl
                 f"are needed to say what counts where a dataset has too few: gather rare levels with other=True, leave "
                 "empty out so that such cells are structural zeros, or give otherwise."
             )
-        found.append(float(whole.evaluate(numbers)))
-    return found
+        otherwise.append(float(whole.evaluate(numbers)))
+    return otherwise
 
 
 def _counted(engine: Engine, table: Table, missing: Missing) -> Iterator[tuple[float, tuple[Label, ...], int]]:
@@ -154,15 +143,12 @@ def _counted(engine: Engine, table: Table, missing: Missing) -> Iterator[tuple[f
 
 def _cell(row: Sequence[Label], table: Table, levels: Sequence[Sequence[Label]]) -> tuple[Label, ...] | None:
     """Return the cell that a row is in, if it is in one."""
-    found: list[Label] = []
+    cell: list[Label] = []
     for column, value, own in zip(table.by, row, levels, strict=True):
-        if value in own:
-            found.append(value)
-        elif column in table.other:
-            found.append(OTHER)
-        else:
+        if value not in own and column not in table.other:
             return None
-    return tuple(found)
+        cell.append(value if value in own else OTHER)
+    return tuple(cell)
 
 
 def _in_order(name: str, column: str, values: set[Label]) -> list[Label]:
@@ -177,11 +163,11 @@ def _in_order(name: str, column: str, values: set[Label]) -> list[Label]:
 
 def _spelled(column: str, engine: Engine) -> str:
     """Return a column as the table spells it."""
-    names = engine.schema.names
-    found = [name for name in names if name == column] or [name for name in names if name.lower() == column.lower()]
-    if not found:
+    names: list[str] = engine.schema.names
+    same = [name for name in names if name.lower() == column.lower()]
+    if not same:
         raise InvalidQuery(f"there is no column {column!r} to make a table by: {did_you_mean(column, names)}")
-    return str(found[0])
+    return column if column in names else same[0]
 
 
 def _refuse_no_number(table: Table, engine: Engine, where: str) -> None:
@@ -202,8 +188,9 @@ def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
     for column, levels in zip(table.by, table.levels, strict=True):
         kind = engine.schema.field(_spelled(column, engine)).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        wanted = str if text else bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else None
+        wanted = (
+            str if is_text(kind) else bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else None
+        )
         if wanted is None:
             raise InvalidQuery(
                 f"column {column!r}, which {where} is by, is of type {kind}: use a column of text, of whole numbers or "
@@ -220,36 +207,25 @@ def _refuse_other_types(table: Table, engine: Engine, where: str) -> None:
 def gathered(query: Query, source: Any, protected: ProtectedScenarios, drawing: Drawing) -> Query:
     """Return a query in whose tables the levels are gathered that `min_expected` calls rare.
 
-    Args:
-        query: what is asked.
-        source: the reference; None where every scenario has a table of its own.
-        protected: the scenarios that say how many records of which kind there are.
-        drawing: how datasets are drawn.
-
-    Raises:
-        InvalidQuery: cells stay rare where one level is left beside the gathered ones.
-
     >>> import distpriv as dp
-    >>> import pyarrow as pa
     >>> rows = pa.table({"fruit": ["fig", "apple", "plum", "apple"] * 9, "ripe": [True, False, True, True] * 9})
     >>> query = dp.Query(t=dp.table("count", by="fruit", min_expected=3))
-    >>> table = gathered(query, rows, dp.Share("ripe", values=(0.5, 0.7)).protected(10), Drawing()).tables[0][1]
-    >>> table.labels, table.min_expected
-    ((('apple', 'other'),), None)
+    >>> gathered(query, rows, dp.Share("ripe", values=(0.5, 0.7)).protected(10), Drawing()).tables[0][1].labels
+    (('apple', 'other'),)
     """
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
-    found = {}
+    tables = {}
     for name, table in query.tables:
         if table.min_expected is not None:
             with about("statistic", name):
-                found[name] = _gathered(name, table, sources, protected.scenarios, drawing)
-    return query.with_tables(found) if found else query
+                tables[name] = _gathered(name, table, sources, protected.scenarios, drawing)
+    return query.with_tables(tables) if tables else query
 
 
 def _gathered(
     name: str, table: Table, sources: Mapping[str, Any], scenarios: Mapping[str, Scenario], drawing: Drawing
 ) -> Table:
-    engines = [engine_for(source) for source in {id(each): each for each in sources.values()}.values()]
+    engines = [engine_for(source) for source in different(sources.values())]
     levels, seen = seen_levels(name, table, engines, drawing.missing)
     other = {*table.other}
     for place, own in enumerate(levels):
@@ -282,7 +258,7 @@ def _gathered(
 def _expected(simulator: RowSimulator, cells: "Cells") -> Floats:
     """Return how many records of each kind each scenario expects, one scenario a row."""
     numbers = {tuple(kind): number for number, kind in enumerate(cells.kinds.tolist())}
-    found = np.zeros((len(simulator.scenarios), len(numbers)))
+    expected = np.zeros((len(simulator.scenarios), len(numbers)))
     kind_of: dict[int, Rows] = {}
     for row, name in enumerate(simulator.scenarios):
         pool = simulator.pool(name)
@@ -292,8 +268,8 @@ def _expected(simulator: RowSimulator, cells: "Cells") -> Floats:
         for stratum in simulator.strata(name):
             kinds = kind_of[id(pool)][stratum.rows]
             shares = np.bincount(kinds, weights=stratum.weights, minlength=len(numbers))
-            found[row] += stratum.size * shares / max(float(shares.sum()), 1e-9)
-    return found
+            expected[row] += stratum.size * shares / max(float(shares.sum()), 1e-9)
+    return expected
 
 
 @frozen(kw_only=True, eq=False)
@@ -315,12 +291,9 @@ class Cells:
     def rare_levels(self, expected: Floats, least: float) -> list[set[int]] | None:
         """Return the levels of each column to gather, so that no cell is rare; None where that cannot be.
 
-        Of the levels that have a rare cell the rarest joins the others of its column, until no cell is rare. Then each
-        level that need not have been gathered is taken out again, the most common first.
-
-        Args:
-            expected: how many records of each kind each scenario expects, one scenario a row.
-            least: a cell is rare if every scenario expects fewer.
+        A cell is rare if every scenario, a row of `expected`, expects fewer than `least` records. Of the levels that
+        have a rare cell the rarest joins the others of its column, until no cell is rare. Then each level that need not
+        have been gathered is taken out again, the most common first.
         """
         gone: list[set[int]] = [set() for _ in self.sizes]
         levels = sorted(

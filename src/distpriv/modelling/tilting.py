@@ -4,12 +4,9 @@ Among all weights with which the property holds, those of least relative entropy
 :math:`w_i ∝ e^{λ^\top g(x_i)}`, with g what the property fixes the means of (`docs/proofs/tilted_secrets.md`):
 
 - a mean: g = x;
-- a quantile: g = [x ≤ v], so that there are two weights;
-- a mixture of two tables: g = [row of the second], so that there are two weights again;
-- a share: g = [the predicate is true], so that there are two weights once more;
-- several properties at once: all their g together, so that all of them hold;
-- a correlation: g = (a, b, a², b², ab), standardised by the reference, of which all but the last keep their means. The
-  correlation is not linear in the distribution of the rows, but with means and variances fixed it is a mean.
+- a quantile, a share or a mixture of two tables: g is 0 or 1, so that there are two weights;
+- a correlation: g = (a, b, a², b², ab), standardised by the reference, of which all but the last keep their means;
+- several properties at once: all their g together.
 """
 
 from collections.abc import Mapping
@@ -61,8 +58,8 @@ def tilted(points: Floats, weights: Floats, means: Floats, near: float = 1e-8) -
         points: g, one a row.
         weights: b, not negative, with a sum of 1.
         means: t.
-        near: how near to these the weighted means come, in standard deviations; where rounding stops them before that,
-            a hundred times as far is near enough.
+        near: how near to these the weighted means come, in standard deviations; a hundred times that if rounding stops
+            them before.
 
     >>> points, even = np.array([[0.0], [1.0], [2.0]]), np.full(3, 1 / 3)
     >>> tilted(points, even, np.array([1.5])).round(4)
@@ -108,33 +105,17 @@ def _dual(away: Floats, weights: Floats, slope: Floats) -> tuple[float, Floats, 
 
 
 def effective_rows(weights: Floats) -> float:
-    """Return how many rows of one weight are as many as these, which have a sum of 1: 1/Σw².
-
-    >>> effective_rows(np.array([0.25, 0.25, 0.5]))
-    2.6666666666666665
-    """
+    """Return how many rows of one weight are as many as these, which have a sum of 1: 1/Σw² (Kish 1965)."""
     return float(1 / (weights @ weights))
 
 
 def fewest_rows(rows: int) -> float:
-    """Return how many effective rows the weights of so many must leave: 100, or a tenth of a smaller table.
-
-    >>> fewest_rows(200), fewest_rows(5000)
-    (20.0, 100)
-    """
+    """Return how many effective rows the weights of so many must leave: 100, or a tenth of a smaller table."""
     return min(100, 0.1 * rows)
 
 
 def checked_weights(text: str, given: Floats, strata: Mapping[str, Rows]) -> Floats:
     """Return how many people each row stands for, with a sum of 1, or say why it cannot be; one of 0 is never drawn.
-
-    Args:
-        text: the column, or the SQL text, that weights come from.
-        given: the weight of every row.
-        strata: which rows there are to draw from, by what they are called.
-
-    Raises:
-        InvalidModel: a weight is infinite or below 0, or some rows have none, or few of them carry nearly all of it.
 
     >>> checked_weights("people", np.array([1.0, 1.0, 2.0]), {"rows": np.arange(3)})
     array([0.25, 0.25, 0.5 ])
@@ -165,13 +146,7 @@ def checked_weights(text: str, given: Floats, strata: Mapping[str, Rows]) -> Flo
 def row_weights(tilt: Tilt, numbers: Floats, counts: Floats | None = None) -> Floats:
     """Return the weight of every row, with a sum of 1, or say why the property cannot have the value.
 
-    Args:
-        tilt: the property and its value.
-        numbers: what its expressions are of every row, one expression a row.
-        counts: how many people each row stands for, which the weights are nearest to; the same of all without.
-
-    Raises:
-        InvalidSecret: the value is out of reach, or few rows would carry nearly all of the weight.
+    Weights are as near as can be to `counts`, how many people each row stands for; the same of all rows without.
 
     >>> hours = Tilt(kind="mean", expressions=("hours",), value=1.5)
     >>> row_weights(hours, np.array([[0.0, 1.0, 2.0]])).round(4)

@@ -1,9 +1,8 @@
 """Pairing the rows of two strata so that paired rows are alike.
 
-A pairing is a joint law of one row from each stratum with both marginals exactly uniform. Any such law makes a
-valid coupling; optimal transport makes the pairs close. The whole assignment of 34,000 rows to 11,000 is out of
-reach, so pairs are matched exactly inside small blocks, again and again with blocks cut along other directions:
-every pass keeps the pairs of the last as a candidate, so the cost never rises.
+A pairing is a joint law of one row from each stratum with both marginals exactly uniform. Any such law makes a valid
+coupling; optimal transport makes the pairs close. An assignment of 34,000 rows to 11,000 is out of reach, so pairs are
+matched exactly inside small blocks, cut along other directions in each pass; the cost never rises.
 """
 
 from typing import Self
@@ -15,10 +14,22 @@ from scipy.spatial.distance import cdist
 
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["RowPairing", "along_their_main_axis", "in_units_of_noise"]
+__all__ = ["PairingSettings", "RowPairing", "along_their_main_axis", "in_units_of_noise"]
 
-MOST_MATCHED = 200_000
-"""Longer lists are paired along one direction only, which is still a valid pairing."""
+
+@frozen(kw_only=True)
+class PairingSettings:
+    """How long lists of rows may be, and how they are matched."""
+
+    most_matched: int = 200_000
+    """Longer lists are paired along one direction only, which is still a valid pairing."""
+    most_copied: int = 60_000
+    """Rows are repeated up to five times, into lists no longer than this."""
+    passes: int = 10
+    block_rows: int = 64
+
+
+PAIRING = PairingSettings()
 
 
 @frozen(kw_only=True, eq=False)
@@ -47,7 +58,7 @@ class RowPairing:
         many, few = _equally_long(first, second)
         axis = _principal_axis(np.concatenate([first, second]))
         many, few = _sorted_along(many, first, axis), _sorted_along(few, second, axis)
-        if len(many) <= MOST_MATCHED:
+        if len(many) <= PAIRING.most_matched:
             few = _matched(first[many], second[few], few, np.random.default_rng(seed))
         return cls(**_with_uniform_marginals(many, few, first @ axis, second @ axis))
 
@@ -61,28 +72,19 @@ class RowPairing:
 def in_units_of_noise(first: Floats, second: Floats, swapped: int) -> tuple[Floats, Floats]:
     r"""Return both tables of features in the metric in which near pairs need the least noise.
 
-    Noise of covariance :math:`S ∝ M^{1/2}`, M = E[ΔΔᵀ] over differences Δ of so many swapped pairs, has nearly the
-    least trace that hides them, and what it must hide are lengths of :math:`S^{-1/2} Δ`. M is that of independent
-    pairs.
-
-    >>> first, second = np.diag([1.0, 16.0])[[0, 0, 1, 1]], -np.diag([1.0, 16.0])[[0, 0, 1, 1]]
-    >>> bool(np.ptp(in_units_of_noise(first, second, 1)[0][:, 1]) < 16)
-    True
+    Noise of covariance :math:`S ∝ M^{1/2}`, M = E[ΔΔᵀ] over differences Δ of so many independent swapped pairs, has
+    nearly the least trace that hides them, and what it must hide are lengths of :math:`S^{-1/2} Δ`.
     """
     shift = first.mean(axis=0) - second.mean(axis=0)
     spread = np.atleast_2d(np.cov(first.T, ddof=0)) + np.atleast_2d(np.cov(second.T, ddof=0))
     values, vectors = np.linalg.eigh(spread + swapped * np.outer(shift, shift))
-    kept = values > 1e-12 * values.max()
-    metric = vectors[:, kept] * values[kept] ** -0.25 if kept.any() else vectors
+    inside = values > 1e-12 * values.max()
+    metric = vectors[:, inside] * values[inside] ** -0.25 if inside.any() else vectors
     return first @ metric, second @ metric
 
 
 def along_their_main_axis(features: Floats) -> Floats:
-    """Return where rows are along the axis in which they vary most, in units of their deviations.
-
-    >>> bool(np.isclose(np.ptp(along_their_main_axis(np.array([[0.0], [3.0]]))), 2.0))
-    True
-    """
+    """Return where rows are along the axis in which they vary most, in units of their deviations."""
     deviations = features.std(axis=0)
     scaled = features / np.where(deviations > 0, deviations, 1.0)
     return np.asarray(scaled @ _principal_axis(scaled))
@@ -91,7 +93,7 @@ def along_their_main_axis(features: Floats) -> Floats:
 def _equally_long(first: Floats, second: Floats) -> tuple[Rows, Rows]:
     """Repeat the rows of both tables into lists of one length, as evenly as a short list can."""
     ratio = len(first) / len(second)
-    copies = [c for c in range(1, 6) if c == 1 or c * len(first) <= 60_000]
+    copies = [c for c in range(1, 6) if c == 1 or c * len(first) <= PAIRING.most_copied]
 
     def unevenness(c: int) -> float:
         rest = (c * ratio) % 1
@@ -112,16 +114,14 @@ def _sorted_along(rows: Rows, features: Floats, axis: Floats) -> Rows:
     return rows[np.argsort((features @ axis)[rows], kind="stable")]
 
 
-def _matched(
-    many: Floats, few: Floats, few_rows: Rows, rng: np.random.Generator, *, passes: int = 10, block_rows: int = 64
-) -> Rows:
+def _matched(many: Floats, few: Floats, few_rows: Rows, rng: np.random.Generator) -> Rows:
     """Return the few rows reordered so that the k-th goes with the k-th of many, at little total cost."""
     order = np.arange(len(few))
-    for _ in range(passes):
+    for _ in range(PAIRING.passes):
         axis = rng.normal(size=many.shape[1])
         place = np.argsort((many + few[order]) @ axis, kind="stable")
-        for start in range(0, len(place), block_rows):
-            block = place[start : start + block_rows]
+        for start in range(0, len(place), PAIRING.block_rows):
+            block = place[start : start + PAIRING.block_rows]
             cost = cdist(many[block], few[order[block]], "sqeuclidean")
             order[block] = order[block][linear_sum_assignment(cost)[1]]
     return few_rows[order]

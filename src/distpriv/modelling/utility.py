@@ -31,14 +31,7 @@ def utility_weights(model: QueryModel, weights: Weights = "relative", *, prior: 
     :math:`q_k = 1/Σ_{l ∈ T} C_{ll}`, half of it where a table of means has counts and totals. ``"units"`` is
     :math:`q_k = 1`, as in Chen & Ohrimenko (2023): errors add up in the units of the statistics.
 
-    Args:
-        model: the model of the statistics.
-        weights: one of these words, multiples of the relative weights by name (1 for statistics that are not named), or
-            q itself, one number for each statistic in order.
-        prior: the probability of each scenario, which C depends on; the same for all when not given.
-
-    Raises:
-        InvalidInput: there is no such word or statistic, or a weight is not above 0.
+    Weights by name are multiples of the relative ones, and numbers in order are q itself.
 
     >>> from distpriv.modelling.given import gaussian_model
     >>> model = gaussian_model(means={"a": [10, 1], "b": [30, 3]}, covariances=[[25, 0], [0, 1]], pairs=[("a", "b")])

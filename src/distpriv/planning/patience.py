@@ -4,8 +4,7 @@ from time import process_time
 
 from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.discretised import calibration_target
-from distpriv.guarantees.entropy_ball import made_for
+from distpriv.guarantees.relaxation import calibration_target, made_for
 from distpriv.mechanisms.search.coupled_draws import calibration
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import duration

@@ -17,8 +17,8 @@ from distpriv.framework.frames import frame_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.certificate import ASSURANCE, Assurance
-from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.relaxation import made_for
 from distpriv.mechanisms.hypotheses import require_target
 from distpriv.mechanisms.search.noise_floor import plain_floor
 from distpriv.modelling.model import QueryModel

@@ -9,8 +9,8 @@ from joblib.externals.loky import ProcessPoolExecutor, as_completed
 from distpriv.deadline import OutOfTime
 from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.discretised import calibration_target, discretised
 from distpriv.guarantees.lattice_floor import has_rows
+from distpriv.guarantees.relaxation import calibration_target, discretised
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.candidates import Candidate
 from distpriv.planning.merit import Merit

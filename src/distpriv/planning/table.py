@@ -12,7 +12,7 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import certified_ceiling
 from distpriv.guarantees.evidence_text import sentence
-from distpriv.guarantees.withheld_combinations import withheld_evidence
+from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.modelling.public_knowledge import HALF_WIDTH
 from distpriv.modelling.utility import utility_weights
 from distpriv.planning.option import Option
@@ -72,7 +72,7 @@ def summary(plan: Plan) -> list[str]:
         lines.append("Noise is at its floor, as the statistics' own randomness hides the secret already.")
     if plan.out_of_time:
         lines.append("Time ran out: this is the best found until then, and seconds=… gives it more.")
-    directions = withheld_evidence(plan.model, chosen.mechanism.noise.covariance)
+    directions = masked_evidence(plan.model, chosen.mechanism.noise.covariance)
     if directions.facts["masked"]:
         lines.append(fill(f"{sentence(directions).replace('released', 'Released', 1)}.", WIDTH))
     return lines

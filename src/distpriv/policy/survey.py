@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from distpriv.engines.engine import SOURCE, Engine, engine_for
 from distpriv.engines.expressions import parse_expression
+from distpriv.engines.total import is_number, is_text
 from distpriv.errors import InvalidExpression
 from distpriv.framework.domains import is_control
-from distpriv.modelling.columns_seen import is_number
 from distpriv.modelling.model import FEWEST_ROWS
 
 __all__ = ["RECORDS", "Column", "LeftOut", "Names", "Survey", "Value", "plain", "survey"]
@@ -182,7 +182,7 @@ def _seen(engine: Engine, rows: int) -> Iterator[Column | LeftOut]:
             yield LeftOut(name=column.name, why=f"the table has more than {MOST_COLUMNS} columns")
         elif is_number(column.type):
             yield _number(engine, column)
-        elif pa.types.is_boolean(column.type) or _is_text(column.type):
+        elif pa.types.is_boolean(column.type) or is_text(column.type):
             yield _kinds(engine, column, rows)
         else:
             yield LeftOut(
@@ -296,7 +296,3 @@ def _spelled(engine: Engine, name: str) -> str:
 
 def _quoted(name: str, dialect: str = "duckdb") -> str:
     return exp.to_identifier(name, quoted=True).sql(dialect=dialect)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

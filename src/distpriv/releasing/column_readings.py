@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from attrs import frozen
 from numpy.typing import NDArray
 
-from distpriv.engines.total import TotalTable, is_text, text_of, texts_meaning
-from distpriv.modelling.columns_seen import ColumnSeen, is_number
+from distpriv.engines.total import TotalTable, is_number, is_text, text_of, texts_meaning
 from distpriv.modelling.reference import ReferenceTable
+from distpriv.releasing.columns_seen import ColumnSeen, columns_seen
 
 __all__ = ["ColumnReading", "column_reading", "type_of"]
 
@@ -121,7 +121,9 @@ def column_reading(name: str, kind: pa.DataType, tables: Sequence[ReferenceTable
     they are part of the model's law, and reading them as others would change it, more in one scenario than in another.
     Rows that scenarios weigh may be any of those.
     """
-    seen = [column for table in tables for known, column in table.columns_seen.items() if known.lower() == name.lower()]
+    seen = [
+        column for table in tables for known, column in columns_seen(table).items() if known.lower() == name.lower()
+    ]
     values = _together([column.values for column in seen], kind)
     usual = _together([column.usual for column in seen], kind)
     rare = _together([column.rare for column in seen], kind)

@@ -20,10 +20,9 @@ from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import ASSURANCE, Assurance, Certificate
 from distpriv.guarantees.certify import gaussian_certificate, moments_delta
-from distpriv.guarantees.discretised import calibration_target, discretised_certificate
-from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.guarantees.relaxation import allowing_for_ball, calibration_target, discretised_certificate, made_for
 from distpriv.law.cells import MOST_STATISTICS, RowGrid
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel

@@ -16,10 +16,10 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.queries import Number, Query
 from distpriv.framework.tables import Table
 from distpriv.guarantees.evidence import Evidence
-from distpriv.modelling.columns_seen import MOST_VALUES
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.reference import ReferenceTable, row_ends
 from distpriv.releasing.column_readings import ColumnReading, column_reading, type_of
+from distpriv.releasing.columns_seen import MOST_VALUES
 from distpriv.releasing.combined_readings import (
     CombinedReading,
     combined_reading,
@@ -228,7 +228,7 @@ def _held_rows(query: Query, tables: Sequence[ReferenceTable]) -> tuple[tuple[Ro
         otherwise = low[k] if row.predicate else np.quantile(values, 0.5, method="lower")
         otherwise = 0.0 if name in in_cells else otherwise
         held = Held(low=float(low[k]), high=float(high[k]), otherwise=float(otherwise))
-        found.append((tables[0].numbers[k], held))
+        found.append((tables[0].select.numbers[k], held))
     return tuple(found)
 
 

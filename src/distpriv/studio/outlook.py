@@ -15,9 +15,9 @@ from distpriv.errors import NotCertified
 from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
-from distpriv.guarantees.entropy_ball import made_for
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import Cautious, cautious
+from distpriv.guarantees.relaxation import made_for
 from distpriv.mechanisms.search.gaussian_search import Search
 from distpriv.mechanisms.search.informative_search import InformativeSearch
 from distpriv.mechanisms.search.noise_floor import (

@@ -28,7 +28,6 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
-from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
 from distpriv.policy import Policy
@@ -41,6 +40,7 @@ from distpriv.releasing.released_tables import ReleasedTable
 from distpriv.workflow.display import display_values
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
+from distpriv.workflow.written_model import model_to_dict
 
 __all__ = [
     "FORMAT",

@@ -9,7 +9,6 @@ from attrs import field, frozen
 
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.given import model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
@@ -24,6 +23,7 @@ from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
+from distpriv.workflow.written_model import model_to_dict
 
 __all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "each_plan_once", "plan_policy", "planned"]
 

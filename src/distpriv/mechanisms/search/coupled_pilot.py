@@ -15,7 +15,7 @@ import numpy as np
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.discretised import calibration_target
+from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.search.coupled_draws import Shape, calibration
 from distpriv.mechanisms.search.noise_shapes import laplace_shape, shape_for
 from distpriv.modelling.coupling import row_features, row_sums

@@ -25,7 +25,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_rows import (
     exact_rows_delta,
     grid_deltas,
-    population_laws,
+    population_rows,
     step_deltas,
     worst_pairs,
 )
@@ -100,8 +100,8 @@ def noise_on_steps(
     worst = worst_pairs(step_deltas(laws, noise, target.epsilon, pairs), pairs)
     hidden = np.concatenate(
         [
-            step_deltas(part, noise, target.epsilon, several).reshape(-1, len(worst)).max(axis=1)
-            for part, several in population_laws(rows, worst, settings.candidates, MAKING_SEED)
+            step_deltas(step_laws(part), noise, target.epsilon, several).reshape(-1, len(worst)).max(axis=1)
+            for part, several in population_rows(rows, worst, settings.candidates, MAKING_SEED)
         ]
     )
     ranked = np.argsort(-hidden, kind="stable").tolist()

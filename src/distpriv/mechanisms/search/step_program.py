@@ -19,8 +19,7 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.exact_rows import MARGIN
-from distpriv.law.step_laws import EvenSums, StepLaws
+from distpriv.law.step_laws import MARGIN, EvenSums, StepLaws
 from distpriv.noise.laws import UnimodalNoise
 
 __all__ = ["least_on_steps"]

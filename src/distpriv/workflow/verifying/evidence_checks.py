@@ -15,7 +15,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import ROOM_FOR_ERROR
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.exact_delta import pair_deltas
-from distpriv.guarantees.withheld_combinations import withheld_evidence
+from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.mechanisms.hypotheses import equal_means
 from distpriv.releasing.joint import widening, widening_evidence
 from distpriv.workflow.verifying.recomputing import Claim
@@ -38,7 +38,7 @@ def may_say(claim: Claim, others: int, total: PrivacyTarget) -> list[Evidence]:
     said += equal_means(claim.model)
     if claim.mechanism == "certified_gaussian":  # by the noise as it is, and before it was widened for other releases
         factors = accumulate(reversed(claim.times), mul, initial=1.0)
-        said += [withheld_evidence(claim.model, claim.noise.covariance / factor**2) for factor in factors]
+        said += [masked_evidence(claim.model, claim.noise.covariance / factor**2) for factor in factors]
     if claim.mechanism == "no_noise":
         bare = mechanisms.no_noise(claim.modelled, claim.within, covariance="pooled")
         said.append(bare.certificate.evidence[0])

@@ -11,7 +11,6 @@ from distpriv.framework.queries import Query
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.drawn import Witness, witness_from_dict
 from distpriv.guarantees.evidence import Evidence
-from distpriv.modelling.given import model_from_dict, model_to_dict
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw, noise_from_dict
 from distpriv.policy import Policy
@@ -21,6 +20,7 @@ from distpriv.releasing.joint import THEOREM
 from distpriv.releasing.readings import listed_evidence
 from distpriv.workflow.verifying.bundle_files import Files
 from distpriv.workflow.verifying.recomputing import JOINT, Claim
+from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 __all__ = ["Opened"]
 

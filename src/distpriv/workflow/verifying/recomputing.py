@@ -13,13 +13,18 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import certified, gaussian_certificate
-from distpriv.guarantees.discretised import calibration_target, discretised_certificate
 from distpriv.guarantees.drawn import Drawn, DrawnLaw, Witness
-from distpriv.guarantees.entropy_ball import allowing_for_ball, made_for, without_ball
 from distpriv.guarantees.evidence import tail_evidence
 from distpriv.guarantees.exact_rows import THEOREM as EXACT
 from distpriv.guarantees.exact_rows import exact_certificate
 from distpriv.guarantees.mean_bound import CHOICES, log_evidence
+from distpriv.guarantees.relaxation import (
+    allowing_for_ball,
+    calibration_target,
+    discretised_certificate,
+    made_for,
+    without_ball,
+)
 from distpriv.law.cells import RowGrid
 from distpriv.mechanisms.search.coupled_draws import Lengths, Tail
 from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound

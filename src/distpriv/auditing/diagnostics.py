@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtrc, chdtri, ndtr, ndtri
 
 from distpriv.distances.gaussian import variance_ratio, whitening
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, Rows, array_field
 from distpriv.framework.scenarios import Pair
 from distpriv.modelling.from_rows import exact_distribution
-from distpriv.modelling.model import QueryModel, require_model
+from distpriv.modelling.model import QueryModel, error_of_means, require_model
 from distpriv.modelling.sampled_strata import sampled_strata
 from distpriv.modelling.simulator import RowSimulator
 from distpriv.modelling.tilting import effective_rows
@@ -269,8 +269,7 @@ def _normality(model: QueryModel, draws: int, seed: int) -> Iterator[StatisticDi
     for name, law in model.distributions.items():
         points = model.samples(name, draws, seed) if law.points is None and model.simulator is not None else law.points
         if points is not None:
-            even = np.full(len(points), 1 / len(points))
-            sampled[name] = points, even if law.weights is None else law.weights
+            sampled[name] = points, np.full(len(points), 1 / len(points)) if law.weights is None else law.weights
     for k, statistic in enumerate(model.names if sampled else ()):
         compared = [
             _against_normal(statistic, name, points[:, k], weights, float(model.steps[k]))
@@ -304,11 +303,7 @@ def _against_normal(name: str, scenario: str, values: Floats, weights: Floats, s
 
 
 def _other_rows(model: QueryModel, other: Any) -> OtherRows:
-    """Compare a second public table with the reference of a model, in every scenario that draws from it.
-
-    Raises:
-        InvalidModel: the model has no rows, no statistics that are means of rows, or no scenario of the reference.
-    """
+    """Compare a second public table with the reference of a model, in every scenario that draws from it."""
     simulator, query = model.simulator, model.query
     if simulator is None or query is None or not query.has_exact_moments:
         raise InvalidModel(
@@ -329,29 +324,22 @@ def _other_rows(model: QueryModel, other: Any) -> OtherRows:
     protected = np.max([np.abs(model.mean_shift(pair)) for pair in model.protected_pairs], axis=0)
     apart = []
     for name in own:
-        law, nothing = model.distributions[name], np.zeros((model.dimension,) * 2)
-        moved = laws[name].mean - law.mean
-        error = sum((stratum.drawn.get(name, 0) ** 2 * stratum.error for stratum in strata), nothing)
-        surprise, rank = _length(moved, error)
-        entropy, *entropy_range = _entropy(reference, theirs, name)
+        covariance = model.distributions[name].covariance
+        moved = laws[name].mean - model.distributions[name].mean
+        surprise, rank = _length(moved, error_of_means(strata, name, model.dimension))
+        entropy, low, high = _entropy(reference, theirs, name)
         apart.append(
             ScenarioApart(
                 scenario=name,
                 shifts=_over(moved, protected),
-                deviations=_over(moved, np.sqrt(np.maximum(np.diag(law.covariance), 0.0))),
-                distance=_length(moved, law.covariance)[0],
-                p_value=_tail(surprise**2, rank) if rank else 1.0,
+                deviations=_over(moved, np.sqrt(np.maximum(np.diag(covariance), 0.0))),
+                distance=_length(moved, covariance)[0],
+                p_value=float(chdtrc(rank, surprise**2)) if rank else 1.0,
                 entropy=entropy,
-                entropy_range=(entropy_range[0], entropy_range[1]),
+                entropy_range=(low, high),
             )
         )
     return OtherRows(names=model.names, radius=model.provenance.drawing.robust, scenarios=tuple(apart))
-
-
-def _tail(square: float, freedom: int) -> float:
-    from scipy.stats import chi2
-
-    return float(chi2.sf(square, freedom))
 
 
 def _over(moved: Floats, unit: Floats) -> Floats:
@@ -360,25 +348,21 @@ def _over(moved: Floats, unit: Floats) -> Floats:
         return np.where(moved == 0, 0.0, np.abs(moved) / unit)
 
 
-def _length(vector: Floats, covariance: Floats) -> tuple[float, int]:
+def _length(vector: Floats, covariance: Floats, rounding: float = 1e-6) -> tuple[float, int]:
     """Return how long a vector is in standard deviations, and in how many directions there is any.
 
     A difference where nothing varies is infinitely long.
     """
-    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(spread > 0, spread, np.maximum(np.abs(vector), 1.0))
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
-    varies = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
-    along, rank = vectors.T @ (vector / units), int(varies.sum())
-    if (np.abs(along[~varies]) > 1e-6).any():
-        return math.inf, max(1, rank)
-    return float(np.sqrt((along[varies] ** 2 / values[varies]).sum())), rank
+    whiten, deviations = whitening(covariance), np.sqrt(np.diag(covariance))
+    standard = whiten @ vector
+    outside = np.abs(vector - covariance @ whiten.T @ standard)
+    if (outside > rounding * np.where(deviations > 0, deviations, np.maximum(np.abs(vector), 1.0))).any():
+        return math.inf, max(1, len(whiten))
+    return float(np.linalg.norm(standard)), len(whiten)
 
 
 def _entropy(reference: RowSimulator, other: RowSimulator, name: str) -> tuple[float, float, float]:
     """Return the relative entropy of a record over cells of the statistics, and between what it is."""
-    from scipy.stats import chi2
-
     scenario, sample = reference.scenarios[name], reference.drawing.reference == "sample"
     estimate = variance = floor = 0.0
     for side, size in scenario.strata:
@@ -395,7 +379,7 @@ def _entropy(reference: RowSimulator, other: RowSimulator, name: str) -> tuple[f
         estimate += share * (own_entropy - (cells - 1) / 2 * unknown)
         variance += share**2 * max(0.0, float(q @ logs**2) - own_entropy**2) / counts[1]
         variance += share**2 * sample * max(0.0, float((q**2 / p).sum()) - 1) / counts[0]
-        floor += share * float(chi2.ppf(CONFIDENCE, max(cells - 1, 1))) / 2 * unknown
+        floor += share * float(chdtri(max(cells - 1, 1), 1 - CONFIDENCE)) / 2 * unknown
     estimate = max(0.0, estimate)
     width = float(ndtri(CONFIDENCE)) * math.sqrt(variance) + floor
     return estimate, max(0.0, estimate - width), estimate + width
@@ -414,11 +398,12 @@ def _cells(
     levels_of_one = int(most ** (1 / both.shape[1]) + 1e-9)
     if levels_of_one < 2:
         both, levels_of_one = along_their_main_axis(both)[:, np.newaxis], most
-    codes = np.zeros(len(both), dtype=np.int64)
+    levels = []
     for column in both.T:
-        levels = np.unique(column)
-        if len(levels) > levels_of_one:
-            levels = np.unique(np.quantile(column, np.linspace(0, 1, levels_of_one + 1)[1:]))
-        codes = codes * (len(levels) + 1) + np.searchsorted(levels, column)
-    names, cell = np.unique(codes, return_inverse=True)
-    return (cell.ravel()[: len(ours)], cell.ravel()[len(ours) :]), len(names)
+        different = np.unique(column)
+        if len(different) > levels_of_one:
+            different = np.unique(np.quantile(column, np.linspace(0, 1, levels_of_one + 1)[1:]))
+        levels.append(np.searchsorted(different, column))
+    cells, cell = np.unique(np.column_stack(levels), axis=0, return_inverse=True)
+    first, second = np.split(cell.ravel(), [len(ours)])
+    return (first, second), len(cells)

@@ -4,7 +4,7 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
-from distpriv.modelling.synthetic import WHAT_SYNTHETIC_ROWS_ARE, synthetic_rows
+from distpriv.releasing.synthetic import WHAT_SYNTHETIC_ROWS_ARE, synthetic_rows
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 SECRET = dp.Share("income = '>50K'", values=(0.4, 0.6))

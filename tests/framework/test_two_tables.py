@@ -12,7 +12,7 @@ import pytest
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidSecret, InvalidSource
 from distpriv.modelling.coupling import MaximalCoupling
-from distpriv.modelling.synthetic import synthetic_rows
+from distpriv.releasing.synthetic import synthetic_rows
 
 LAST = pa.table({"y": [0, 1, 1, 3, 4], "z": [1.0, 2.0, 3.0, 4.0, 5.0], "people": [1, 2, 1, 1, 3]})
 THIS = pa.table({"y": [5, 5, 2], "people": [2, 1, 1], "z": [0.0, 0.0, 9.0]})
@@ -86,17 +86,19 @@ def test_mixtures_go_beside_other_secrets_and_each_has_its_own_table(adult: pa.T
     assert rows.column_names == adult.column_names
 
 
-def test_mixtures_that_make_no_sense_are_refused() -> None:
-    for wrong, sentence in (
-        ({"values": (0, 1.2)}, "at most 1"),
-        ({"values": (0.5,)}, "at least two different values"),
-        ({"values": (0, 0.5), "names": ("a", "a")}, "two different names"),
-        ({"between": (0, 1)}, "within"),
-    ):
-        with pytest.raises(InvalidSecret, match=sentence):
-            dp.Shift(LAST, THIS, **wrong)
-    with pytest.raises(InvalidSecret, match="two tables"):
-        dp.Shift(LAST, None, values=(0, 0.5))
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (THIS, {"values": (0, 1.2)}, "at most 1"),
+        (THIS, {"values": (0.5,)}, "at least two different values"),
+        (THIS, {"values": (0, 0.5), "names": ("a", "a")}, "two different names"),
+        (THIS, {"between": (0, 1)}, "within"),
+        (None, {"values": (0, 0.5)}, "two tables"),
+    ],
+)
+def test_mixtures_that_make_no_sense_are_refused(other: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidSecret, match=message):
+        dp.Shift(LAST, other, **options)
 
 
 @pytest.mark.parametrize(

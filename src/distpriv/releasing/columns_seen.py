@@ -1,6 +1,7 @@
 """What the reference table has in its columns: public knowledge that every private value is held to."""
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,8 +9,10 @@ from attrs import frozen
 
 from distpriv.engines.engine import Engine
 from distpriv.engines.sql import RowSelect
+from distpriv.engines.total import is_number
+from distpriv.modelling.reference import ReferenceTable
 
-__all__ = ["MOST_VALUES", "ColumnSeen", "columns_seen", "is_number"]
+__all__ = ["MOST_VALUES", "ColumnSeen", "columns_seen"]
 
 MOST_VALUES = 10_000
 """A column of more numbers, dates or times than this is known by its least and its greatest."""
@@ -35,24 +38,34 @@ class ColumnSeen:
     """Whether every value is among the values."""
 
 
-def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
-    """Return what usable rows have in the columns that statistics read; medians are those of a sample."""
+_known: "WeakKeyDictionary[ReferenceTable, Mapping[str, ColumnSeen]]" = WeakKeyDictionary()
+
+
+def columns_seen(table: ReferenceTable) -> Mapping[str, ColumnSeen]:
+    """Return what usable rows have in the columns that statistics read, looked up once for a table."""
+    if table not in _known:
+        _known[table] = _columns_seen(table.engine, table.select)
+    return _known[table]
+
+
+def _columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
+    """Return the same; medians are those of a sample."""
     names = select.read_columns
     if not names:
         return {}
     sample = engine.sample(select.raw(), 10_000, 0)
     ordered = [name for name in names if _is_ordered(engine.schema.field(name).type)]
     ends = engine.select(select.ends(ordered)) if ordered else None
-    found = {}
+    columns = {}
     for number, name in enumerate(names):
         if ends is None or name not in ordered:
-            found[name] = _seen_values(engine.select(select.counts(name)))
+            columns[name] = _seen_values(engine.select(select.counts(name)))
             continue
         k = ordered.index(name)
         low, high, nulls = (ends[f"{what}{k}"] for what in ("low", "high", "nulls"))
         counted = engine.select(select.counts(name, MOST_VALUES + 1))
         some, complete = counted["v"], counted.num_rows <= MOST_VALUES
-        found[name] = ColumnSeen(
+        columns[name] = ColumnSeen(
             values=some if complete else pa.chunked_array([*low.chunks, *high.chunks]),
             usual=_lower_median(sample[f"c{number}"]),
             rare=some[:0],
@@ -61,7 +74,7 @@ def columns_seen(engine: Engine, select: RowSelect) -> Mapping[str, ColumnSeen]:
             ordered=True,
             complete=complete,
         )
-    return found
+    return columns
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
@@ -96,8 +109,3 @@ def _unseen(counts: pa.Table) -> float:
     of_strata = [counts[name].to_numpy() for name in counts.column_names if name.startswith("p")]
     parts = [rows, *of_strata, *(rows - part for part in of_strata)]
     return max((float(part[rows == 1].sum() / part.sum()) for part in parts if part.sum()), default=0.0)
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column is of numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
