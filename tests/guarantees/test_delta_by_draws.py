@@ -88,3 +88,15 @@ def test_a_point_without_a_saddlepoint_counts_in_full_and_says_nothing_of_the_ra
     assert whole.delta < lacking.delta < whole.delta + 4 / lacking.draws
     assert abs(lacking.normalisation) < 4 * lacking.normalisation_error
     assert whole.upper_bound < lacking.upper_bound < 1.1 * whole.upper_bound
+
+
+@pytest.mark.parametrize("epsilon", [1.5, 2.0, 3.0])
+def test_far_out_among_many_statistics_a_moment_bounds_delta(epsilon: float) -> None:
+    size = 40
+    covariances, shift = {"a": np.eye(size), "b": np.diag(np.linspace(0.93, 1.07, size))}, np.full(size, 0.03)
+    laws = [TiltedLaw.of([], mean, covariances[name]) for name, mean in (("a", shift), ("b", 0 * shift))]
+    estimate = delta_by_draws(laws[0], laws[1], epsilon)
+    model = dp.gaussian_model(means={"a": shift, "b": 0 * shift}, covariances=covariances, pairs=[("a", "b")])
+    exact = dp.exact_delta(model, np.zeros((size, size)), epsilon=epsilon)
+    assert estimate.epsilon == epsilon
+    assert exact < estimate.upper_bound < 7e-4

@@ -22,6 +22,7 @@ from distpriv.law.draws import TiltedMixture
 from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw
 
 __all__ = [
+    "TINY",
     "AtPoints",
     "DrawSettings",
     "DrawnDelta",
@@ -30,6 +31,7 @@ __all__ = [
     "effective_number",
     "estimated",
     "mean_and_error",
+    "surpassing",
 ]
 
 TINY = 1e-300
@@ -68,6 +70,12 @@ class DrawSettings:
     """How many levels below ε are tried."""
     deviations: float = 2.5
     """Standard errors in the upper confidence bound: 0.6 % on a normal distribution."""
+    powers: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    """Moments E e^{sL} that bound δ where too few draws are above ε: s."""
+    enough_for_moments: float = 40.0
+    """The effective number of draws that a moment needs."""
+    deviations_of_moments: float = 3.0
+    """Standard errors in the bound by moments, which is the smallest of several."""
     far_below: float = 0.1
     """The share of the δ that matters below which fewer draws are enough."""
     folds: int = 5
@@ -147,6 +155,12 @@ class Ratios(Protocol):
     def terms(self, level: float) -> Floats:
         """Return (1 − e^{ε' − L})₊ of every draw, without margins."""
 
+    def moments(self, weights: Floats, epsilon: float, power: float, raised: float) -> tuple[float, float, float]:
+        """Return the mean of min(1, C_s e^{s(L − ε)}), its error, and the effective number of draws behind it.
+
+        (1 − e^{ε − L})₊ is never above it, with C_s = s^s/(1 + s)^{1 + s}.
+        """
+
     def tilts_at(self, which: NDArray[np.int64], level: float) -> tuple[Floats, Floats]:
         """Return the tilts that centre both distributions where some draws decide."""
 
@@ -198,7 +212,7 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
     apart, apart_error = ratios.total_variation(weights, untilted, mean)
     largest = float((weights * ratios.terms(level)).max(initial=0.0))
     margin = settings.deviations * bounded_error + settings.deviations**2 * largest / draws
-    return DrawnDelta(
+    drawn = DrawnDelta(
         epsilon=level,
         delta=delta,
         standard_error=error,
@@ -208,6 +222,43 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
         total_variation=min(1.0, apart + settings.deviations * apart_error),
         draws=draws,
     )
+    return drawn if level >= epsilon else _by_moments(drawn, scenarios, epsilon, shift, settings, rng)
+
+
+def _by_moments(
+    drawn: DrawnDelta,
+    scenarios: "AtPoints",
+    epsilon: float,
+    shift: float,
+    settings: DrawSettings,
+    rng: np.random.Generator,
+) -> DrawnDelta:
+    """Return the bound on δ by a moment of e^L where that is smaller (Abadi et al. 2016, theorem 2).
+
+    Tilts do not reach everywhere: of many statistics L is a sum of many small terms, and may be large without any of
+    them being so. Untilted draws tell moments well, whichever terms they come from.
+    """
+    size = len(scenarios.first.mean)
+    plain = TiltedMixture(of=scenarios.first, tilts=np.zeros((1, size)), shares=np.ones(1))
+    points, weights = plain.draw(settings.draws, rng), np.ones(settings.draws)
+    ratios, _ = scenarios.deciding(points, weights, drawn.epsilon, weights < 1, settings)
+    for power in settings.powers:
+        mean, error, effective = ratios.moments(weights, epsilon, power, shift)
+        bound = mean + settings.deviations_of_moments * error
+        if effective >= settings.enough_for_moments and bound < drawn.upper_bound:
+            drawn = evolve(drawn, epsilon=epsilon, delta=mean, standard_error=error, upper_bound=bound)
+    return drawn
+
+
+def surpassing(logs: Floats, epsilon: float, power: float) -> Floats:
+    """Return min(1, C_s e^{s(L − ε)}).
+
+    >>> logs = np.linspace(-3, 5, 99)
+    >>> bool((lost(1.0 - logs) <= surpassing(logs, 1.0, 2.0)).all())
+    True
+    """
+    logarithm = power * math.log(power) - (1 + power) * math.log1p(power)
+    return np.exp(np.minimum(0.0, logarithm + power * (logs - epsilon)))
 
 
 def _recentred(
@@ -420,6 +471,11 @@ class _RatiosAtPoints:
 
     def terms(self, level: float) -> Floats:
         return lost(level - self.corrected)
+
+    def moments(self, weights: Floats, epsilon: float, power: float, raised: float) -> tuple[float, float, float]:
+        logs = self.corrected + self.margins
+        mean, error = self._mean(lambda log: weights * surpassing(log + raised, epsilon, power), logs, mean_and_error)
+        return mean, error, effective_number(weights * surpassing(logs, epsilon, power))
 
     def tilts_at(self, which: NDArray[np.int64], level: float) -> tuple[Floats, Floats]:  # noqa: ARG002 - draws are points
         one, other = self.saddlepoints

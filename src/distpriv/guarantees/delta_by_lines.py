@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
 from distpriv.guarantees.delta_by_draws import (
+    TINY,
     AtPoints,
     DrawnDelta,
     DrawSettings,
@@ -27,6 +28,7 @@ from distpriv.guarantees.delta_by_draws import (
     effective_number,
     estimated,
     mean_and_error,
+    surpassing,
 )
 from distpriv.law.cumulants import log_densities
 from distpriv.law.saddlepoint import TiltedLaw
@@ -231,6 +233,14 @@ class _RatiosAlongLines:
         odds = _odds(level)
         lost = self._share(lambda first, second: np.maximum(0.0, first - odds * second), raised)
         return np.where(self.unknown, 1.0, np.minimum(lost, 1.0))
+
+    def moments(self, weights: Floats, epsilon: float, power: float, raised: float) -> tuple[float, float, float]:
+        def surpassed(first: Floats, second: Floats) -> Floats:
+            logs = np.log(np.maximum(first, TINY)) - np.log(np.maximum(second, TINY))
+            return first * surpassing(logs, epsilon, power)
+
+        terms = weights * np.where(self.unknown, 1.0, np.minimum(self._share(surpassed, raised), 1.0))
+        return *mean_and_error(terms), effective_number(terms)
 
     def tilts_at(self, which: NDArray[np.int64], level: float) -> tuple[Floats, Floats]:
         first, second = self._both()[0]

@@ -116,7 +116,7 @@ class InformativeSearch:
 
     @classmethod
     def above_best_floor(cls, search: Search, *, unknown: Floats, weights: Floats) -> Self:
-        r"""Return the problem above the floor from which a first step tells most; the given one for few statistics.
+        r"""Return the problem above the floor from which a first step removes most; the given one for few statistics.
 
         Of many statistics only some combinations are searched, and scenarios give themselves away by the variance of
         each of the others too, rare cells of tables above all. Noise of variance s on statistic k costs an estimate
@@ -132,22 +132,22 @@ class InformativeSearch:
         gaps = np.abs(np.diagonal(search.firsts - search.seconds, axis1=1, axis2=2)).max(axis=0)
         spread = np.diagonal(search.firsts + search.seconds, axis1=1, axis2=2).mean(axis=0) / 2
         apart = (gaps / (spread + added)) ** 2
-        best, most = plain, plain._told_at_first
+        best, most = plain, plain._removed_at_first
         for rate in SETTINGS.rates:
             floor = np.take_along_axis(added, np.argmin(costs + rate * apart, axis=0)[np.newaxis], axis=0)[0]
             higher = evolve(search, lowest=search.lowest + np.diag(floor - lowest))
             raised = cls.of(higher, unknown=unknown, weights=weights)
-            told = raised._told_at_first
-            if told < most:
+            removed = raised._removed_at_first
+            if removed < most:
                 break
-            best, most = raised, told
+            best, most = raised, removed
         return best
 
     @property
-    def _told_at_first(self) -> float:
+    def _removed_at_first(self) -> float:
         """The uncertainty that the release removes that the search begins with."""
         least = self._least()
-        return 0.0 if least is None else self.told(self._start(least))
+        return 0.0 if least is None else self.removed(self._start(least))
 
     def best(self, progress: Progress = silent) -> Floats | None:
         """Return the noise whose release tells most, of those found, as it was asked for; None if none is private."""
