@@ -1,6 +1,6 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -15,7 +15,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
+from distpriv.releasing.accepted import Accepted
 from distpriv.releasing.certified_laws import laws_to_dict
+from distpriv.releasing.check import check_private
 from distpriv.releasing.estimating import estimates_of
 from distpriv.releasing.fingerprint import agree
 from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of, fixed_questions
@@ -23,6 +25,7 @@ from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.ledger import History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
 from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
+from distpriv.releasing.readings import readings_of
 from distpriv.releasing.released import Release
 from distpriv.releasing.written_queries import query_key, require_distinct
 
@@ -45,6 +48,10 @@ def release(
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
     approve: Approval | None = None,
+    analyst: bool = False,
+    missing: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Mapping[str, str]] | None = None,
+    clip: Iterable[str] | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
@@ -52,8 +59,11 @@ def release(
     the total together. A query that was declared has the noise that was fixed for it. One that was answered gets the
     same numbers again, whatever has become of the table, with certificates for this plan's pairs and target.
 
-    The ledger knows of every look at the private table before it happens. Values of its rows are held within what the
-    reference has, and decide neither whether a release is made nor what is said where it is not.
+    The private table is first compared with the reference, as `distpriv check` does: a table that does not fit stops
+    the release with every reason, before an access is written to the ledger. What may differ is declared: `missing`,
+    `levels` and `clip`. For an analyst who must not learn anything about the rows, nothing is compared: the ledger has
+    the access first, values are held within what the reference has, and they decide neither whether a release is made
+    nor what is said where it is not.
 
     Args:
         plan: what to release, and how.
@@ -68,6 +78,10 @@ def release(
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
         approve: is given the mechanism that will answer, its noise as wide as all releases need it, and its model,
             before the private table is looked at; what it raises refuses the release.
+        analyst: whether whoever sees a refusal must not learn why: one opaque refusal, for a service.
+        missing: what a missing value counts as, by column, such as ``{"age": 40}``.
+        levels: how the reference spells a value, by column, such as ``{"paid": {"Ja": "ja"}}``.
+        clip: the columns whose values beyond the reference are read as the nearest that it has.
 
     Raises:
         NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
@@ -76,7 +90,7 @@ def release(
         QuestionNotDeclared: the question may depend on earlier answers.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
         InvalidSource: there is no such private table.
-        PrivateTableRefused: the private table was looked at and cannot be used; it is not said why.
+        PrivateTableRefused: the private table does not fit the reference; for an analyst it is not said why.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
@@ -106,11 +120,12 @@ def release(
     one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
     query, records = _query_and_records(plan.model)
     require_distinct(query)
+    accepted = Accepted.of(missing=missing, levels=levels, clip=clip)
     if ledger is None:
         promise = promised_without_ledger(plan)
         _approve(approve, promise)
-        require_source(private_source)
-        answer = _drawn(promise, look_at(private_source, plan.model), plan.public.prior)
+        _require_table(private_source, plan.model, accepted, analyst=analyst)
+        answer = _drawn(promise, look_at(private_source, plan.model, accepted=accepted), plan.public.prior)
         return evolve(answer, joint=None, dataset=dataset, earlier=None)
     book, name = opened(ledger), named(dataset)
     key = query_key(query, records)
@@ -140,9 +155,10 @@ def release(
             )
         if seen is None:
             promise.earlier.stack(promise.model)  # what estimates need is refused before anything is looked at
-            require_source(private_source)
+            known = _fingerprint(history)
+            _require_table(private_source, promise.model, accepted, analyst=analyst, key=book.key, known=known)
             book.look(history, budget, key)
-            seen = look_at(private_source, promise.model, key=book.key, known=_fingerprint(history))
+            seen = look_at(private_source, promise.model, key=book.key, known=known, accepted=accepted)
         elif not _is_known(seen, history):
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
@@ -158,6 +174,23 @@ def release(
             ledger={"id": history.ledger, "number": entry.number, "head": entry.digest},
         )
     raise LedgerChanged(f"other releases of dataset {dataset!r} keep being written: try again when they are done.")
+
+
+def _require_table(
+    source: Any,
+    model: QueryModel,
+    accepted: Accepted,
+    *,
+    analyst: bool,
+    key: bytes | None = None,
+    known: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse what is no table, and a curator's table that does not fit; for an analyst nothing is opened."""
+    require_source(source)
+    if analyst:
+        readings_of(model).require(accepted)
+    else:
+        check_private(source, model, accepted, compare=False, key=key, known=known).require_fit()
 
 
 def _approve(approve: Approval | None, promise: Promise) -> None:

@@ -37,6 +37,7 @@ from distpriv.workflow.bundle import (
     replace_files,
     with_manifest,
 )
+from distpriv.workflow.check_policy import check_policy, is_answered
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.page_facts import page_facts
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
@@ -50,10 +51,13 @@ def release_policy(
     *,
     only: str | None = None,
     audit: bool = False,
+    analyst: bool = False,
     releases: int = 20_000,
     progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
+
+    The private table is checked first, unless it is for an analyst who must not learn anything about it.
 
     Where it is audited, the attacks come first: what they refute is not released, and the private table not looked at.
 
@@ -62,10 +66,12 @@ def release_policy(
         out: the folder to write; it must be new or empty.
         only: which of several releases; all of them are declared in the ledger before the first is answered.
         audit: whether to attack simulated releases first, where the policy does not require that anyway.
+        analyst: whether whoever sees a refusal must not learn why.
         releases: how many of them.
         progress: is told how far the work is.
 
     Raises:
+        PrivateTableRefused: the private table does not fit the reference; nothing is spent, unless for an analyst.
         NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
         AuditFailed: attacks do better than the certificate allows; nothing is released.
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
@@ -84,6 +90,8 @@ def release_policy(
     with ExitStack() as ending:
         ending.callback(folder.discard)
         ending.enter_context(each_plan_once())
+        if not analyst and not is_answered(policy):
+            check_policy(policy, compare=False).require_fit()
         declare_policy(policy, progress, approve=approve)
         found = planned(policy, progress)
         if found.fixed is None and found.plan.chosen is None:
@@ -96,6 +104,10 @@ def release_policy(
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
             approve=approve,
+            analyst=analyst,
+            missing=policy.written.data.missing,
+            levels=policy.written.data.levels,
+            clip=policy.written.data.clip,
         )
         try:
             return _written(found, released, public, folder, attacks.last)
