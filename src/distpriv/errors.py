@@ -285,16 +285,10 @@ class PrivateTableRefused(DistprivError):
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> dp.release(plan, rows.slice(1000, 21), ledger=None)
     Traceback (most recent call last):
-    distpriv.errors.PrivateTableRefused: the private table does not fit, so nothing was released or spent; correct it,
-    or declare it:
+    distpriv.errors.PrivateTableRefused: the private table does not fit, and nothing was released or spent; correct or
+    declare it:
       the private table has 21 rows, and records = 20: give the table with all its rows, or change records and plan
     again.
-    >>> dp.release(plan, rows.slice(1000, 21), ledger=None, analyst=True)
-    Traceback (most recent call last):
-    distpriv.errors.PrivateTableRefused: the private table was rejected (reason withheld in analyst mode): it must be
-    readable and have exactly 20 rows and the column hours_per_week with values of the reference's type, a value of
-    income in every row if it has that column, and the values that earlier releases of the dataset were made from; run
-    distpriv check.
     """
 
     code = "DP409"

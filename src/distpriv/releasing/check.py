@@ -121,7 +121,7 @@ class PrivateCheck:
             return self
         listed = "".join(f"\n  {finding};" for finding in self.reasons)
         raise PrivateTableRefused(
-            f"the private table does not fit, so nothing was released or spent; correct it, or declare it:{listed[:-1]}."
+            f"the private table does not fit, and nothing was released or spent; correct or declare it:{listed[:-1]}."
         )
 
 

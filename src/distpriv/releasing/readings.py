@@ -13,7 +13,7 @@ Why that is sound is on one page: `docs/proofs/private_reading.md`.
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -45,7 +45,7 @@ __all__ = [
     "readings_of",
 ]
 
-Column = pa.ChunkedArray
+Column: TypeAlias = pa.ChunkedArray
 
 MOST_VALUES = 10_000
 """A column of more numbers, dates or times than this is known by its least and its greatest."""
