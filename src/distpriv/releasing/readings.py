@@ -118,7 +118,7 @@ class ColumnReading:
         try:
             return pc.is_in(values, self.known)
         except pa.ArrowNotImplementedError:
-            texts = set(map(repr, self.known.to_pylist()))
+            texts = set(map(repr, () if self.known is None else self.known.to_pylist()))
             return pa.chunked_array([pa.array([repr(value) in texts for value in values.to_pylist()], pa.bool_())])
 
     def written(self, values: Column) -> Column:
