@@ -13,7 +13,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.farthest_pairs import Line, Places, largest_of_rows, lines_of, rows_of_pairs
+from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.law.fourier import Circle, projected, rounding_of
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -65,7 +65,7 @@ class ProjectedLaws:
         total = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
         return min(1.0, total * (1 + SETTINGS.kinks))
 
-    def doubt(self, lines: Sequence[Line], at_once: int = 2**13) -> tuple[float, float]:
+    def doubt(self, lines: Sequence[Sequence[str]], at_once: int = 2**13) -> tuple[float, float]:
         """Return the depth of all valleys along lines of shares, and what rounding may hide of a density.
 
         A valley is a density that is lower than some on both sides of it, of the densities that `delta` counts on; the
@@ -73,16 +73,16 @@ class ProjectedLaws:
         """
         deepest, rounded = 0.0, 0.0
         for line in lines:
-            lost = np.array([self.rounding[name] for name in line.names])
-            size = len(self.densities[line.names[0]])
+            lost = np.array([self.rounding[name] for name in line])
+            size = len(self.densities[line[0]])
             pieces = (slice(start, start + at_once) for start in range(0, size, at_once))
             depth = sum(self._valleys(line, lost, piece) for piece in pieces) / size
             deepest, rounded = max(deepest, depth), max(rounded, float(lost.max()))
         return deepest * self.circle.circumference, rounded * self.circle.circumference
 
-    def _valleys(self, line: Line, lost: Floats, piece: slice) -> float:
+    def _valleys(self, line: Sequence[str], lost: Floats, piece: slice) -> float:
         """Return the depths of the deepest valleys at some points, added up."""
-        likely = np.array([self.densities[name][piece] for name in line.names])
+        likely = np.array([self.densities[name][piece] for name in line])
         likely = np.maximum(likely - lost[:, np.newaxis], 0.0)
         below, above = (np.maximum.accumulate(likely[::direction], axis=0)[::direction] for direction in (1, -1))
         return float((np.minimum(below, above) - likely).max(axis=0).sum())
