@@ -233,11 +233,10 @@ def _translation_certificate(
     Where the covariances of a pair differ the laws are no translations, and the certificate has the δ that is proven
     for Gaussian laws with these covariances instead.
     """
-    from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
+    from distpriv.guarantees.upper_bound import delta_upper_bound
 
-    least = delta_lower_bound(model, noise, epsilon=target.epsilon)
     most = delta_upper_bound(model, noise, epsilon=target.epsilon)
-    translations = Evidence.of("DP303", ratio=_largest_ratio(model), least=least, most=most)
+    translations = Evidence.of("DP303", ratio=_largest_ratio(model), most=most)
     return Certificate(
         target=target,
         epsilon=target.epsilon,

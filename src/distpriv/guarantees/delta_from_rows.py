@@ -34,7 +34,6 @@ from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.noise import line_laws
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = ["RowSettings", "delta_from_rows", "rows_behind", "standing_peaks", "tilted_laws"]
@@ -80,7 +79,7 @@ def delta_from_rows(
     of = model if population is None else population.model
     if model.dimension == 1:
         return _of_one(of, rows if population is None else population.moved(rows), noise, epsilon)
-    if not noise.is_gaussian and (noise.line is None or not isinstance(noise.line[1], line_laws.LaplaceLine)):
+    if not noise.is_gaussian and noise.line is None:
         return None
     search = _peaks_with(model, rows, noise)
     ripples = _ripples(model, noise, search)
@@ -92,8 +91,8 @@ def delta_from_rows(
     laws = tilted_laws(of, rows, noise.gaussian.covariance, population, only={name for pair in pairs for name in pair})
     frame = law_frame(of, noise.gaussian.covariance)
     along = None
-    if noise.line is not None and isinstance(noise.line[1], line_laws.LaplaceLine):
-        along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1].scale)
+    if noise.line is not None:
+        along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1])
     reduced, most = counted(pairs, rippled, epsilon)
     worst: RowDelta | None = None
     apart = 0.0

@@ -130,7 +130,8 @@ def projected_laws(
     smooth = max(gaussian, finest**2, coarse**2 * spread)
     frequencies = int(np.ceil(of.decayed * reach / (2 * np.pi * np.sqrt(smooth))))
     circle = Circle(circumference=reach, frequencies=frequencies, rows=added_up)
-    hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
+    hidden = noise.characteristic_function(np.outer(circle.angular, direction)).real
+    hidden = hidden * np.exp(-(smooth - gaussian) * circle.angular**2 / 2)
     laws = projected(rows, direction, circle)
     transforms = {name: law * hidden for name, law in laws.items()}
     densities = dict(zip(transforms, circle.densities(list(transforms.values())), strict=True))
@@ -148,12 +149,3 @@ def _farthest(rows: RowLaws, direction: Floats) -> float:
     drawn = {stratum for sizes in rows.drawn.values() for stratum in sizes}
     along = ((rows.strata[s].projected(direction)[0], float(rows.strata[s].mean @ direction)) for s in drawn)
     return max((float(np.abs(values - mean).max()) for values, mean in along), default=0.0)
-
-
-def _laplace(noise: Noise, direction: Floats, angular: Floats) -> Floats:
-    """Return the transform of what is not Gaussian of the noise along a direction."""
-    if noise.line is not None:
-        axis, law = noise.line
-        return law.transform(float(direction @ axis) * angular)
-    along = (direction @ noise.laplace_axes) * noise.laplace_scales
-    return np.asarray(np.prod(1 / (1 + np.outer(along, angular) ** 2), axis=0))

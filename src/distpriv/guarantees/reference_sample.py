@@ -155,8 +155,8 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     An estimate for Laplace noise takes a hundred times as long.
     """
     as_wide = _gaussian_estimates(models, pairs, GaussianNoise.of(noise.covariance), epsilon).max(axis=1)
-    axes, scales = _other_axes(noise)
-    along = np.linalg.pinv(axes) / scales[:, np.newaxis]
+    wide = noise.laplace_scales > 0
+    along = np.linalg.pinv(noise.laplace_axes[:, wide]) / noise.laplace_scales[wide, np.newaxis]
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {
         int(k)
@@ -164,15 +164,6 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
         for k in np.argsort(-rule, kind="stable")[: SETTINGS.shortlisted]
     }
     return sorted(chosen)
-
-
-def _other_axes(noise: Noise) -> tuple[Floats, Floats]:
-    """Return the axes along which noise is not Gaussian, and how wide it is there."""
-    if noise.line is not None:
-        axis, law = noise.line
-        return axis[:, np.newaxis], np.sqrt([law.variance / 2])
-    wide = noise.laplace_scales > 0
-    return noise.laplace_axes[:, wide], noise.laplace_scales[wide]
 
 
 def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:

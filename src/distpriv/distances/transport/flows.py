@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import maximum_flow
 from distpriv.distances.transport.point_sets import Masses, PointSets, distance
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["Flow", "GraphTransport", "LineTransport", "Pairs", "flow_along", "monotone_coupling", "pairs_within"]
+__all__ = ["Flow", "GraphTransport", "LineTransport", "Pairs", "monotone_coupling", "pairs_within"]
 
 CAPACITY_BITS: Final = 30
 """SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse."""
@@ -136,13 +136,6 @@ class Flow:
         place, back = np.unique(np.concatenate([self.place, other.place]), return_inverse=True)
         mass = _sums(back, np.concatenate([self.mass, other.mass]), len(place))
         return Flow(place[mass != 0], mass[mass != 0])
-
-
-def flow_along(pairs: Pairs, supply: Masses, demand: Masses) -> Flow:
-    """A maximum flow from supplies to demands along the pairs, for whole masses of any size."""
-    for flow, _ in _flows(pairs, supply, demand):
-        maximal = flow
-    return maximal
 
 
 def _flows(pairs: Pairs, supply: Masses, demand: Masses) -> Iterator[tuple[Flow, int]]:
