@@ -55,7 +55,7 @@ class RowDelta:
     pairs: int
     """How many ordered pairs were computed."""
     ripple: float
-    """By which share of itself the density ripples at most, at the peaks that were found."""
+    """The relative amplitude of the density's ripples, at the peaks that were found."""
     peak: tuple[float, ...] | None
     """The frequency of the highest ripple, one number a statistic; none where there is no peak."""
     missed: float
@@ -80,7 +80,7 @@ class RowDelta:
 
 @frozen(kw_only=True)
 class Certificate:
-    """The (ε, δ) that a mechanism has at a level of assurance, held against the target.
+    """The (ε, δ) of a mechanism at a level of assurance, and whether it meets the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -113,7 +113,7 @@ class Certificate:
     evidence: tuple[Evidence, ...]
     """Everything it rests on."""
     contradicted: bool = False
-    """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
+    """Whether the model rules the guarantee out, or δ by moments alone is so large that the rows were not used."""
     law: RowDelta | None = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
     drawn: "Witness | None" = field(default=None, repr=False, eq=False)

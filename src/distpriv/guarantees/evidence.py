@@ -72,7 +72,7 @@ def tail_evidence(target: PrivacyTarget, holds: Callable[[PrivacyTarget], bool])
     """Return what is said of the tail of a target with ε = 0, and whether it is kept, as it is where there is none.
 
     Args:
-        target: what a certificate is held against.
+        target: the target of a certificate.
         holds: whether the noise meets a target, without its tail.
     """
     tail = target.tail

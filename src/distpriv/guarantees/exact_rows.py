@@ -54,7 +54,7 @@ def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     if not rows.sample or most >= 1:
         return min(1.0, most)
     worst = worst_pairs(own, pairs)
-    if isinstance(noises[0], UnimodalNoise) and len(noises) == 1:  # all populations are looked at
+    if isinstance(noises[0], UnimodalNoise) and len(noises) == 1:  # all populations are computed
         populations = population_rows(rows, worst)
     else:  # those in which noise hides least, by estimates
         least = worst_populations(rows, noises, target, worst, CHECKING_SEED)
@@ -95,7 +95,7 @@ def grid_deltas(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget
     odds = math.exp(epsilon)
     grid = ExactGrid.of(rows, noise, 1e-4 * target.delta / (1 + odds))
     laws, off = grid.laws(rows, noise)
-    # That datasets are off the steps is a move of the noise: it changes a law by so many of its widths at most.
+    # That datasets are off the steps is a move of the noise: it changes a distribution by at most its number of widths.
     off += rows.off * (1 + float((1 / noise.widths).sum()))
     less = math.exp(epsilon - 3 * grid.ratio)
     sums_above = [float(np.maximum(laws[one] - less * laws[other], 0.0).sum()) for one, other in pairs]

@@ -3,8 +3,8 @@ r"""δ of Gaussian scenarios under Laplace noise along one line, and Gaussian no
 `docs/proofs/certified_laplace.md` has the proof. The release is :math:`μ_θ + W + a w`: the noise T along w and what is
 Gaussian along it are in a, and W is Gaussian and independent of a. Written by the first scenario's own W, the second
 has the density of the first with f_j(a + b) in the place of f_i(a), times :math:`e^{-κ}`, where b is linear and κ
-quadratic in W. A point of a lattice drawn from a bell curve around (b, κ) tells an attacker at least as much as the
-release, at a price that is counted, so that
+quadratic in W. Rounding (b, κ) at random to a lattice, by a normal density around it, changes H_ε by no more than an
+error that is counted, so that
 
 .. math:: H_ε ≤ \sum_{k, n} p(k, n) \sum_l τ (g_i(l) - e^{ε - κ_n} g_j(l + k))_+,
 
@@ -57,7 +57,7 @@ class Fineness:
     is_bound: bool = True
     """Whether sums are bounds: otherwise nothing is taken off the deviations, and they are only close."""
     bell: float = 1.1
-    """How wide the bell curves are that points of a lattice are drawn from, in steps of it."""
+    """The standard deviation of the normal density by which numbers are rounded to a lattice, in steps of it."""
     least_spread: float = 1e-7
     """κ that varies less is given a lattice as if it varied so much."""
     most_points: int = 2**22
@@ -265,7 +265,7 @@ class RatioLattice:
         high = max(high, low + fineness.least_spread)
         width = max(pair.spread, fineness.least_spread) / fineness.per_spread
         rows = next_fast_len(math.ceil(2 * (NORMAL_REACH * math.hypot(pair.moved, bell * step) / step + 1)))
-        beyond = 8 * bell  # steps that a bell curve of κ reaches, to either side
+        beyond = 8 * bell  # steps that the rounding of κ reaches, to either side
         columns = next_fast_len(math.ceil((high - low) / width * bell + 2 * beyond))
         columns = min(columns, max(fineness.most_points // rows, 256))
         width = (high - low) / (columns - 2 * beyond)
@@ -293,7 +293,7 @@ def _masses(
     farthest = math.sqrt(-2 * log_least)
     bells = (fineness.bell * step) ** 2, (fineness.bell * width) ** 2
     v = 2 * math.pi * np.arange(math.ceil(farthest / (fineness.bell * 2 * math.pi) * columns) + 1) / (columns * width)
-    # |E e^{i(ub + vκ)}| = e^{height − (A u² + 2 B u v + C v²)/2}, with the bell curves: largest at u = −B v / A.
+    # |E e^{i(ub + vκ)}| = e^{height − (A u² + 2 B u v + C v²)/2}, with the rounding: largest at u = −B v / A.
     sizes = 1 + 4 * np.outer(v**2, pair.squares**2)
     a = (pair.moves**2 / sizes).sum(axis=1) + bells[0]
     b = (pair.moves * pair.slopes / sizes).sum(axis=1)
@@ -366,7 +366,7 @@ class LineSum:
         own = min(pair.first, pair.second)
         reach = _reach(scale, max(pair.first, pair.second), fineness.outside)
         reach += abs(pair.shift) + NORMAL_REACH * pair.moved
-        # Of the least deviation the bell curve of a lattice must leave something: 2.5 steps at least.
+        # The rounding must leave something of the least deviation: 2.5 steps at least.
         step = min(max(own / fineness.per_own, 2 * reach / fineness.most), own / 2.5)
         count = math.ceil(reach / step) + 1
         parts = math.ceil(step * fineness.per_move / own)
@@ -406,7 +406,7 @@ class LineSum:
 
     @cached_property
     def _points(self) -> tuple[Floats, Floats]:
-        """Where the first law is looked at, and the second, in parts of steps."""
+        """The points of the first density, and of the second, in parts of steps."""
         least, most = self.ratios.lowest, self.ratios.lowest + len(self.ratios.masses) - 1
         places = np.arange(-self.count * self.parts + least, self.count * self.parts + most + 1.0)
         return self.step * np.arange(-self.count, self.count + 1.0), self.shift + self.step / self.parts * places

@@ -29,7 +29,7 @@ class Settings:
     largest_epsilon: float = 600.0
     """Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
     kinks: float = 1e-4
-    """By which share of itself an integral may err where two densities cross."""
+    """The relative error of an integral where two densities cross."""
     reach: float = 24.0
     """Deviations of the circle's circumference beside the means' range."""
     farthest_rows: float = 8.0

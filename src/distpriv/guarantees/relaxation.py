@@ -156,7 +156,7 @@ def calibration_target(target: PrivacyTarget) -> PrivacyTarget:
 
 
 def discretised(mechanism: AdditiveMechanism, target: PrivacyTarget) -> AdditiveMechanism:
-    """Return the mechanism with the certificate of its noise drawn on the lattice, held against the target.
+    """Return the mechanism with the certificate of its noise drawn on the lattice, for the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -250,7 +250,7 @@ def allowing_for_ball(certificate: Certificate, model: QueryModel, target: Priva
     Args:
         certificate: what holds for the modelled laws; of noise that was `made_for` the target.
         model: the model, with the ball.
-        target: what it is held against.
+        target: the (ε, δ) that is asked for.
     """
     cost = ball_cost(model, target)
     if cost is None:

@@ -95,7 +95,7 @@ def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, t
     """Return a bound on H_ε of a pair under Laplace noise along any axes, and Gaussian noise.
 
     It is the least over some shares t, any of which gives a bound: of the whole shift, and of what the noise carries
-    at ε. The upper sum over the Gaussian variances has so many terms.
+    at ε. `terms` is the number of terms in the upper sum over the Gaussian variances.
     """
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]

@@ -57,7 +57,7 @@ class Cells:
         return _transform(self.places @ axes.T, self.chances, frequencies)
 
     def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
-        """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
+        """Return a bound on |E e^{itᵀK}| of the sum of `size` rows, from that of one row."""
         if replacement:
             return np.asarray(one**size)
         weight = size * (1 - size / self.rows)
@@ -160,7 +160,7 @@ class RowGrid:
     ) -> tuple[dict[str, Transform], float]:
         """Return E e^{itᵀAK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
-        All combinations of frequencies along the axes, the rows of A, are looked at.
+        At all combinations of frequencies along the axes, the rows of A.
         """
         if max(map(len, frequencies)) * max(len(cells.counts) for cells in self.strata) > 2**26:
             raise InvalidModel(

@@ -463,7 +463,7 @@ class UnimodalNoise(Noise):
         """Return the logarithm of the density of Y + N(0, deviation²), deviation > 0; −∞ where it underflows."""
         width = self.edges[1:, np.newaxis]
         z, w = np.abs(points) / deviation, width / deviation
-        # Where a difference would cancel it is the normal density, to 1e-10 of itself.
+        # Where a difference would cancel it is the normal density, with a relative error of 1e-10.
         normal = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
         densities = np.where(w < 1e-5, normal, (ndtr(w - z) - ndtr(-w - z)) / (2 * width))
         with np.errstate(divide="ignore"):  # the logarithm of 0 is −∞

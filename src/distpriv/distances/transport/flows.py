@@ -85,7 +85,7 @@ class Pairs:
 
 
 def pairs_within(sets: PointSets, radius: float, *, together: int = 2**18) -> Pairs:
-    """All pairs at most `radius` apart, in the order of x, then y; about so many are measured together."""
+    """All pairs at most `radius` apart, ordered by x, then y; `together` is about how many are measured at once."""
     rows, parts = max(1, together // len(sets.y)), []
     for start in range(0, len(sets.x), rows):
         length = distance(sets.x[start : start + rows, np.newaxis], sets.y, sets.norm)
