@@ -11,7 +11,7 @@ from tests.distances.transport_oracle import Case, radius_by_linear_programming
 
 from distpriv.distances import closeness_profile, closeness_radius, wasserstein_inf
 from distpriv.distances.transport.flows import GraphTransport
-from distpriv.distances.transport.point_sets import PointSets, distance
+from distpriv.distances.transport.point_sets import PointSets
 from distpriv.errors import InvalidInput
 
 seeds, norms = st.integers(0, 2**32 - 1), st.sampled_from([1, 2, math.inf])
@@ -126,14 +126,6 @@ def test_no_scale_is_too_small_or_too_large(scale: float, norm: float) -> None:
     x, y = rng.integers(0, 9, size=(2, 30, 3)).astype(float)
     found = wasserstein_inf(x * scale, y * scale, norm=norm)
     assert found == pytest.approx(wasserstein_inf(x, y, norm=norm) * scale, rel=1e-13)
-
-
-def test_the_distance_of_a_pair_does_not_depend_on_the_array_it_is_in() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 1000, 7))
-    for norm in (1, 2, math.inf):
-        alone = [distance(x[[k]], y[[k]], norm)[0] for k in range(1000)]
-        assert distance(x, y, norm).tolist() == alone
 
 
 def test_mass_at_infinity_counts_into_delta() -> None:

@@ -69,20 +69,6 @@ def test_a_lattice_in_one_statistic_beside_a_continuous_one_is_smoothed_by_what_
     assert smoothing(model, law, GaussianNoise.of(np.diag([1.0, 100.0]))).error < 1e-3
 
 
-def test_noise_at_the_floor_costs_five_in_a_billion_per_statistic() -> None:
-    model = model_of(1e6 * np.eye(3), [20.0, 20.0, 20.0])
-    assert model.floor.tolist() == [20, 20, 20]
-    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(3, 20.0)).error
-    assert error == pytest.approx(3 * 2 * math.exp(-2 * math.pi**2 / (1 + 4e-4)), rel=1e-6)
-
-
-def test_the_attackers_own_uncertainty_counts_too() -> None:
-    # With noise as wide as the law itself, the lattice shows through far more than the noise alone would tell.
-    model = model_of(np.array([[1.0]]), [1.0])
-    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(1, 1.0)).error
-    assert error == pytest.approx(2 * math.exp(-(math.pi**2)), rel=1e-3)
-
-
 def test_variance_outside_the_lattice_or_no_lattice_where_there_should_be_one_is_not_smoothed() -> None:
     model = model_of(np.eye(2), [1.0, 1.0])
     for lattice in (np.array([[1.0], [1.0]]), np.zeros((2, 0))):

@@ -1,6 +1,7 @@
 """What a guarantee means to an attacker who must tell one scenario from another."""
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
@@ -96,14 +97,13 @@ def _around(model: QueryModel) -> float:
 
 def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> float:
     """Return a bound on H_0 of the worst pair by the exact law that a certificate rests on; 1 where there is none."""
-    laws, noise = mechanism.certificate.drawn, mechanism.noise
+    laws, target = mechanism.certificate.drawn, mechanism.certificate.target
+    if not isinstance(laws, RowGrid):
+        return 1.0
     try:
-        if isinstance(laws, RowGrid):
-            target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
-            return exact_rows_delta(laws, [noise], target, model.protected_pairs)
+        return exact_rows_delta(laws, [mechanism.noise], evolve(target, epsilon=0.0), model.protected_pairs)
     except (InvalidInput, InvalidModel):  # noise that was widened, or a law with too many points
         return 1.0
-    return 1.0
 
 
 def _total_variation(model: QueryModel, noise: Noise) -> float:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import evolve, frozen
 
+from distpriv.distances.gaussian import whitening
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import LARGEST_CHANCE, RowDelta
@@ -27,7 +28,6 @@ from distpriv.law.resonance import (
     repeats_on_lattice_only,
     spectrum,
     unknown_covariance,
-    whitening,
 )
 from distpriv.law.rows import QuantisedRows, quantised
 from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
@@ -136,17 +136,9 @@ def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> R
         delta=delta,
         pair=pair,
         total_variation=min(1.0, worst_projected_pair(model, laws, 0.0)[1]),
-        exact=True,
         epsilon=epsilon,
         estimate=delta,
-        standard_error=0.0,
-        normalisation=0.0,
-        normalisation_error=0.0,
-        draws=0,
         pairs=len(model.protected_pairs),
-        ripple=0.0,
-        peak=None,
-        missed=0.0,
     )
 
 
@@ -205,7 +197,7 @@ def tilted_laws(
 
 def law_frame(model: QueryModel, noise: Floats) -> Floats:
     """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
-    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
+    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise).T
 
 
 _spectra: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()

@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from distpriv.distances.gaussian import whitening
 from distpriv.framework.arrays import Floats, correlations
 from distpriv.modelling.row_laws import RowLaws
 
@@ -28,7 +29,6 @@ __all__ = [
     "repeats_on_lattice_only",
     "spectrum",
     "unknown_covariance",
-    "whitening",
 ]
 
 
@@ -188,7 +188,7 @@ class PeakSearch:
     @classmethod
     def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "PeakSearch":
         """Return the search in one scenario, for noise of no less than a covariance of `floor`."""
-        axes = whitening(covariance)
+        axes = whitening(covariance).T
         rng = np.random.default_rng(SETTINGS.seed)
         strata, ranking, weights = [], [], []
         for stratum, size in sorted(rows.drawn[name].items()):
@@ -310,14 +310,6 @@ def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
     scale = np.outer(units, units)
     left = (covariance / scale) @ np.linalg.pinv(together, rcond=1e-12, hermitian=True) @ (noise / scale) * scale
     return np.asarray((left + left.T) / 2)
-
-
-def whitening(covariance: Floats) -> Floats:
-    """Return columns in which the covariance is the identity; directions without variance are left out."""
-    units, matrix = correlations(covariance)
-    values, vectors = np.linalg.eigh(matrix)
-    regular = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    return np.asarray(vectors[:, regular] / np.sqrt(values[regular]) / units[:, np.newaxis])
 
 
 def distinct_peaks(peaks: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
