@@ -32,15 +32,17 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 def _undefended(model: QueryModel) -> float:
     """Return H_0 without noise of the worst pair."""
     if model.provenance.method == "given points":
-        return max(_apart(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs)
+        return max(
+            _points_total_variation(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs
+        )
     none = NoNoise(dimension=model.dimension)
-    apart = exact_delta(model, none, epsilon=0.0)
-    if model.strata and apart < 1:
-        apart = max(apart, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
-    return apart
+    total_variation = exact_delta(model, none, epsilon=0.0)
+    if model.strata and total_variation < 1:
+        total_variation = max(total_variation, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
+    return total_variation
 
 
-def _apart(one: QueryDistribution, other: QueryDistribution) -> float:
+def _points_total_variation(one: QueryDistribution, other: QueryDistribution) -> float:
     """Return the total variation of two laws that are known by their points."""
     places, masses = [], []
     for law, sign in ((one, 1.0), (other, -1.0)):

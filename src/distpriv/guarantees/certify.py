@@ -141,9 +141,9 @@ def gaussian_certificate(
         from_rows = rows and believed
         allowed = by_moments if from_rows else _allowed(model, noise, target.epsilon, smoothed, by_moments)
     tail: tuple[Evidence, ...] = ()
-    kept = True
+    tail_holds = True
     if allowed <= target.delta:
-        tail, kept = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
+        tail, tail_holds = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
     code = "DP203" if noise.is_gaussian else "DP204"
     by_formula = Evidence.of(code, ratio=_largest_ratio(model), delta=by_moments, epsilon=target.epsilon, pair=pair)
     return Certificate(
@@ -160,7 +160,7 @@ def gaussian_certificate(
             *_sample(model, noise, allowed, by_rows=law is not None),
             *tail,
         ),
-        contradicted=hopeless or not kept,
+        contradicted=hopeless or not tail_holds,
         law=law,
     )
 

@@ -95,7 +95,7 @@ def delta_from_rows(
         along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1])
     reduced, most = counted(pairs, rippled, epsilon)
     worst: RowDelta | None = None
-    apart = 0.0
+    total_variation = 0.0
     for (one, other), left, factor in zip(pairs, reduced.tolist(), most.tolist(), strict=True):
         known = max(matters, worst.delta if worst else 0.0)
         if along is None:
@@ -104,7 +104,7 @@ def delta_from_rows(
             drawn = delta_by_lines(laws[one], laws[other], along, max(left, 0.0), matters=known)
         below = -float(np.expm1(min(0.0, left)))
         delta = min(1.0, drawn.upper_bound + below)
-        apart = max(apart, drawn.total_variation * factor + factor - rippled[other].least)
+        total_variation = max(total_variation, drawn.total_variation * factor + factor - rippled[other].least)
         if worst is None or delta > worst.delta:
             worst = RowDelta(
                 delta=delta,
@@ -123,7 +123,7 @@ def delta_from_rows(
                 missed=search.missed,
             )
     assert worst is not None
-    return evolve(worst, total_variation=min(1.0, apart))
+    return evolve(worst, total_variation=min(1.0, total_variation))
 
 
 def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> RowDelta | None:

@@ -78,5 +78,5 @@ def tail_evidence(target: PrivacyTarget, holds: Callable[[PrivacyTarget], bool])
     tail = target.tail
     if tail is None:
         return (), True
-    kept = holds(tail)
-    return ((Evidence.of("DP214", epsilon=tail.epsilon, delta=tail.delta),) if kept else ()), kept
+    is_met = holds(tail)
+    return ((Evidence.of("DP214", epsilon=tail.epsilon, delta=tail.delta),) if is_met else ()), is_met

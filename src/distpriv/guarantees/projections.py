@@ -4,7 +4,6 @@ Whoever sees F + Z sees :math:`w^\top (F + Z)` for every w, so H_ε of that numb
 over rows its law is known exactly (`law.fourier`), and so is H_ε: a certificate with a smaller δ is false.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -13,6 +12,7 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
+from distpriv.framework.target import odds
 from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.law.fourier import Circle, projected, rounding_of
 from distpriv.modelling.model import QueryModel
@@ -26,8 +26,6 @@ __all__ = ["ProjectedLaws", "projected_laws", "worst_projected_pair"]
 class Settings:
     """How finely a distribution along a line is computed; deviations are those of the combination with its noise."""
 
-    largest_epsilon: float = 600.0
-    """Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
     kinks: float = 1e-4
     """The relative error of an integral where two densities cross."""
     reach: float = 24.0
@@ -61,7 +59,7 @@ class ProjectedLaws:
         So it is taken off: what lies where the other density may be rounding alone counts in full.
         """
         first, second = (self.densities[name] for name in pair)
-        likely = np.exp(min(epsilon, SETTINGS.largest_epsilon)) * np.maximum(second - self.rounding[pair[1]], 0.0)
+        likely = odds(epsilon) * np.maximum(second - self.rounding[pair[1]], 0.0)
         total = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
         return min(1.0, total * (1 + SETTINGS.kinks))
 
@@ -100,7 +98,7 @@ def worst_projected_pair(model: QueryModel, laws: ProjectedLaws | None, epsilon:
     rows = rows_of_pairs(pairs, model.scenarios)
     depth, rounded = laws.doubt(lines_of(pairs, model.scenarios) if len(rows) < len(pairs) else [])
     # Densities all around a circle add up to 1 but for 1e-13, and a δ of 1e-12 is rounding alone.
-    more = (1 + SETTINGS.kinks) * (math.exp(min(epsilon, SETTINGS.largest_epsilon)) * depth + rounded) + 1e-13
+    more = (1 + SETTINGS.kinks) * (odds(epsilon) * depth + rounded) + 1e-13
 
     def exact(places: Places) -> Floats:
         return np.array([laws.delta(pairs[place], epsilon) for place in places])

@@ -198,8 +198,8 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
         fewer = tuple(model.protected_pairs[place] for place in own)
         made_for = model if all_of_them else evolve(model, protected_pairs=fewer)
         return Cautious(model=made_for, origin=model, origins=own)
-    apart = np.array([-_distance(model, model.protected_pairs[place]) for place in own])
-    chosen = sorted(own[k] for k in np.argsort(apart, kind="stable")[: SETTINGS.worst])
+    distances = np.array([_distance(model, model.protected_pairs[place]) for place in own])
+    chosen = sorted(own[k] for k in np.argsort(-distances, kind="stable")[: SETTINGS.worst])
     several = plausible_models(model, int(np.clip(most // len(chosen), SETTINGS.fewest, TRIED)), seed)
     laws, pairs, origins = dict(model.distributions), [model.protected_pairs[place] for place in own], list(own)
     for number, population in enumerate(several, start=1):

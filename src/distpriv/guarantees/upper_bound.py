@@ -21,6 +21,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.scenarios import Pair
+from distpriv.framework.target import odds
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.line_noise import AtPair, LineNoise, worst_by
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -88,7 +89,7 @@ def _unimodal_delta(model: QueryModel, pair: Pair, noise: UnimodalNoise, epsilon
         for moved, deviation in zip((0, shift), deviations, strict=True)
     )
     step = points[1] - points[0]
-    return min(1.0, float(np.maximum(first - math.exp(min(epsilon, 600.0)) * second, 0.0).sum() * step))
+    return min(1.0, float(np.maximum(first - odds(epsilon) * second, 0.0).sum() * step))
 
 
 def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, terms: int = 8) -> float:

@@ -42,17 +42,11 @@ class Cells:
     """How likely a row is in each cell, where rows have weights; they are then drawn independently."""
 
     def __attrs_post_init__(self) -> None:
-        weights = np.ones(0) if self.weights is None else self.weights
-        proper = self.places.ndim == 2 and self.counts.shape == self.places.shape[:1] and (self.counts >= 1).all()
-        if proper and self.weights is not None:
-            proper = (
-                weights.shape == self.counts.shape and (weights >= 0).all() and abs(float(weights.sum()) - 1) <= 1e-9
-            )
-        if not proper:
-            raise InvalidInput(
-                "these are no cells of rows: every one has a place along each statistic, a count, and, if rows have "
-                "weights, a probability."
-            )
+        if self.places.ndim != 2 or self.counts.shape != self.places.shape[:1] or (self.counts < 1).any():
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        weights = self.chances
+        if weights.shape != self.counts.shape or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9:
+            raise InvalidInput("these are no weights of cells: there is one for each, and they sum to 1.")
 
     @property
     def rows(self) -> int:
@@ -233,7 +227,7 @@ class RowGrid:
         if any(cells.places.shape[1] != len(self.steps) for cells in self.strata):
             raise InvalidInput("these are no cells of rows: every one has a place along each statistic.")
         if not self.replacement and any(cells.weights is not None for cells in self.strata):
-            raise InvalidInput("these are no cells of rows: those with weights are drawn with replacement.")
+            raise InvalidInput("these are no weights of cells: rows that have any are drawn with replacement.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""

@@ -166,25 +166,20 @@ def rounding_of(density: Floats, transform: Transform, rows: int) -> float:
 
 @frozen(kw_only=True, eq=False)
 class StratumLaw:
-    """The law of sums over rows of one stratum, on a circle."""
+    """The distribution of sums over rows of one stratum, on a circle."""
 
     circle: Circle
     rows: int
-    """How many the stratum has."""
-    total: float
-    """The sum of all of them."""
+    """How many the stratum has, which may be more than there are values."""
+    mean: float
     one: Transform
     """The transform of one row."""
 
     @classmethod
     def of(cls, circle: Circle, values: Floats, chances: Floats | None = None, *, rows: int | None = None) -> Self:
-        """Return the law of sums of values that are all as likely, or have chances.
-
-        The values may stand for more rows than there are values.
-        """
-        rows = len(values) if rows is None else rows
+        """Return the distribution of sums of values that are equally likely, or have chances."""
         mean = float(values.mean() if chances is None else chances @ values)
-        return cls(circle=circle, rows=rows, total=mean * rows, one=circle.transform(values, chances))
+        return cls(circle=circle, rows=rows or len(values), mean=mean, one=circle.transform(values, chances))
 
     def drawn(self, size: int, *, replacement: bool) -> Transform:
         """Return the transform of the sum of `size` rows, drawn at random."""
@@ -195,7 +190,8 @@ class StratumLaw:
         def powers(part: slice, power: NDArray[np.int64]) -> Transform:
             return np.asarray(self.one[np.outer(at[part], power) % self.circle.points])
 
-        return sum_transform(size, self.rows, len(at), powers, np.exp(1j * self.circle.angular * self.total))
+        everything = np.exp(1j * self.circle.angular * self.mean * self.rows)
+        return sum_transform(size, self.rows, len(at), powers, everything)
 
 
 def projected(rows: RowLaws, direction: Floats, circle: Circle) -> dict[str, Transform]:

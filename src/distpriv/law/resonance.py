@@ -318,8 +318,8 @@ def distinct_peaks(peaks: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...
     for peak in sorted(peaks, key=lambda peak: -max(peak.heights.values())):
         t = peak.frequency
         others = [other.frequency for other in distinct]
-        apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
-        if all(distance > 1.0 for distance in apart):
+        distances = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
+        if all(distance > 1.0 for distance in distances):
             distinct.append(peak)
     return tuple(distinct)
 
