@@ -119,19 +119,19 @@ def test_strong_noise_along_one_direction_does_not_hide_what_leaks_in_another(sc
     assert not mechanism.certificate.holds
 
 
-def test_noise_that_does_not_fit_is_refused() -> None:
-    model = random_model(1, 2)
-    with pytest.raises(InvalidInput, match="this is LaplaceNoise: its certificate has a bound"):
-        dp.exact_delta(model, LaplaceNoise.isotropic(2, 1.0), epsilon=1)
-    with pytest.raises(InvalidInput, match=r"got shape \(3, 3\)"):
-        dp.exact_delta(model, np.eye(3), epsilon=1)
-    with pytest.raises(InvalidInput, match=r"got shape \(2, 3\): give one row and one column for each statistic"):
-        dp.exact_delta(model, np.ones((2, 3)), epsilon=1)
-    with pytest.raises(InvalidInput, match=r"got 'little': write \[\[1, 0\], \[0, 1\]\]"):
-        dp.exact_delta(model, "little", epsilon=1)
-    with pytest.raises(InvalidInput, match="epsilon must be at least 0"):
-        dp.exact_delta(model, np.eye(2), epsilon=-1)
+@pytest.mark.parametrize(
+    ("noise", "epsilon", "message"),
+    [
+        (LaplaceNoise.isotropic(2, 1.0), 1, "this is LaplaceNoise: its certificate has a bound"),
+        (np.eye(3), 1, r"got shape \(3, 3\)"),
+        (np.ones((2, 3)), 1, r"got shape \(2, 3\): give one row and one column for each statistic"),
+        ("little", 1, r"got 'little': write \[\[1, 0\], \[0, 1\]\]"),
+        (np.eye(2), -1, "epsilon must be at least 0"),
+        (-10 * np.eye(2), 1, r"positive semidefinite|negative variance"),
+    ],
+)
+def test_noise_that_does_not_fit_is_refused(noise: object, epsilon: float, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        dp.exact_delta(random_model(1, 2), noise, epsilon=epsilon)
     with pytest.raises(InvalidInput, match="delta must be at least 0 and below 1"):
-        dp.exact_epsilon(model, np.eye(2), delta=1)
-    with pytest.raises(InvalidInput, match=r"positive semidefinite|negative variance"):
-        dp.exact_delta(model, -10 * np.eye(2), epsilon=1)
+        dp.exact_epsilon(random_model(1, 2), np.eye(2), delta=1)
