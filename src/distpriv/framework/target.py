@@ -49,8 +49,8 @@ class PrivacyTarget:
     >>> dp.PrivacyTarget(1, 1e-3) == dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     True
     >>> target = dp.PrivacyTarget(epsilon=0.5)
-    >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
-    (0.5, 0.0, 0.6225)
+    >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4), target.points == (target,)
+    (0.5, 0.0, 0.6225, True)
     """
 
     epsilon: float = field(converter=_epsilon)

@@ -386,6 +386,7 @@ class UnimodalNoise(Noise):
     >>> noise = UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5])
     >>> noise.densities, noise.expected_l2, noise.half_widths, noise.is_sum_of_parts, round(noise.expected_rms**2, 3)
     (array([0.125 , 0.0625]), 2.5, array([3.36, 4.48]), False, 9.333)
+    >>> import numpy as np
     >>> np.exp(noise.log_density(np.array([0.0, 4.0, 9.0]), 1e-6)).round(4)
     array([0.125 , 0.0625, 0.    ])
     """
@@ -432,7 +433,7 @@ class UnimodalNoise(Noise):
         return self.edges[-1:]
 
     @property
-    def shares(self) -> Floats:
+    def _shares(self) -> Floats:
         """How likely Y is even between −e and e, for every edge e but 0: a mixture of such laws is Y's."""
         return np.asarray(-np.diff(np.append(self.densities, 0.0)) * 2 * self.edges[1:])
 
@@ -456,7 +457,7 @@ class UnimodalNoise(Noise):
 
     def _transform(self, frequencies: Floats) -> Floats:
         return np.asarray(
-            np.sinc(np.multiply.outer(frequencies @ self.axes[:, 0], self.edges[1:]) / math.pi) @ self.shares
+            np.sinc(np.multiply.outer(frequencies @ self.axes[:, 0], self.edges[1:]) / math.pi) @ self._shares
         )
 
     def log_density(self, points: Floats, deviation: float) -> Floats:
@@ -467,7 +468,7 @@ class UnimodalNoise(Noise):
         normal = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
         densities = np.where(w < 1e-5, normal, (ndtr(w - z) - ndtr(-w - z)) / (2 * width))
         with np.errstate(divide="ignore"):  # the logarithm of 0 is −∞
-            return np.asarray(np.log(np.maximum(self.shares @ densities, 0.0)))
+            return np.asarray(np.log(np.maximum(self._shares @ densities, 0.0)))
 
     @property
     def densities(self) -> Floats:
