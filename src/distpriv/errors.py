@@ -232,7 +232,7 @@ class QuestionNotDeclared(NotCertified):
     >>> dp.release(plans[1], rows.slice(1000, 20), ledger=ledger, dataset="clinic")
     Traceback (most recent call last):
     distpriv.errors.QuestionNotDeclared: dataset 'clinic' has answered 1 question already, and this one was not
-    declared before: declare all questions before the first answer, or say adaptive = "assumed" if none depends on an
+    declared before the first answer: ask the same again, or say adaptive = "assumed" if this one does not depend on an
     answer.
     """
 
