@@ -8,6 +8,7 @@ needs. A closer look takes the draws that would choose the shape of the noise, w
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.search.coupled_draws import Shape, calibration
-from distpriv.mechanisms.search.noise_shapes import laplace_shape, shape_for
+from distpriv.mechanisms.search.noise_shapes import gaussian_shape, laplace_shape
 from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -71,7 +72,7 @@ def close_covariance_estimate(
 
 
 def _shapes(public: Floats | None) -> dict[str, Shape]:
-    return {"coupled_gaussian": shape_for(public), "coupled_laplace": laplace_shape}
+    return {"coupled_gaussian": partial(gaussian_shape, public=public), "coupled_laplace": laplace_shape}
 
 
 def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> Floats:

@@ -12,12 +12,13 @@ from typing import Any, Final, Self
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 
 from distpriv.deadline import require_time, running_late
 from distpriv.distances.gaussian import analytic_radius, mahalanobis
 from distpriv.distances.gaussian.estimates import hockey_stick_estimates, hockey_stick_slopes
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_crossing
 from distpriv.mechanisms.search.semidefinite import least_majorant
 from distpriv.progress import Progress, silent
 
@@ -38,8 +39,8 @@ class SearchSettings:
     """With more than so many unknowns the noise above the floor is sought with fewer axes than there are statistics."""
     steps: int = 12_000
     """Steps a minimisation may take, times the number of unknowns: a step costs more the more there are."""
-    largest: float = 25.0
-    """The logarithm of the largest scaling that is tried, from where base and shape are alike."""
+    largest: float = 7e10
+    """The largest scaling that is tried, from where base and shape are alike; its inverse is the smallest."""
     farthest: float = 1e100
     """Unknowns of a minimisation, in units of the noise it starts with, are never larger: their squares are numbers."""
     tiny: float = 1e-290
@@ -116,32 +117,24 @@ class Search:
         """Return base + c · shape with the least c ≥ 0 that is feasible (3 and 5); None if there is none."""
         hot, scale = self.worst(base), 0.0
         while len(hot):
-            needed = self._scale(base, shape, hot)
-            if needed is None:
+            scale = max(scale, self._scale(base, shape, hot))
+            if scale == np.inf:
                 return None
-            scale = max(scale, needed)
             more = self.worst(base + scale * shape, hot)
             if not len(more):
                 break
             hot = np.append(hot, more)
         return np.asarray(base + scale * shape)
 
-    def _scale(self, base: Floats, shape: Floats, pairs: Indices) -> float | None:
-        # The root c of max_ij log H_ε(base + c · shape) = log δ, bracketed and found in its logarithm.
-        def above(logarithm: float) -> float:
-            return float(self.above(base + np.exp(logarithm) * shape, pairs).max())
+    def _scale(self, base: Floats, shape: Floats, pairs: Indices) -> float:
+        """Return the least c with max_ij log H_ε(base + c · shape) ≤ log δ over some pairs; infinite if there is none."""
+        alike = float(np.trace(base) / np.trace(shape))
 
-        alike = low = high = float(np.log(np.trace(base) / np.trace(shape)))
-        while above(high) > 0:
-            low, high = high, high + 3.0
-            if high > alike + SETTINGS.largest:
-                return None
-        while above(low) <= 0:
-            low, high = low - 3.0, low
-            if low < alike - SETTINGS.largest:
-                return float(np.exp(high))
-        root = float(brentq(above, low, high, xtol=1e-11, rtol=1e-11))
-        return float(np.exp(root) * (1 + 1e-10))
+        def excess(scale: float) -> float:
+            return float(self.above(base + scale * shape, pairs).max())
+
+        of = {"least": alike / SETTINGS.largest, "largest": alike * SETTINGS.largest, "within": 1e-11}
+        return least_crossing(excess, alike, **of) * (1 + 1e-10)
 
     def descended(self, start: Floats) -> Floats | None:
         """Return a local minimum near a start, found on a factor of S − F (4), and made feasible by scaling (5)."""
