@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from distpriv.errors import NotCertified
 from distpriv.framework.arrays import Floats
@@ -18,13 +18,13 @@ from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import Cautious, cautious
 from distpriv.guarantees.relaxation import made_for
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.informative_search import InformativeSearch
+from distpriv.mechanisms.search.gaussian_constraints import GaussianConstraints
+from distpriv.mechanisms.search.gaussian_search import GaussianSearch
 from distpriv.mechanisms.search.noise_floor import (
     SmoothFloor,
     natural_units,
     plain_floor,
-    private_search,
+    private_noise,
     uncounted,
 )
 from distpriv.modelling.model import QueryModel
@@ -80,10 +80,10 @@ class Outlook:
         if target.delta == 0:
             raise NotCertified("what is shown at once is about Gaussian noise, which needs a delta above 0: give one.")
         left = made_for(self.model, target)
-        search = self._in_view(private_search(self._made_for, left, self.merit.weights, self._floor))
+        search = self._in_view(private_noise(self._made_for, left, self.merit.weights, self._floor))
         units = natural_units(self.model)
         scale = np.outer(units, units)
-        problem = InformativeSearch.of(
+        problem = GaussianSearch.of(
             search, unknown=self.merit.public.covariance / scale, weights=np.diag(search.costs)
         )
         found = problem.first()
@@ -143,14 +143,13 @@ class Outlook:
     def _floor(self) -> SmoothFloor:
         return SmoothFloor(covariance=plain_floor(self.model).covariance, smoothed=uncounted(self.model))
 
-    def _in_view(self, search: Search) -> Search:
+    def _in_view(self, search: GaussianConstraints) -> GaussianConstraints:
         """Return a search for a few of its pairs, taken evenly, the model's own among them."""
         count = len(search.deltas)
         if count <= IN_VIEW:
             return search
         kept = np.unique(np.linspace(0, count - 1, IN_VIEW).round().astype(int))
-        parts = ("epsilons", "deltas", "shifts", "firsts", "seconds")
-        return evolve(search, **{name: getattr(search, name)[kept] for name in parts})
+        return search.only(kept)
 
 
 def shown_curves(model: QueryModel, noise: NoiseLaw, undefended: float, most: float) -> list[dict[str, str]]:

@@ -44,7 +44,7 @@ class Settings:
     """Noise that is wider, in steps, is out of proportion."""
     nothing: float = 1e-12
     """A probability below this says nothing that a program could be told."""
-    least_scale: float = 2.0**-8
+    least_share: float = 2.0**-8
     """Shares of the noise that is known to do are no smaller."""
     within: float = 2e-3
     """By which share of itself such a share may be too large."""
@@ -172,9 +172,9 @@ class _Problem:
 
 def _solved(problem: _Problem, scale: float) -> Floats:
     """Return the shares of the least noise of these widths; geometric noise of this scale is known to do."""
-    least, of = SETTINGS.least_scale, {"largest": 1.0, "within": SETTINGS.within}
+    of = {"low": SETTINGS.least_share, "high": 1.0, "largest": 1.0, "within": SETTINGS.within}
     enough = problem.geometric(
-        scale * least_passing(lambda share: problem.keeps(problem.geometric(share * scale)), least, 1.0, **of)
+        scale * least_passing(lambda share: problem.keeps(problem.geometric(share * scale)), **of)
     )
     bins = problem.bins(enough)
     noise: Floats = np.eye(len(problem.widths))[0]
@@ -186,16 +186,16 @@ def _solved(problem: _Problem, scale: float) -> Floats:
             return noise
         worst = [int(k) for k in np.argsort(-spent, kind="stable")[: SETTINGS.violated] if spent[k] > 1]
         cuts += problem.cuts(worst, noisy, bins)
-        least = _program(problem, cuts, len(bins))
-        if least is None:
+        candidate = _program(problem, cuts, len(bins))
+        if candidate is None:
             return enough
-        noise = least
+        noise = candidate
 
     def mixed(share: float) -> Floats:
         return np.asarray((1 - share) * noise + share * enough)
 
     # δ is convex in the shares
-    return mixed(least_passing(lambda share: problem.keeps(mixed(share)), least, 1.0, **of))
+    return mixed(least_passing(lambda share: problem.keeps(mixed(share)), **of))
 
 
 def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:
