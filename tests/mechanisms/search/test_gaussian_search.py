@@ -1,8 +1,8 @@
 """The search for Gaussian noise and its program agree with an independent solver, in any coordinates."""
 
+import importlib
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +17,7 @@ from distpriv.mechanisms.search.semidefinite import InformationProgram, small_ma
 from distpriv.modelling.utility import OBJECTIVES, Objective
 
 seeds, sizes, counts = st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 8)
+cp: Any = importlib.import_module("cvxpy")  # it has no types that mypy can follow
 objectives: Any = st.sampled_from(OBJECTIVES)
 RADIUS = analytic_radius(1.0, 1e-3)
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
-    "ROUGH",
     "SETTINGS",
     "Calibration",
     "Curve",
@@ -56,9 +55,6 @@ Curve = Callable[[Floats], Floats]
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
 
-ROUGH: Final = 512
-"""Into how many lengths a factor of 2 is divided for a choice; for a certificate it is `PER_OCTAVE`."""
-
 
 @frozen(kw_only=True)
 class DrawSettings:
@@ -72,6 +68,10 @@ class DrawSettings:
     """Draws that test the noise, at most."""
     usual: int = 200_000
     """The same at least, of means; between the two it is 1000/δ."""
+    pilot_draws: int = 5000
+    """Draws that estimate the noise before anything is decided, from a thousand rows of each stratum."""
+    pilot_lengths: int = 512
+    """Lengths in a factor of 2 for a choice; for a certificate they are `PER_OCTAVE`."""
     shape_draws: int = 100_000
     """Draws of one law that choose the shape, at most."""
     shape_draws_of_all: int = 1_000_000
@@ -221,7 +221,9 @@ class Calibration:
         That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
         one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
         """
-        pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
+        pilot = [
+            Lengths.rounded_up(length(whitening, order, differences), SETTINGS.pilot_lengths) for differences in shape
+        ]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
         drawn = [Lengths.rounded_up(lengths) for lengths in self.tests(measure)]

@@ -1,4 +1,4 @@
-r"""The search for Gaussian noise that leaves estimates the least error, or is the least itself, covariances as they are.
+r"""The search for Gaussian noise that leaves estimates the least error, or is the least, covariances as they are.
 
 Privacy is a bound on K = (C + S)⁻¹, what the release tells. Let ρ_k(K) be the distance at which two Gaussians of equal
 covariance would have the divergence of a pair, δ_G(ε; ρ_k) = H_ε: then ρ_k² ≤ r² is what privacy asks for, r the radius
@@ -71,7 +71,7 @@ class SearchSettings:
     doublings: int = 14
     """How often the variance of the noise of a statistic may be doubled for that."""
     worthwhile: float = 0.9
-    """A higher floor must leave a smaller share than this of the loss to begin with: rounds gain more above a low one."""
+    """The share of the loss that a higher floor must leave at most to begin with: rounds gain more above a low one."""
     resolved: tuple[float, ...] = (0.5, 0.1, 0.01)
     """With which shares of the largest worth what is told instead of a direction is looked for."""
 
@@ -294,7 +294,7 @@ class GaussianSearch:
         return None if best is None else np.asarray(fixed + basis @ best @ basis.T)
 
     def _loss(self, information: Floats) -> float:
-        """Return the weighted mean square error of estimates; of the noise, but for a constant, if that is to be small."""
+        """Return the weighted mean square error of estimates, or of the noise but for a constant."""
         if self.objective == "noise":
             return float(np.sum(self.worth * np.linalg.inv(information)))
         return self.unknown - float(np.sum(self.worth * information))

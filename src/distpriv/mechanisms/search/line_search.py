@@ -178,8 +178,8 @@ class LineSearch:
             if len(lattices) < len(sums):
                 return math.inf
 
-            def excess(factor: float, law: LaplaceLine = noise.law, lattices: list[LineSum] = lattices) -> float:
-                largest = max(lattice.delta(law.widened(factor)) for lattice in lattices)
+            def excess(factor: float, noise: LineNoise = noise, lattices: list[LineSum] = lattices) -> float:
+                largest = max(lattice.delta(noise.law.widened(factor)) for lattice in lattices)
                 return math.log(max(largest, 1e-300) / self.delta)
 
             least = SETTINGS.narrowest / top

@@ -73,10 +73,10 @@ def gaussian_shape(
 ) -> tuple[GaussianNoise, float]:
     r"""Return noise of little error for its privacy, up to its scale, and about its own weighted error.
 
-    Noise of covariance S leaves estimates with the error :math:`\operatorname{tr} QM`, :math:`M = (C^{-1} + S^{-1})^{-1}`
-    with C the covariance of what is publicly unknown; without `public`, M = S. At the least error with (1) the
-    derivative in :math:`S^{-1}` vanishes: M Q M is proportional to :math:`E[φ'(Δ^\top S^{-1} Δ) ΔΔ^\top]`, with φ' = 1 to
-    begin with (`docs/proofs/coupled_gaussian.md`, "The shape").
+    Noise of covariance S leaves estimates with the error :math:`\operatorname{tr} QM`,
+    :math:`M = (C^{-1} + S^{-1})^{-1}` with C the covariance of what is publicly unknown; without `public`, M = S. At
+    the least error with (1) the derivative in :math:`S^{-1}` vanishes: M Q M is proportional to
+    :math:`E[φ'(Δ^\top S^{-1} Δ) ΔΔ^\top]`, with φ' = 1 to begin with (`docs/proofs/coupled_gaussian.md`, "The shape").
 
     >>> moves = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 0.1]
     >>> noise, _ = gaussian_shape([moves], np.ones(2), 1.0, 0.001, public=np.eye(2))

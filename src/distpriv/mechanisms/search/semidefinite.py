@@ -5,6 +5,7 @@ its tolerance, about one part in 10⁸.
 """
 
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -90,7 +91,11 @@ class InformationProgram:
         corner = np.tril_indices(size)
         unknowns = len(corner[0])
         one, worth = _triangle(np.eye(size)), _triangle(self.worth / np.trace(self.worth))
-        rows = [-sparse.eye_array(unknowns), sparse.eye_array(unknowns), sparse.csc_array(_triangle(self.forms))]
+        rows: list[Any] = [
+            -sparse.eye_array(unknowns),
+            sparse.eye_array(unknowns),
+            sparse.csc_array(_triangle(self.forms)),
+        ]
         sides = [-self.least * one, one, self.bounds]
         cones = [clarabel.PSDTriangleConeT(size)] * 2 + [clarabel.NonnegativeConeT(len(self.bounds))]
         if self.centre is not None:
@@ -104,7 +109,7 @@ class InformationProgram:
             of_k, of_x = (np.searchsorted(joint, (corner[0] + at) * 2 * size + corner[1] + at) for at in (size, 0))
             picked = np.append(of_k, of_x), np.arange(2 * unknowns)
             rows.append(sparse.csc_array((-np.ones(2 * unknowns), picked), shape=(len(joint), 2 * unknowns)))
-            sides.append(_triangle(np.kron([[0.0, 1.0], [1.0, 0.0]], np.eye(size))))
+            sides.append(_triangle(np.asarray(np.kron([[0.0, 1.0], [1.0, 0.0]], np.eye(size)), dtype=np.float64)))
             cones.append(clarabel.PSDTriangleConeT(2 * size))
             goal = np.append(np.zeros(unknowns), worth)
         settings = clarabel.DefaultSettings()
