@@ -42,6 +42,8 @@ class PrivacyTarget:
     >>> target = dp.PrivacyTarget(epsilon=0.5)
     >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
     (0.5, 0.0, 0.6225)
+    >>> target.points == (target,)
+    True
     """
 
     epsilon: float = field(converter=_epsilon)

@@ -74,7 +74,7 @@ class Pruning:
         """Return why a certificate of the mechanism could not be at the assurance asked for; None if it could."""
         if self.unsmoothable and candidate.rests_on == "moments" and self.assurance != "assumed":
             return (
-                f"{_vary_in_words(self.unsmoothable)} too little for any noise to smooth their lattice, so it is assumed "
+                f"{_vary_in_words(self.unsmoothable)} too little for noise to smooth the lattice, so it is assumed "
                 "at best: leave such statistics out, or gather the cells of a table in an 'other' level."
             )
         best = best_assurance(candidate, self.model)
