@@ -91,8 +91,9 @@ def _widened(
 ) -> AdditiveMechanism:
     """Return the narrowest mechanism tried that holds, each noise wider than the last; the one given if none does.
 
-    The first step is where the δ of moments falls by as much as that of the rows must, later ones where the line through
-    the logarithms of the last two δ of the rows reaches the target. Where that was too far, noise in between is tried.
+    The first step goes to where the δ of moments falls by as much as that of the rows must, later ones to where the
+    line through the logarithms of the last two δ of the rows reaches the target. Where that was too far, noise in
+    between is tried.
     """
     of, target, tried, factor = SETTINGS, first.certificate.target, first, 1.0
     goal = math.log(target.delta * (1 - of.margin)) if target.delta > 0 else -math.inf
