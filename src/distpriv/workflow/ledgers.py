@@ -112,7 +112,7 @@ def _dataset(history: History) -> dict[str, Any]:
     declared = history.declaration
     return {
         "dataset": history.dataset,
-        "continues": history.continues,
+        "continues": history.continues or None,
         "total": total,
         "looks": history.looks,
         "looks_without_release": history.looks_without_release,
