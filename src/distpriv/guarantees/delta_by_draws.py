@@ -108,9 +108,9 @@ class TiltSettings:
 class PointSettings:
     """At which points densities are computed to the second order."""
 
-    many_statistics: int = 16
-    """Statistics from which on second-order terms are dear, and are computed at a sample of the points."""
-    sample: int = 240
+    many_statistics: int = 4
+    """Statistics from which on second-order terms take longest, and are computed at a sample of the points."""
+    sample: int = 480
     """How many points are in that sample, about."""
     near: float = 0.3
     """Second-order terms are computed where the first-order L is above ε less this, and at untilted points."""

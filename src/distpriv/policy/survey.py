@@ -182,7 +182,9 @@ def survey(source: Any) -> Survey:
         left_out=tuple(column for column in found if isinstance(column, LeftOut)),
     )
     protected = seen.possible_shares[:1]
-    return evolve(seen, telling=frozenset(c.name for c in seen.columns for p in protected if _tells(engine, c, p, rows)))
+    return evolve(
+        seen, telling=frozenset(c.name for c in seen.columns for p in protected if _tells(engine, c, p, rows))
+    )
 
 
 def _tells(engine: Engine, column: Column, protected: Value, rows: int) -> bool:

@@ -103,6 +103,7 @@ def release_policy(
             dataset=policy.dataset,
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
+            continues=policy.continues,
             approve=approve,
             analyst=analyst,
             missing=policy.written.data.missing,
