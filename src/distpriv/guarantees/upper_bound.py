@@ -8,7 +8,7 @@ and of what is left of the mean:
 
 Lap(b) is a Gaussian whose variance is exponential with mean 2b², so by joint convexity the first term is at most the
 mean of a divergence of Gaussians, which decreases in every variance. The least of q standard exponentials is an
-exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/laplace_bound.md`).
+exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/expected_value_laplace.md`).
 """
 
 import math
