@@ -81,7 +81,9 @@ def counted(*names: str) -> Iterator[dict[str, int]]:
             module, _, attribute = name.rpartition(".")
             place = pkgutil.resolve_name(module)
 
-            def spy(*args: Any, _name: str = name, _call: Any = getattr(place, attribute), **more: Any) -> Any:
+            call = getattr(place, attribute)
+
+            def spy(*args: Any, _name: str = name, _call: Any = call, **more: Any) -> Any:
                 calls[_name] += 1
                 return _call(*args, **more)
 
