@@ -81,25 +81,23 @@ def _smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor
     """Return the least noise, by its weighted trace and up to a factor, with a smoothing error of at most `error`.
 
     Where statistics are tied together their lattice is coarser than each of them alone, but only across the tie: the
-    noise is the least that covers both the floor and, in a short basis B, a multiple of BBᵀ. If no noise is so smooth,
-    ten times the error will do, and so on; if none smooths the lattice at all, it is the model's floor, uncounted.
+    noise is small and covers both the floor and, in a short basis B, a multiple of BBᵀ. If no noise is so smooth, it is
+    the smoothest of them; if none smooths the lattice at all, it is the model's floor, uncounted.
     """
     deviations = _deviations(model)
     lattices = {law.lattice.tobytes(): law.lattice for law in model.distributions.values() if law.lattice is not None}
     ties = [basis @ basis.T for basis in (_shortened(lattice, deviations) for lattice in lattices.values())]
-    coarser = [plain_floor(model)]
+    floors = [plain_floor(model)]
     for times in SETTINGS.coarser:
-        if coarser[-1].error <= error:
-            break
+        if floors[-1].error <= error:
+            return floors[-1]
         # S ⪰ t diag(h²) and S ⪰ t BBᵀ for every lattice's short basis B.
         above = np.array([times * np.diag(deviations**2), *(times * tie for tie in ties)])
-        coarser.append(_measured(model, small_majorant(costs, above) if ties else above[0]))
-    while error <= LARGEST_SMOOTHING:
-        for floor in coarser:
-            if floor.error <= error:
-                return floor
-        error = min(10 * error, LARGEST_SMOOTHING) if error < LARGEST_SMOOTHING else np.inf
-    return SmoothFloor(covariance=coarser[0].covariance, smoothed=uncounted(model))
+        floors.append(_measured(model, small_majorant(costs, above)))
+    smoothest = min(floors, key=lambda floor: floor.error)
+    if smoothest.error <= LARGEST_SMOOTHING:
+        return smoothest
+    return SmoothFloor(covariance=floors[0].covariance, smoothed=uncounted(model))
 
 
 def uncounted(model: QueryModel) -> dict[str, Smoothing]:
