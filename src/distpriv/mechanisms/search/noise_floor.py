@@ -26,6 +26,7 @@ __all__ = [
     "plain_floor",
     "private_noise",
     "settled",
+    "smooth_floor",
     "uncounted",
     "widened_until_checked",
 ]
@@ -77,7 +78,7 @@ def plain_floor(model: QueryModel) -> SmoothFloor:
     return _measured(model, np.diag(_deviations(model) ** 2))
 
 
-def _smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor:
+def smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor:
     """Return the least noise, by its weighted trace and up to a factor, with a smoothing error of at most `error`.
 
     Where statistics are tied together their lattice is coarser than each of them alone, but only across the tie: the
@@ -153,7 +154,7 @@ def floors_to_search(model: QueryModel, target: PrivacyTarget, costs: Floats) ->
     added, so it is measured, by `settled`, at the noise that the search ends with.
     """
     plain = plain_floor(model)
-    smooth = _smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
+    smooth = smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
     if np.array_equal(plain.covariance, smooth.covariance):
         return [smooth]
     return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
