@@ -47,7 +47,7 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
     code = 1
     try:
         policy = folder / f"{number}.toml"
-        text = POLICY.replace('id = "ward"', f'id = "ward-{number}"')
+        text = POLICY.replace('id = "ward"', f'id = "ward-{number}"\ncontinues = false')
         policy.write_text(text.replace("sqlite:///ledger.db", LEDGER or "sqlite:///ledger.db"), encoding="utf-8")
 
         def planned(ledger: Ledger | None, policy: Policy, *_: object, **__: object) -> PlannedPolicy:
