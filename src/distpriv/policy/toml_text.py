@@ -93,10 +93,10 @@ class TomlText:
         if _DEEP_KEY.search(text):
             raise too_deep
         if commas := _DECIMAL_COMMAS.search(text):
-            line, written = text.count("\n", 0, commas.start(1)) + 1, commas[1]
+            row, written = text.count("\n", 0, commas.start(1)) + 1, commas[1]
             pointed = re.sub(r"(\d),(\d)", r"\1.\2", written)
             raise InvalidPolicy(
-                f"{name}, line {line}: {written} has decimal commas: write {pointed}, or a space behind every comma."
+                f"{name}, line {row}: {written} has decimal commas: write {pointed}, or a space behind every comma."
             )
         try:
             return cls(name=name, text=text, document=tomllib.loads(text))

@@ -1,11 +1,11 @@
 """From a policy to what is wrong with its private table, for the curator's eyes only."""
 
+from distpriv.ledger import History
 from distpriv.policy import Policy, read_policy
 from distpriv.releasing.check import PrivateCheck, check_private
 from distpriv.releasing.fixed import fixed_questions
 from distpriv.releasing.private import require_source
 from distpriv.releasing.written_queries import query_key
-from distpriv.workflow.ledgers import history_of
 
 __all__ = ["check_policy", "is_answered"]
 
@@ -27,9 +27,7 @@ def check_policy(path: str | Policy, *, only: str | None = None, compare: bool =
     return check_private(source, policy.model(), policy.accepted, compare=compare)
 
 
-def is_answered(policy: Policy) -> bool:
+def is_answered(history: History, policy: Policy) -> bool:
     """Tell whether the ledger has the answer already, which is shown again whatever has become of the table."""
     key = query_key(policy.query(), policy.records)
-    return any(
-        question.entry is not None for question in fixed_questions(history_of(policy)) if question.query_key == key
-    )
+    return any(question.entry is not None for question in fixed_questions(history) if question.query_key == key)
