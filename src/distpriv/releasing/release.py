@@ -207,7 +207,8 @@ def _accessed(
     _require_table(private_source, promise.model, accepted, analyst=analyst, key=key, known=known)
     session.access()
     seen = look_at(private_source, promise.model, key=key, known=known, accepted=accepted)
-    _require_own_budget(session, seen)
+    if (other := _budget_of_another(session, seen)) is not None:
+        raise refused(promise.model) if analyst else PrivateTableRefused(other)
     return seen
 
 
@@ -341,21 +342,22 @@ def _fingerprint(history: History) -> dict[str, str] | None:
     return found or None
 
 
-def _require_own_budget(session: Session, seen: PrivateAnswer) -> None:
-    """Refuse a table that the ledger has under another id, where its releases would not be counted."""
+def _budget_of_another(session: Session, seen: PrivateAnswer) -> str | None:
+    """Say that the ledger has a table under another id, where its releases would not be counted."""
     own = session.history
     if own.continues is False:
-        return
+        return None
     for history in session.book.histories():
         known, other = _fingerprint(history), history.dataset
         if other == own.dataset or history.entries[:1] == own.entries[:1] or not known or not seen.fingerprint:
             continue
         if mostly_agree(seen.fingerprint, known):
-            raise PrivateTableRefused(
+            return (
                 f"the private table of dataset {own.dataset!r} is that of dataset {other!r}, whose releases would not "
                 f'be counted: write `continues = "{other}"` under [data], or `continues = false` for a budget of its '
                 "own."
             )
+    return None
 
 
 def _is_known(seen: PrivateAnswer, history: History) -> bool:
