@@ -19,7 +19,7 @@ from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, Invalid
 from distpriv.releasing.joint import widening
 from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
-from distpriv.workflow.display import display_values
+from distpriv.framework.display import display_values
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy

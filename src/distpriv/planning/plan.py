@@ -29,7 +29,7 @@ from distpriv.planning.earlier import Earlier, Settlement
 from distpriv.planning.merit import MaxError, Merit
 from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
 from distpriv.planning.running import run_all
-from distpriv.planning.table import gaussian_price, plan_table
+from distpriv.planning.table import gaussian_price, plan_text
 from distpriv.planning.trying import Prospects, try_what_can_win
 from distpriv.progress import Progress, silent
 
@@ -290,8 +290,7 @@ class Plan:
         Raises:
             InvalidInput: it cannot be written.
         """
-        from distpriv.report.contents import plan_page
-        from distpriv.report.page import render
+        from distpriv.report.page import plan_page, render
 
         place = Path(path)
         try:
@@ -303,13 +302,12 @@ class Plan:
         return place
 
     def _repr_html_(self) -> str:
-        from distpriv.report.contents import plan_page
-        from distpriv.report.page import render
+        from distpriv.report.page import notebook_view, plan_page
 
-        return render(plan_page(self, figures=False), notebook=True)
+        return notebook_view(plan_page(self, figures=False))
 
     def __str__(self) -> str:
-        return plan_table(self)
+        return plan_text(self)
 
 
 def plan(

@@ -35,9 +35,10 @@ from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
-from distpriv.releasing.released import TABLE, noise_deviations
+from distpriv.releasing.released import TABLE, csv_rows, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
-from distpriv.workflow.display import display_values
+from distpriv.framework.display import display_values
+from distpriv.report.summary import Summary
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 from distpriv.workflow.written_model import model_to_dict
@@ -73,6 +74,8 @@ class Bundle:
     release: Release
     document: Mapping[str, Any] = field(repr=False)
     """What is in release.json."""
+    summary: Summary = field(repr=False)
+    """What people are told of it."""
 
 
 @frozen(kw_only=True)
@@ -293,13 +296,7 @@ def csv_text(document: Mapping[str, Any]) -> str:
     `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
     """
     noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
-    return table_text(
-        TABLE,
-        (
-            (name, [document["estimates"][name], *document["estimate_intervals"][name], value, noise[name]])
-            for name, value in document["values"].items()
-        ),
-    )
+    return table_text(TABLE, csv_rows(document, noise))
 
 
 def _json(value: Any) -> str:
