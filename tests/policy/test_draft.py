@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.policy.right import policy_from
 
 import distpriv as dp
-from distpriv.cli.commands import show_written
+from distpriv.cli.output import show_written
 from distpriv.errors import InvalidInput, InvalidPolicy, InvalidSource
 from distpriv.policy import read_policy
 from distpriv.policy.draft import MOST_STATISTICS, draft_policy, initial_policy

@@ -137,7 +137,9 @@ class AuditReport:
     def finding(self) -> str:
         """What was found, without the word for it."""
         best = self.attacks[0]
-        claim = f"{percent_at_most(self.attack_accuracy_ceiling)} {'certified' if self.certificate_holds else 'asked for'}"
+        claim = (
+            f"{percent_at_most(self.attack_accuracy_ceiling)} {'certified' if self.certificate_holds else 'asked for'}"
+        )
         measured = f"the best attack, {best.name}, measured {best.measured} (at most {claim})"
         if self.failed:
             return (
@@ -154,8 +156,8 @@ class AuditReport:
         """
         if self.failed:
             raise AuditFailed(
-                f"the audit fails, so nothing is released: {self.finding}: run distpriv audit on the policy to see every "
-                "attack, and leave out the statistic that reveals the secret, or ask for assurance 'proved'."
+                f"the audit fails, so nothing is released: {self.finding}: run distpriv audit on the policy to see "
+                "every attack, and leave out the statistic that reveals the secret, or ask for assurance 'proved'."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,15 +210,17 @@ class AuditReport:
         ]
         if self.accuracy_lower_bound > self.modelled_accuracy:
             found.append(
-                f"an attack does better than the normal approximation allows ({percent_at_most(self.modelled_accuracy)}):"
-                " the statistics have other structure, such as a lattice"
+                "an attack does better than the normal approximation allows "
+                f"({percent_at_most(self.modelled_accuracy)}): the statistics have other structure, such as a lattice"
             )
         return found
 
     def _repr_html_(self) -> str:
         head, *rows = self.table()
         return shown(
-            paragraph(self.verdict, strong=True), html_table(self.circumstances[0], head, rows), paragraph(self.populations)
+            paragraph(self.verdict, strong=True),
+            html_table(self.circumstances[0], head, rows),
+            paragraph(self.populations),
         )
 
     def text(self, detail: int = 0, *, dataset: str = "") -> str:

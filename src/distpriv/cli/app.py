@@ -100,7 +100,9 @@ def release(
     policy: PolicyFile,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The bundle's folder; it must be new or empty.")],
     only: Only = None,
-    audit: Annotated[bool, typer.Option("--audit", help="Attack simulated releases first, and refuse what fails.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Attack simulated releases first, and refuse what fails.")
+    ] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
     json: Json = False,
     quiet: Quiet = False,

@@ -1,4 +1,4 @@
-"""Progress on standard error, with the time elapsed; no estimate of the time left, which steps of unequal length spoil."""
+"""Progress on standard error with the time elapsed; steps differ too much in length to estimate the time left."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

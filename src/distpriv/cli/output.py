@@ -125,7 +125,11 @@ def show_explanation(code: str | None, *, json: bool) -> None:
     titles |= {key: (refusal.__doc__ or "").split(". ")[0].splitlines()[0] for key, refusal in refusals().items()}
     titles = dict(sorted(titles.items()))
     text_lines = columns([[key, title] for key, title in titles.items()], left=(0, 1))
-    _show(titles, [*text_lines, "  DP1xx proved, DP2xx checked, DP3xx assumed, DP4xx refused", _next("distpriv explain CODE")], json=json)
+    _show(
+        titles,
+        [*text_lines, "  DP1xx proved, DP2xx checked, DP3xx assumed, DP4xx refused", _next("distpriv explain CODE")],
+        json=json,
+    )
 
 
 def show_studio(policy: str | None, *, port: int, open_browser: bool) -> None:
@@ -140,8 +144,16 @@ def show_studio(policy: str | None, *, port: int, open_browser: bool) -> None:
 
 def show_example(files: Mapping[str, str], *, json: bool) -> None:
     """Say what was written, and what to do next."""
-    steps = ["distpriv plan policy.toml", "distpriv ledger policy.toml --create", "distpriv release policy.toml --out bundle"]
-    text = ["WRITTEN  an example of everything a release needs", "", *columns([[*each] for each in files.items()], left=(0, 1))]
+    steps = [
+        "distpriv plan policy.toml",
+        "distpriv ledger policy.toml --create",
+        "distpriv release policy.toml --out bundle",
+    ]
+    text = [
+        "WRITTEN  an example of everything a release needs",
+        "",
+        *columns([[*each] for each in files.items()], left=(0, 1)),
+    ]
     _show({"files": list(files), "next": steps}, [*text, _next(*steps)], json=json)
 
 

@@ -25,8 +25,8 @@ __all__ = [
     "percent",
     "percent_at_most",
     "rounded",
-    "with_half",
     "whole_parts",
+    "with_half",
 ]
 
 WIDTH = 100

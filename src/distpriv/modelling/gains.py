@@ -1,4 +1,4 @@
-r"""How much of the public uncertainty a release removes: the share of each statistic's variance that its estimate lacks.
+r"""Uncertainty removed: the share of each statistic's public variance that its estimate no longer has.
 
 With C the covariance of public knowledge and E that of the estimates' errors the gain of statistic k is
 :math:`1 - E_{kk}/C_{kk}`. A table counts as one statistic, :math:`1 - Σ E_{kk}/Σ C_{kk}` over its cells, and so do the

@@ -13,7 +13,6 @@ import numpy as np
 from attrs import frozen
 
 from distpriv.distances.gaussian import analytic_radius
-from distpriv.framework.arrays import Floats
 from distpriv.framework.display import columns, counted, half_text, hanging, percent, percent_at_most
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.evidence import Evidence
@@ -72,8 +71,11 @@ def plan_text(plan: Plan, detail: int = 0, *, dataset: str = "", notes: Sequence
         rows = [[each.name, each.estimate, each.public, each.gain] for each in shown]
         if detail:
             head, rows = [*head, "noisy value"], [[*row, s.noise] for row, s in zip(rows, shown, strict=True)]
-        evidence = evidence_line(chosen.mechanism.certificate.evidence)
-        parts += [*columns([head, *rows]), hanging(headline_gain(plan_gains(plan))), hanging(f"{chosen.name} · {evidence}")]
+        parts += [
+            *columns([head, *rows]),
+            hanging(headline_gain(plan_gains(plan))),
+            hanging(f"{chosen.name} · {evidence_line(chosen.mechanism.certificate.evidence)}"),
+        ]
     else:
         parts += [hanging(reason) for reason in _obstacles(plan)]
     found = advice(plan)
@@ -118,7 +120,7 @@ def promise_line(target: PrivacyTarget, assurance: str) -> str:
 
 def evidence_line(evidence: Iterable[Evidence]) -> str:
     """Return how much evidence there is of each kind, every code counted once."""
-    counts = {status: 0 for status in ("proved", "checked", "assumed")}
+    counts = dict.fromkeys(("proved", "checked", "assumed"), 0)
     for _, status in dict.fromkeys((each.code, each.status) for each in evidence):
         counts[status] += 1
     return f"evidence: {', '.join(f'{number} {status}' for status, number in counts.items())} (-v)"
@@ -169,9 +171,7 @@ def planned_statistics(plan: Plan) -> list[PlannedStatistic]:
     ]
 
 
-def _halves(
-    errors: Mapping[str, float], names: Sequence[str], whole: Mapping[str, bool], factor: float = 1.0
-) -> str:
+def _halves(errors: Mapping[str, float], names: Sequence[str], whole: Mapping[str, bool], factor: float = 1.0) -> str:
     """Return a half-width, or the smallest and the largest one."""
     least, most = (choice(names, key=lambda name: errors[name]) for choice in (min, max))
     low, high = (half_text(factor * errors[name], whole=whole.get(name, False)) for name in (least, most))
@@ -214,7 +214,8 @@ def advice(plan: Plan) -> list[str]:
 
 def _separation(model: QueryModel, pair: tuple[str, str], places: Sequence[int]) -> float:
     """Return the Mahalanobis distance of a pair over some of the statistics, with the mean of their covariances."""
-    pooled: Floats = sum(model.distributions[name].covariance for name in pair) / 2
+    first, second = (model.distributions[name].covariance for name in pair)
+    pooled = (first + second) / 2
     shift, own = model.mean_shift(pair)[places], pooled[np.ix_(places, places)]
     along = np.linalg.lstsq(own, shift, rcond=None)[0]
     if not np.allclose(own @ along, shift, atol=1e-6 * float(np.abs(shift).max(initial=0.0))):

@@ -11,8 +11,8 @@ from attrs import field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput
-from distpriv.framework.domains import did_you_mean
 from distpriv.framework.display import rounded
+from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text

@@ -93,7 +93,9 @@ class ReleasedTable:
         """Return the wide table with text in its cells: estimates with half of their 95 % intervals, and sums."""
         shown = self.as_shown()
         names, rows = shown.wide()
-        moved = [abs((new["estimate"] or 0) - (old["estimate"] or 0)) for new, old in zip(shown.rows, self.rows, strict=True)]
+        moved = [
+            abs((new["estimate"] or 0) - (old["estimate"] or 0)) for new, old in zip(shown.rows, self.rows, strict=True)
+        ]
         halves, labels, across = self._halves(), len(self.table.by) - 1, self.table.shape[-1]
         lines = []
         for place, row in enumerate(rows):

@@ -111,7 +111,7 @@ def case_curves(found: CaseDensities, captions: tuple[str, str]) -> tuple[Pictur
             axes.plot(found.grid, density, dash, color=colour, label=textwrap.fill(printable(case), LETTERS - 6))
             axes.fill_between(found.grid, density, color=colour, alpha=0.12, linewidth=0)
         axes.set(xlim=(found.grid[0], found.grid[-1]), ylim=(0, top), ylabel="density")
-        axes.set_xlabel("most telling direction (standard deviations)")
+        axes.set_xlabel("direction that separates the cases best (standard deviations)")
 
     before, after = (
         Picture(
@@ -173,7 +173,9 @@ def plan_axes(plan: Plan, axes: Axes | None) -> Axes:
     ):
         if those:
             face = "none" if label == "not certified" else colour
-            axes.barh([o.name for o in those], [o.information for o in those], color=face, edgecolor=colour, label=label)
+            axes.barh(
+                [o.name for o in those], [o.information for o in those], color=face, edgecolor=colour, label=label
+            )
     axes.set(xlim=(0, 1), xlabel="public uncertainty removed")
     axes.xaxis.set_major_formatter("{x:.0%}")
     axes.invert_yaxis()

@@ -130,7 +130,7 @@ def release_page(summary: Summary, *, figures: bool = True) -> Page:
         subtitle=" · ".join([*named, *where, about(summary)]),
         mark="bad" if not summary.holds else "good" if fits else "doubt",
         verdict=_verdict(summary),
-        text=" ".join(summary.hidden),
+        text=" ".join(summary.hidden and ("Hidden:", *summary.hidden)),
         facts=[*_attacker_facts(summary), _gain_fact(summary.gains), _fit_fact(summary)],
         numbers=_number_table(summary) if summary.numbers else None,
         tables=[(_released_table(shown), shown) for shown in summary.tables],
@@ -141,7 +141,7 @@ def release_page(summary: Summary, *, figures: bool = True) -> Page:
         definitions=[f"{each.name}: {each.what}" for each in summary.numbers if each.what],
         curves=curves,
         attacker=attacker.details,
-        measured=[] if summary.audit is None else [_measured(summary.audit)],
+        measured=[] if summary.audit is None else [_measured(summary.audit, several=attacker.several)],
         attacks=None if summary.audit is None else _attacks(summary.audit),
         checked=[line for line, status in lines if status != "assumed"],
         declared=[line for line, status in lines if status == "assumed"],
@@ -163,7 +163,9 @@ def release_page(summary: Summary, *, figures: bool = True) -> Page:
 def _verdict(summary: Summary) -> str:
     attacker = summary.attacker
     source = f" from {attacker.all_of_them}" if attacker.several else ""
-    figure = f"an attacker who guesses the secret{source} is right at most {percent_at_most(attacker.together)} of the time"
+    figure = (
+        f"an attacker who guesses the secret{source} is right at most {percent_at_most(attacker.together)} of the time"
+    )
     if not summary.holds:
         return f"Not certified: {figure}, more than was asked for."
     if not summary.fit.fits:
@@ -200,11 +202,10 @@ def _released_table(shown: ReleasedTable) -> Table:
     return Table(header=names, rows=rows, left=len(shown.table.by) - 1, caption=f"{shown.name}: {shown.table.text}")
 
 
-def _measured(audit: AuditReport) -> Line:
-    best = audit.attacks[0]
-    word = "FAILED" if audit.failed else "passed"
-    measured = percent(best.accuracy)
-    return Line("", f"audit {word}: the best of {counted(len(audit.attacks), 'attack')} measured {measured}", audit.finding)
+def _measured(audit: AuditReport, *, several: bool) -> Line:
+    word, attacks = "FAILED" if audit.failed else "passed", counted(len(audit.attacks), "attack")
+    title = f"audit {word}: the best of {attacks} measured {audit.attacks[0].measured}"
+    return Line("", title, f"{'This release alone: ' if several else ''}{audit.finding}. {audit.populations}")
 
 
 def _attacks(audit: AuditReport) -> Table:
@@ -306,7 +307,7 @@ def _finalized(value: Any) -> Any:
 
 
 def heat_rows(released: ReleasedTable) -> list[tuple[tuple[str, ...], list[tuple[float | None, str]]]]:
-    """Return the labels of each row of a table, and for its cells the uncertainty removed; none of a structural zero."""
+    """Return the labels of each row of a table, and the uncertainty removed of its cells, none of structural zeros."""
     zeros, rows = set(released.table.empty or ()), dict[tuple[str, ...], list[tuple[float | None, str]]]()
     for cell, row in zip(released.cells, released.rows, strict=True):
         share = None if cell in zeros else row["information"]

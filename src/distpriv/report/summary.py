@@ -1,4 +1,4 @@
-"""What people are told of a release, as a plain value: the terminal, the page, notebooks and the studio only read it."""
+"""What people are told of a release, as a plain value that the terminal, the page and notebooks only read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ __all__ = ["QUESTIONS", "Attacker", "Number", "Reading", "Summary", "reading", "
 QUESTIONS: Mapping[str, str] = {
     "alone": "No ledger was used: the certificate says nothing about combining these numbers with other releases.",
     "first": "This is the first answer about the dataset, so no question can depend on an earlier answer.",
-    "declared": "All questions and their noise were declared before the first answer, so no question can depend on one.",
+    "declared": "All questions and their noise were declared before the first answer, so none can depend on one.",
     "assumed": "Assumed, not enforced: no question was chosen after reading earlier answers. Someone who does that can "
     "learn more than certified.",
     "immune": "The noise protects every single dataset with δ = 0, so later questions may depend on earlier answers.",
@@ -101,7 +101,7 @@ class Attacker:
     @property
     def all_of_them(self) -> str:
         """What `together` is about."""
-        return f"all {self.releases} {'declared ' if self.questions == 'declared' else ''}releases"
+        return "all declared releases" if self.questions == "declared" else f"all {self.releases} releases"
 
     @property
     def details(self) -> list[str]:

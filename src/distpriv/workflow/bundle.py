@@ -25,6 +25,7 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.display import display_values
 from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
@@ -37,7 +38,6 @@ from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, csv_rows, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
-from distpriv.framework.display import display_values
 from distpriv.report.summary import Summary
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json

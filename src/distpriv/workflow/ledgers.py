@@ -169,7 +169,11 @@ def _lines(history: History, detail: int) -> list[str]:
     """Return a line about a dataset, and one for each of its releases."""
     assert history.total is not None
     limit = percent_at_most(history.total.attack_accuracy_ceiling)
-    facts = [counted(len(history.entries), "release"), counted(history.looks, "access"), f"limit of all releases {limit}"]
+    facts = [
+        counted(len(history.entries), "release"),
+        counted(history.looks, "access"),
+        f"limit of all releases {limit}",
+    ]
     if history.looks_without_release:
         facts[1] += f" ({history.looks_without_release} without a release)"
     rows, details = [["release", "time", "mechanism", "ε", "δ so far", "limit"]], []
