@@ -29,7 +29,7 @@ def members(query: Query | None, names: Sequence[str]) -> dict[str, tuple[tuple[
     """Return the numbers of every statistic by its name; those of a table in groups of one unit.
 
     >>> import distpriv as dp
-    >>> by_sex = dp.table("count", by="sex", levels={"sex": ["F", "M"]})
+    >>> by_sex = dp.table("count", by="sex", levels={"sex": ["F", "M"]}, empty=[])
     >>> query = dp.Query(age=dp.mean("age"), people=by_sex)
     >>> members(query, query.names)
     {'age': (('age',),), 'people': (('people[F]', 'people[M]'),)}

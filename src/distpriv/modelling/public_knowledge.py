@@ -163,8 +163,8 @@ class Fit:
     >>> usual.distance, usual.p_value, usual.fits
     (4.1, 0.53, True)
     >>> print(Fit(distance=75.0, dimension=5, p_value=1e-5).sentence)
-    The noisy values are unlike anything the reference leads one to expect (p = 1e-05): the private data are not like
-    it, so read the noisy values first, and the estimates with care.
+    The noisy values are implausible under the reference (p = 1e-05): the private data are not like it, so read the
+    noisy values, and rely on neither the estimates nor the certificate.
     """
 
     distance: float

@@ -242,6 +242,8 @@ def _obstacles(plan: Plan) -> list[str]:
     """Return why nothing was chosen."""
     held = plan.nearest
     if held is None:
+        if long := [each for each in plan.skipped if each.long]:
+            return [f"not tried, as it takes long: {each.name}: {each.reason}" for each in long]
         tried = f"{counted(len(plan.options), 'mechanism')} tried without a certificate, "
         return [f"{tried}{counted(len(plan.refusals), 'mechanism')} not applicable (-vv says why)"]
     errors = plan.merit.errors(held.mechanism.noise.covariance)

@@ -20,7 +20,7 @@ from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.gains import gain
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import Fit
+from distpriv.modelling.public_knowledge import HALF_WIDTH, Fit
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.estimating import Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
@@ -418,9 +418,8 @@ def csv_rows(document: Mapping[str, Any], noise: Mapping[str, float]) -> list[tu
         if isinstance(shown, int):
             numbers: list[float] = [round(estimate), math.floor(low), math.ceil(high), shown]
         else:
-            wide = document["intervals"][name]
             numbers = [rounded(each, half) for each in (estimate, low, high)]
-            numbers.append(rounded(shown, (wide[1] - wide[0]) / 2))
+            numbers.append(rounded(shown, HALF_WIDTH * noise[name]))
         found.append((name, [*numbers, float(f"{noise[name]:.3g}")]))
     return found
 
