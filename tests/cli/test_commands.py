@@ -107,7 +107,7 @@ def test_an_audit_goes_to_standard_output_and_into_the_report(run: Run, folder: 
     assert (audited.code, audited.json["failed"], audited.json["releases"]) == (0, False, 2000)
     with only("expected_value_gaussian", page=True):
         assert run("release", policy, "--out", "one", "--audit", "--releases", 2000).code == 0
-    assert "audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
+    assert "Audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
     assert json.loads((folder / "one" / "audit.json").read_text(encoding="utf-8"))["releases"] == 2000
 
 
@@ -117,9 +117,9 @@ def test_an_audit_that_comes_later_is_put_into_the_bundle_it_is_about(run: Run, 
     with only("expected_value_gaussian", page=True):
         assert run("release", policy, "--out", "one").code == 0
         before = json.loads((folder / "one" / "release.json").read_bytes())
-        assert "audit passed" not in (folder / "one" / "report.html").read_text(encoding="utf-8")
+        assert "Audit passed" not in (folder / "one" / "report.html").read_text(encoding="utf-8")
         assert run("audit", policy, "--releases", 2000, "--bundle", "one").code == 0
-    assert "audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
+    assert "Audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
     after = json.loads((folder / "one" / "release.json").read_bytes())
     assert {**after, "manifest": before["manifest"]} == before
     assert sorted({*after["manifest"]} - {*before["manifest"]}) == ["audit.json"]

@@ -52,5 +52,5 @@ def test_nothing_is_wrong_with_the_page_and_every_name_is_read_as_text(
     text = "\n".join(seen.texts)
     for name in (*NAMES, COLUMN):
         assert name in text, name
-    for said in ("Certified: ", "audit passed", "95 % interval"):
+    for said in ("Certified: ", "Audit passed", "95 % interval"):
         assert said in text, said

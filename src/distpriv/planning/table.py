@@ -98,7 +98,7 @@ def plan_verdict(plan: Plan) -> tuple[str, list[str]]:
         undefended = percent_at_most(plan.undefended_attack_accuracy)
         return "NOT POSSIBLE", [why, f"undefended attack accuracy {undefended} (chance 50 %)", asked]
     removed = plan_gains(plan).mean
-    little = [f"removes only {percent(removed)} of the public uncertainty"] if removed < HARDLY else []
+    little = [f"only {percent(removed)} of the public uncertainty removed"] if removed < HARDLY else []
     word = "HARDLY USEFUL" if little else "PLANNED"
     return word, [*little, attacker_line(chosen.attack_accuracy, plan.undefended_attack_accuracy), asked]
 

@@ -111,7 +111,7 @@ def case_curves(found: CaseDensities, captions: tuple[str, str]) -> tuple[Pictur
             axes.plot(found.grid, density, dash, color=colour, label=textwrap.fill(printable(case), LETTERS - 6))
             axes.fill_between(found.grid, density, color=colour, alpha=0.12, linewidth=0)
         axes.set(xlim=(found.grid[0], found.grid[-1]), ylim=(0, top), ylabel="density")
-        axes.set_xlabel("direction that separates the cases best (standard deviations)")
+        axes.set_xlabel("best separating direction (standard deviations)")
 
     before, after = (
         Picture(

@@ -204,7 +204,7 @@ def _released_table(shown: ReleasedTable) -> Table:
 
 def _measured(audit: AuditReport, *, several: bool) -> Line:
     word, attacks = "FAILED" if audit.failed else "passed", counted(len(audit.attacks), "attack")
-    title = f"audit {word}: the best of {attacks} measured {audit.attacks[0].measured}"
+    title = f"Audit {word}: the best of {attacks} measured {audit.attacks[0].measured}"
     return Line("", title, f"{'This release alone: ' if several else ''}{audit.finding}. {audit.populations}")
 
 

@@ -25,7 +25,7 @@ def release_text(summary: Summary, detail: int = 0, notes: Sequence[str] = ()) -
         parts += columns(number_rows(summary, noisy=bool(detail) or not fits))
     for each in summary.tables:
         parts += [f"  {each.name}: {each.table.text}", *columns(*_table(each.in_words(), len(each.table.by) - 1))]
-    parts.append(hanging(f"{headline_gain(summary.gains)} · {summary.consistency}"))
+    parts.append(hanging(" · ".join([headline_gain(summary.gains)] * fits + [summary.consistency])))
     if not fits:
         parts.append(
             hanging("Read the noisy values; estimates, and the certificate, assume private rows like the reference.")

@@ -43,7 +43,8 @@ class LedgerListing:
         """Return a table of the releases of each dataset; detail 1 adds the statistics and the composition's δ."""
         known = [history for history in self.histories if history.total is not None]
         lines = [line for history in known for line in (*_lines(history, detail), "")]
-        lines = lines or [f"EMPTY  {', '.join(history.dataset for history in self.histories)} · no release yet", ""]
+        names = ", ".join(history.dataset for history in self.histories)
+        lines = lines or [f"EMPTY  {names} · no release yet" if names else "EMPTY  no release yet", ""]
         if self.ledger is not None:
             newest = "no entry yet" if self.head is None else f"newest entry {self.head if detail else self.head[:12]}"
             lines.append(f"  ledger {self.ledger if detail else self.ledger[:12]}, {newest}")
