@@ -135,7 +135,7 @@ def release_page(summary: Summary, *, figures: bool = True) -> Page:
         numbers=_number_table(summary) if summary.numbers else None,
         tables=[(_released_table(shown), shown) for shown in summary.tables],
         note="" if fits else "Read the noisy values; the estimates assume private records like the reference.",
-        more=[Table(header=noisy[0][:3], rows=[row[:3] for row in noisy[1:]], caption="Noisy values, as released")]
+        more=[Table(header=noisy[0][:3], rows=[row[:3] for row in noisy[1:]], caption="Noisy values")]
         if summary.numbers and fits
         else [],
         definitions=[f"{each.name}: {each.what}" for each in summary.numbers if each.what],
