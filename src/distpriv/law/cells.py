@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
 from distpriv.errors import InvalidInput, InvalidModel
@@ -27,15 +27,26 @@ __all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "row_grid"]
 MOST_STATISTICS: Final = 3
 
 
+def _whole(values: Any) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.int64)
+
+
 @frozen(kw_only=True, eq=False)
 class Cells:
     """The rows of a stratum: how many have which whole numbers of steps."""
 
-    places: NDArray[np.int64]
+    places: NDArray[np.int64] = field(converter=_whole)
     """One cell a row."""
-    counts: NDArray[np.int64]
-    weights: Floats | None = None
+    counts: NDArray[np.int64] = field(converter=_whole)
+    weights: Floats | None = array_field(optional=True)
     """How likely a row is in each cell, where rows have weights; they are then drawn independently."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.places.ndim != 2 or self.counts.shape != self.places.shape[:1] or (self.counts < 1).any():
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        weights = self.chances
+        if weights.shape != self.counts.shape or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9:
+            raise InvalidInput("these are no weights of cells: there is one for each, and they sum to 1.")
 
     @property
     def rows(self) -> int:
@@ -57,7 +68,7 @@ class Cells:
         return _transform(self.places @ axes.T, self.chances, frequencies)
 
     def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
-        """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
+        """Return a bound on |E e^{itᵀK}| of the sum of `size` rows, from that of one row."""
         if replacement:
             return np.asarray(one**size)
         weight = size * (1 - size / self.rows)
@@ -160,7 +171,7 @@ class RowGrid:
     ) -> tuple[dict[str, Transform], float]:
         """Return E e^{itᵀAK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
-        All combinations of frequencies along the axes, the rows of A, are looked at.
+        At all combinations of frequencies along the axes, the rows of A.
         """
         if max(map(len, frequencies)) * max(len(cells.counts) for cells in self.strata) > 2**26:
             raise InvalidModel(
@@ -212,56 +223,25 @@ class RowGrid:
         whole = np.exp(1j * turns[needed])
         return {size: sum_transform(size, cells.rows, multiples.shape[1], powers, whole) for size in sizes}
 
+    def __attrs_post_init__(self) -> None:
+        if any(cells.places.shape[1] != len(self.steps) for cells in self.strata):
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic.")
+        if not self.replacement and any(cells.weights is not None for cells in self.strata):
+            raise InvalidInput("these are no weights of cells: rows that have any are drawn with replacement.")
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "measure": "cells",
-            "steps": self.steps.tolist(),
-            "lowest": self.lowest.tolist(),
-            "replacement": self.replacement,
-            "off": self.off,
-            "sample": self.sample,
-            "strata": [
-                {"places": s.places.tolist(), "counts": s.counts.tolist()}
-                | ({} if s.weights is None else {"weights": s.weights.tolist()})
-                for s in self.strata
-            ],
-            "drawn": {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()},
-        }
+        written = asdict(self, value_serializer=lambda _, __, value: getattr(value, "tolist", lambda: value)())
+        drawn = {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()}
+        return {"measure": "cells", **written, "drawn": drawn}
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote down."""
-        strata = [
-            Cells(
-                places=np.array(s["places"], dtype=np.int64),
-                counts=np.array(s["counts"], dtype=np.int64),
-                weights=_weights(s.get("weights"), len(s["counts"]), replacement=bool(written["replacement"])),
-            )
-            for s in written["strata"]
-        ]
-        sizes = {name: {int(which): int(k) for which, k in given.items()} for name, given in written["drawn"].items()}
-        if any(s.places.shape != (len(s.counts), len(written["steps"])) or (s.counts < 1).any() for s in strata):
-            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
-        return cls(
-            steps=written["steps"],
-            lowest=written["lowest"],
-            replacement=bool(written["replacement"]),
-            off=float(written["off"]),
-            sample=bool(written["sample"]),
-            strata=tuple(strata),
-            drawn=sizes,
-        )
-
-
-def _weights(written: Sequence[float] | None, cells: int, *, replacement: bool) -> Floats | None:
-    """Return the probabilities of cells, or say why they are none."""
-    if written is None:
-        return None
-    weights = np.array(written, dtype=np.float64)
-    if weights.shape != (cells,) or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9 or not replacement:
-        raise InvalidInput("these are no weights of cells: there is one for each, they sum to 1, and rows are redrawn.")
-    return weights
+        fields = {name: value for name, value in written.items() if name != "measure"}
+        strata = tuple(Cells(**cells) for cells in written["strata"])
+        drawn = {name: {int(which): int(k) for which, k in sizes.items()} for name, sizes in written["drawn"].items()}
+        return cls(**{**fields, "strata": strata, "drawn": drawn})
 
 
 def row_grid(model: QueryModel) -> RowGrid:

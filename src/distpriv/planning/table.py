@@ -246,7 +246,7 @@ def _obstacles(plan: Plan) -> list[str]:
             return [f"not tried, as it takes long: {each.name}: {each.reason}" for each in long]
         tried = f"{counted(len(plan.options), 'mechanism')} tried without a certificate, "
         return [f"{tried}{counted(len(plan.refusals), 'mechanism')} not applicable (-vv says why)"]
-    errors = plan.merit.errors(held.mechanism.noise.covariance)
+    errors = plan.criterion.errors(held.mechanism.noise.covariance)
     over = [f"{name} {errors[name]:.3g} where {plan.max_errors[name]:g} is allowed" for name in held.too_large]
     return [f"errors of {held.name}: {', '.join(over)}"]
 

@@ -130,7 +130,7 @@ def recomputed(claim: Claim) -> Certificate:
         raise InvalidInput("the certificate rests on coupled draws, and none are written down, or the other way round.")
     enough = _enough(claim)
     factor = math.prod(claim.times)
-    if claim.times and not (1 < factor < math.inf and all(noise.is_safer_wider for noise in claim.noises)):
+    if claim.times and not (1 < factor < math.inf and all(noise.is_sum_of_parts for noise in claim.noises)):
         raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     if enough is not None:
         if not math.isclose(_factor(claim.noise, enough), factor, rel_tol=ROUNDING):
