@@ -17,8 +17,8 @@ from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
 from distpriv.framework.display import display_values
+from distpriv.ledger import Ledger
 from distpriv.releasing.joint import widening
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy

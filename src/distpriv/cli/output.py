@@ -14,10 +14,10 @@ from distpriv.cli.elapsed import reporting
 from distpriv.cli.manner import DETAIL
 from distpriv.framework.display import columns, percent_at_most
 from distpriv.framework.secrets import taken_shares
+from distpriv.ledger import Ledger
 from distpriv.planning.table import plan_text
 from distpriv.policy.draft import WrittenPolicy
 from distpriv.progress import Progress
-from distpriv.releasing.ledger import Ledger
 from distpriv.report.text import release_text
 from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing

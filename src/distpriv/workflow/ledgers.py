@@ -9,9 +9,9 @@ from attrs import frozen
 
 from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
 from distpriv.framework.display import columns, counted, hanging, percent_at_most
+from distpriv.ledger import Entry, History, Ledger
+from distpriv.ledger.address import shown_url
 from distpriv.policy import Policy, read_policy
-from distpriv.releasing.ledger import Entry, History, Ledger
-from distpriv.releasing.ledger.urls import shown_url
 from distpriv.releasing.written_queries import query_from_dict
 
 __all__ = [
@@ -75,7 +75,7 @@ def history_of(policy: Policy) -> History:
     url = policy.ledger.url
     if url is None or not Ledger.exists(url):
         return _nothing(policy.dataset)
-    return Ledger.open(url).history(policy.dataset)
+    return Ledger.open(url).history(policy.dataset, policy.continues)
 
 
 def require_ledger(policy: Policy) -> None:
@@ -86,7 +86,7 @@ def require_ledger(policy: Policy) -> None:
     """
     url = policy.ledger_url()
     if not policy.ledger.create or Ledger.exists(url):
-        Ledger.open(url).history(policy.dataset)
+        Ledger.open(url).history(policy.dataset, policy.continues)
 
 
 def opened_ledger(policy: Policy) -> Ledger:
@@ -110,7 +110,7 @@ def _nothing(dataset: str) -> History:
 
 
 def _listing(ledger: Ledger, policy: Policy | None) -> LedgerListing:
-    histories = ledger.histories() if policy is None else (ledger.history(policy.dataset),)
+    histories = ledger.histories() if policy is None else (ledger.history(policy.dataset, policy.continues),)
     return LedgerListing(histories=histories, ledger=ledger.id, head=ledger.head)
 
 
@@ -119,6 +119,7 @@ def _dataset(history: History) -> dict[str, Any]:
     declared = history.declaration
     return {
         "dataset": history.dataset,
+        "continues": history.continues or None,
         "total": total,
         "looks": history.looks,
         "looks_without_release": history.looks_without_release,
@@ -177,6 +178,8 @@ def _lines(history: History, detail: int) -> list[str]:
     ]
     if history.looks_without_release:
         facts[1] += f" ({history.looks_without_release} without a release)"
+    if history.continues:
+        facts.append(f"shares the budget of {history.continues}")
     rows, details = [["release", "time", "mechanism", "ε", "δ so far", "limit"]], []
     for entry in history.entries:
         with _listable(entry):
