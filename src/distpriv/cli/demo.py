@@ -14,7 +14,7 @@ from distpriv.errors import InvalidInput
 from distpriv.framework.display import percent_at_most
 from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.policy import read_policy
-from distpriv.workflow.plan_policy import each_plan_once, plan_policy
+from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 
@@ -75,11 +75,10 @@ def show_demo(console: Console, folder: str = FOLDER) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    with each_plan_once():
-        _step(console, f"distpriv plan {policy}", "choose noise that hides the share; no access to private rows")
-        show_plan(reported(lambda progress: plan_policy(str(policy), progress)), str(policy), json=False)
-        _step(console, f"distpriv release {policy} --out {bundle}", "ledger first, then one access to private rows")
-        show_bundle(reported(lambda progress: release_policy(str(policy), bundle, progress=progress)), json=False)
+    _step(console, f"distpriv plan {policy}", "choose noise that hides the share; no access to private rows")
+    show_plan(reported(lambda progress: plan_policy(str(policy), progress)), str(policy), json=False)
+    _step(console, f"distpriv release {policy} --out {bundle}", "ledger first, then one access to private rows")
+    show_bundle(reported(lambda progress: release_policy(str(policy), bundle, progress=progress)), json=False)
     _step(console, f"distpriv verify {bundle}", "anybody can recompute the certificate")
     show_verdict(verify_bundle(str(bundle)), json=False)
     console.print(
