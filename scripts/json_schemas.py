@@ -90,6 +90,7 @@ LEDGER = table(
     datasets=some(
         table(
             dataset=TEXT,
+            continues=said("The id whose budget it shares; null where it has its own.", maybe(TEXT)),
             total=maybe(TARGET),
             looks=said("How often the private table was looked at.", COUNT),
             looks_without_release=COUNT,

@@ -26,9 +26,9 @@ from tests.workflow.shared import document_of
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
+from distpriv.ledger import Ledger
 from distpriv.policy import read_policy
 from distpriv.policy.sources import same_source
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.release_policy import release_policy
 

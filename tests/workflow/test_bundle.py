@@ -16,8 +16,8 @@ from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
+from distpriv.ledger import Ledger
 from distpriv.releasing.joint import widening
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.display import display_values
 from distpriv.workflow.ledgers import list_ledger

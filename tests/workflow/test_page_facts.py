@@ -10,8 +10,8 @@ from tests.report.reader import Reader
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.guarantees.exact_delta import exact_delta
+from distpriv.ledger import Ledger
 from distpriv.noise.laws import noise_from_dict
-from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.written_model import model_from_dict

@@ -9,7 +9,7 @@ from tests.workflow.forging import Document, forged, read
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
 
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 from distpriv.workflow.bundle import csv_text
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle

@@ -14,8 +14,8 @@ from tests.workflow.test_declared import ONE, TWO
 
 from distpriv.errors import LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
+from distpriv.ledger import History, Ledger
 from distpriv.releasing.joint import about_questions
-from distpriv.releasing.ledger import History, Ledger
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle
 from distpriv.workflow.verifying.ledger_checks import ledger_problem

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from distpriv.ledger.chain import Entry, History
 from distpriv.policy.load import policy_in_release
 from distpriv.releasing.certified_laws import NEAR, same_moments
-from distpriv.releasing.ledger.chain import Entry, History
 from distpriv.releasing.release import Release
 from distpriv.releasing.written_queries import query_from_dict
 from distpriv.workflow.verifying.problems import first_problem

@@ -23,12 +23,12 @@ from distpriv.guarantees.certificate import ASSURANCE, Certificate
 from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.law.cells import RowGrid
+from distpriv.ledger import Ledger
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.attackers import figures
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.bundle import release_document
 from distpriv.workflow.display import display_values
 from distpriv.workflow.release_schema import RELEASE, SHARED
