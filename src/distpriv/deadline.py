@@ -41,9 +41,9 @@ class Deadline:
     def part(self, share: float) -> "Deadline":
         """Return a budget that begins now: a share of this one, or what is left of it.
 
-        >>> times = iter([0.0, 9.0, 9.0])
-        >>> Deadline(seconds=10.0, now=lambda: next(times)).part(0.5).seconds
-        1.0
+        >>> times = iter([0.0, 6.0, 6.0])
+        >>> Deadline(seconds=8.0, now=lambda: next(times)).part(0.5).seconds
+        2.0
         """
         return Deadline(seconds=max(min(share, 1 - self.spent), 1e-9) * self.seconds, now=self.now)
 

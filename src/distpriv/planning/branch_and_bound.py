@@ -169,8 +169,11 @@ class Pruning:
 
     @cached_property
     def line_noise_estimate(self) -> SumNoise | None:
-        """About Laplace noise along a line, with Gaussian noise beside it."""
-        return noise_by_search(self.model, self.target, self.criterion.weights)
+        """About Laplace noise along a line, with Gaussian noise beside it; None where it cannot be estimated."""
+        try:
+            return noise_by_search(self.model, self.target, self.criterion.weights)
+        except (DistprivError, OutOfTime, *NUMERICAL):
+            return None
 
     @cached_property
     def pilot_covariances(self) -> dict[str, Floats]:
