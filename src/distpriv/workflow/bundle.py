@@ -32,7 +32,6 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import noise_from_dict
 from distpriv.policy import Policy
 from distpriv.releasing.attackers import attacker_figures
-from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, noise_deviations
@@ -125,7 +124,7 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def _evidence(release: Release, model: QueryModel) -> dict[str, Any]:
+def _evidence(release: Release, model: QueryModel, reference: Mapping[str, str]) -> dict[str, Any]:
     """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
     joint = None
     earlier = release.earlier
@@ -144,7 +143,7 @@ def _evidence(release: Release, model: QueryModel) -> dict[str, Any]:
         "joint": joint,
         "drawn": release.drawn,
         "reading": [dict(row) for row in readings(model)],
-        "reference": reference_digests(model),
+        "reference": dict(reference),
     }
 
 
@@ -163,7 +162,7 @@ def _asked(query: Query) -> dict[str, str] | None:
     return {name: statistic.text for name, statistic in query.statistics}
 
 
-def release_json(policy: Policy, release: Release, model: QueryModel) -> dict[str, Any]:
+def release_json(policy: Policy, release: Release, model: QueryModel, reference: Mapping[str, str]) -> dict[str, Any]:
     """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds."""
     return {
         "format": FORMAT,
@@ -176,7 +175,7 @@ def release_json(policy: Policy, release: Release, model: QueryModel) -> dict[st
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "manifest": {},
         **_tables(release),
-        "evidence": _evidence(release, model),
+        "evidence": _evidence(release, model, reference),
     }
 
 
