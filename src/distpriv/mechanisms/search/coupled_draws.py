@@ -190,7 +190,7 @@ class Calibration:
     pairing: Pairing
     draws: int
     """How many coupled datasets test the noise."""
-    swapped: int
+    swapped: int = 1
     """How many rows of a dataset are swapped at most."""
     fewer: bool
     """Whether there are fewer draws than a query of means would get."""
