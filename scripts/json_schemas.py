@@ -64,6 +64,7 @@ PLAN = table(
     max_error=said("The largest errors that are allowed, by statistic.", by_name(AT_LEAST_0)),
     public_error=said("The error of printing the public mean, without a release.", AT_LEAST_0),
     public_errors=by_name(AT_LEAST_0),
+    gains=said("The share of the public uncertainty that is removed, by statistic; a table is one.", by_name(SHARE)),
     scenarios=some(TEXT),
     protected_pairs=some(ends(TEXT)),
     model=table(method=TEXT, records=maybe(COUNT), draws=maybe(COUNT)),

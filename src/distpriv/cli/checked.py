@@ -4,7 +4,7 @@ import json as json_format
 
 import typer
 
-from distpriv.cli.manner import MANNER
+from distpriv.cli.manner import DETAIL
 from distpriv.releasing.check import PrivateCheck
 
 __all__ = ["show_check"]
@@ -17,7 +17,7 @@ def show_check(found: PrivateCheck, policy: str, *, json: bool) -> int:
     """Print what was found, and return 0 if the table can be released from, 1 if not."""
     if json:
         typer.echo(json_format.dumps(found.to_dict(), ensure_ascii=False, indent=2, allow_nan=False))
-    elif MANNER.get() != "quiet":
+    elif DETAIL.get() >= 0:
         typer.echo("\n".join(_lines(found, policy)))
     return 0 if found.fits else 1
 

@@ -4,12 +4,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from distpriv.framework.display import percent_at_most
 from distpriv.framework.target import PrivacyTarget
 from distpriv.ledger import Ledger
 from distpriv.ledger.address import shown_url
 from distpriv.policy import Policy
 from distpriv.progress import Progress
-from distpriv.report.protection import percent_at_most
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.release_policy import release_policy
 from distpriv.workflow.verifying import verify_bundle

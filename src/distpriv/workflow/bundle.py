@@ -25,6 +25,7 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.display import display_values
 from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import table_text
@@ -34,9 +35,9 @@ from distpriv.policy import Policy
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.private import readings
 from distpriv.releasing.release import Release
-from distpriv.releasing.released import TABLE, noise_deviations
+from distpriv.releasing.released import TABLE, csv_rows, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
-from distpriv.workflow.display import display_values
+from distpriv.report.summary import Summary
 from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
 from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
 from distpriv.workflow.written_model import model_to_dict
@@ -72,6 +73,8 @@ class Bundle:
     release: Release
     document: Mapping[str, Any] = field(repr=False)
     """What is in release.json."""
+    summary: Summary = field(repr=False)
+    """What people are told of it."""
 
 
 @frozen(kw_only=True)
@@ -292,13 +295,7 @@ def csv_text(document: Mapping[str, Any]) -> str:
     `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
     """
     noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
-    return table_text(
-        TABLE,
-        (
-            (name, [document["estimates"][name], *document["estimate_intervals"][name], value, noise[name]])
-            for name, value in document["values"].items()
-        ),
-    )
+    return table_text(TABLE, csv_rows(document, noise))
 
 
 def _json(value: Any) -> str:

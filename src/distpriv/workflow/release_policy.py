@@ -24,8 +24,8 @@ from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.release import Release, released
 from distpriv.releasing.released_tables import table_files
-from distpriv.report.contents import release_page
-from distpriv.report.page import render
+from distpriv.report.page import release_page, render
+from distpriv.report.summary import Summary
 from distpriv.workflow.bundle import (
     RELEASE_FILE,
     Bundle,
@@ -41,7 +41,7 @@ from distpriv.workflow.bundle import (
 )
 from distpriv.workflow.check_policy import check_policy, is_answered
 from distpriv.workflow.ledgers import history_in, needed_ledger
-from distpriv.workflow.page_facts import page_facts
+from distpriv.workflow.page_facts import bundle_summary
 from distpriv.workflow.plan_policy import PlannedPolicy, plan_policy, planned_in, plans_to_declare
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
@@ -167,7 +167,7 @@ def audit_bundle(
     model = in_order_of(released.mechanism, found.plan.model)
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = found.policy.public_text()
-    page = _page(found, released, model, document, public, attacked)
+    page = _page(bundle_summary(found.policy, released, document, model=model, public=public, audit=attacked))
     new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
     whole = with_manifest(document, {**bundled_files(folder, document, new), **new})
     replace_files(folder, {**new, RELEASE_FILE: json_text(whole)})
@@ -213,25 +213,19 @@ def _written(
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
     document = release_json(found.policy, released, model, found.session.digests)
-    page = _page(found, released, model, document, public, attacked)
+    summary = bundle_summary(found.policy, released, document, model=model, public=public, audit=attacked)
+    page = _page(summary)
     files: dict[str, File] = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
     files |= table_files(bundled_tables(document, found.policy.query()))
     if attacked is not None:
         files["audit.json"] = json_text(attacked.to_dict())
     document = with_manifest(document, files)
     folder.write({**files, RELEASE_FILE: json_text(document)})
-    return Bundle(folder=folder.target, release=released, document=document)
+    return Bundle(folder=folder.target, release=released, document=document, summary=summary)
 
 
-def _page(
-    found: PlannedPolicy,
-    released: Release,
-    model: QueryModel,
-    document: Mapping[str, Any],
-    public: str,
-    attacked: AuditReport | None,
-) -> str:
-    return render(release_page(page_facts(found, released, model, document, public, attacked)))
+def _page(summary: Summary) -> str:
+    return render(release_page(summary))
 
 
 def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:

@@ -52,6 +52,10 @@ def covariance_estimates(
         return {}
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)
+    pairs = [pair for group in groups for pair in group]
+    swapped = max(model.scenarios[one].swapped(model.scenarios[other]) for one, other in pairs)
+    if swapped * SETTINGS.pilot_draws > SETTINGS.swaps:
+        return {}
     differences = [_differences(rows, group, rng) for group in groups]
     limit = target.delta + 3 * math.sqrt(target.delta / SETTINGS.pilot_draws) + 3 / SETTINGS.pilot_draws
     return {

@@ -4,6 +4,8 @@ from typing import Any
 
 from attrs import asdict, frozen
 
+from distpriv.framework.display import counted, hanging
+
 __all__ = ["NOT_CHECKED", "Check", "NotChecked", "Verdict"]
 
 
@@ -77,7 +79,20 @@ class Verdict:
             "not_checked": [asdict(item) for item in self.not_checked],
         }
 
+    def text(self, detail: int = 0) -> str:
+        """Return what was found: what failed, and how much was checked; detail 1 lists every check and its finding."""
+        failed = [check for check in self.checks if not check.passed]
+        passed = [check for check in self.checks if check.passed]
+        word = "VERIFIED" if self.holds else "NOT VERIFIED"
+        lines = [f"{word}  {self.path} · {len(passed)} of {counted(len(self.checks), 'check')} passed", ""]
+        lines += [hanging(f"failed: {check.name}: {check.found}") for check in failed]
+        if detail:
+            lines += [hanging(f"ok: {check.name}: {check.found}") for check in passed]
+            lines += [hanging(f"on trust: {item.name}: {item.what}") for item in self.not_checked]
+        else:
+            lines.append(hanging(f"recomputed: {', '.join(check.name for check in passed)}"))
+            lines.append(hanging(f"taken on trust (-v): {', '.join(item.name for item in self.not_checked)}"))
+        return "\n".join(lines)
+
     def __str__(self) -> str:
-        lines = [f"  {'ok ' if check.passed else 'NO '} {check.name}: {check.found}" for check in self.checks]
-        unseen = [f"    {item.name}: {item.what}" for item in self.not_checked]
-        return "\n".join([self.sentence, *lines, "  not checked, as a bundle cannot show it:", *unseen])
+        return self.text()

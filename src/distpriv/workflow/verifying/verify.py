@@ -16,6 +16,7 @@ import numpy as np
 from attrs import evolve
 
 from distpriv.errors import DistprivError, LedgerUnavailable
+from distpriv.framework.display import display_values
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
 from distpriv.framework.statistics import RowValue
@@ -31,7 +32,6 @@ from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import about_questions
 from distpriv.workflow.bundle import release_document
-from distpriv.workflow.display import display_values
 from distpriv.workflow.release_schema import RELEASE, SHARED
 from distpriv.workflow.strict_json import conforming
 from distpriv.workflow.verifying.bundle_files import audit_problem, files_beside, files_problem
