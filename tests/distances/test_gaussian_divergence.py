@@ -20,7 +20,6 @@ from distpriv.distances.gaussian import (
     gaussian_hockey_stick,
     gaussian_hockey_sticks,
 )
-from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 
 Laws = tuple[Floats, Floats, Floats]
@@ -318,34 +317,3 @@ def test_degenerate_pairs_have_their_values_beside_ordinary_ones(size: int, seed
     assert 0 < by_kind["ordinary"][1] < 1e-6
     assert 0 < by_kind["flat"][1] < 1e-6
     assert (sticks.upper_bound <= 1).all()
-
-
-@pytest.mark.parametrize(
-    ("shift", "first", "second", "message"),
-    [
-        (1.0, [[1.0]], [[1.0]], "mean_difference must be a vector"),
-        ([], np.zeros((0, 0)), np.zeros((0, 0)), "mean_difference must be a vector with"),
-        ([math.nan], [[1.0]], [[1.0]], "mean_difference must be finite"),
-        ([1.0], [1.0], [[1.0]], "covariance_1 must be a matrix"),
-        ([1.0], [[1.0]], np.eye(2), r"covariance_2 must have the shape \(1, 1\)"),
-        ([1.0], [[1.0]], [[-1.0]], "covariance_2 must have no negative variance"),
-        ([1.0, 1.0], [[1.0, 0.5], [0.4, 1.0]], np.eye(2), "covariance_1 must be symmetric"),
-        ([1.0, 1.0], np.eye(2), [[0.0, 1e-9], [1e-9, 1.0]], "covariance_2 must be positive semidefinite"),
-    ],
-)
-def test_what_is_no_pair_of_gaussians_is_refused_with_its_cure(
-    shift: ArrayLike, first: ArrayLike, second: ArrayLike, message: str
-) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        gaussian_hockey_stick(1.0, shift, first, second)
-
-
-def test_of_many_pairs_the_one_that_is_none_is_refused_by_its_number() -> None:
-    ones = [[[1.0]]] * 2
-    with pytest.raises(InvalidInput, match="covariance_2 of pair 1 must have no negative variance"):
-        gaussian_hockey_sticks(1.0, [[1.0]] * 2, ones, [[[1.0]], [[-1.0]]])
-    with pytest.raises(InvalidInput, match="epsilons must be one number or 2"):
-        gaussian_hockey_sticks([1.0] * 3, [[1.0]] * 2, ones, ones)
-    for epsilon in (-0.1, math.nan, math.inf):
-        with pytest.raises(InvalidInput, match="epsilon must be finite and at least 0"):
-            gaussian_hockey_sticks([1.0, epsilon], [[1.0]] * 2, ones, ones)

@@ -82,17 +82,6 @@ def test_the_ratio_is_that_of_the_densities_of_all_datasets(
     np.testing.assert_allclose(log_ratio(found, ("b", "a"), released), -ratios)
 
 
-@given(positives=rows, negatives=rows, size=st.integers(1, 3))
-@settings(max_examples=25)
-def test_mean_phases_with_replacement_are_those_of_independent_rows(
-    positives: Floats, negatives: Floats, size: int
-) -> None:
-    laws = RowLaws(strata=(positives, negatives), drawn={"a": {0: size, 1: 1}}, replacement=True)
-    t = np.array([0.3, -0.2])
-    one, other = (np.exp(1j * (part.values @ t)).mean() for part in laws.strata)
-    assert laws.phases(t)["a"] == pytest.approx(one**size * other, abs=1e-9)
-
-
 def test_without_noise_laws_on_other_points_are_told_apart() -> None:
     even, odd = np.arange(0.0, 40.0, 2.0)[:, np.newaxis], np.arange(1.0, 41.0, 2.0)[:, np.newaxis]
     laws = RowLaws(strata=(even, odd), drawn={"a": {0: 5}, "b": {0: 4, 1: 1}}, replacement=False)

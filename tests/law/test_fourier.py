@@ -7,34 +7,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from distpriv.framework.arrays import Floats
 from distpriv.law.fourier import Circle, StratumLaw, projected
 from distpriv.modelling.row_laws import RowLaws
 
 populations = st.lists(st.integers(-40, 40).map(lambda v: v / 4), min_size=2, max_size=9)
 
 
-def exactly(circle: Circle, sums: Floats) -> Floats:
-    return np.asarray(np.exp(1j * np.outer(circle.angular, sums)).mean(axis=1))
-
-
-@given(values=populations, data=st.data())
-@settings(max_examples=50)
-def test_draws_without_replacement_have_the_law_of_all_subsets(values: list[float], data: st.DataObject) -> None:
-    size = data.draw(st.integers(0, len(values)))
+@given(values=populations, data=st.data(), replacement=st.booleans())
+@settings(max_examples=100)
+def test_draws_have_the_law_of_all_subsets_or_sequences(
+    values: list[float], data: st.DataObject, replacement: bool
+) -> None:
+    size = data.draw(st.integers(0, 4 if replacement else len(values)))
     circle = Circle(circumference=64.0, frequencies=40)
-    found = StratumLaw.of(circle, np.array(values)).drawn(size, replacement=False)
-    sums = np.array([sum(chosen) for chosen in combinations(values, size)])
-    np.testing.assert_allclose(found, exactly(circle, sums), atol=1e-9)
-
-
-@given(values=populations, size=st.integers(0, 4))
-@settings(max_examples=50)
-def test_draws_with_replacement_have_the_law_of_all_sequences(values: list[float], size: int) -> None:
-    circle = Circle(circumference=64.0, frequencies=40)
-    found = StratumLaw.of(circle, np.array(values)).drawn(size, replacement=True)
-    sums = np.array([sum(chosen) for chosen in product(values, repeat=size)])
-    np.testing.assert_allclose(found, exactly(circle, sums), atol=1e-9)
+    found = StratumLaw.of(circle, np.array(values)).drawn(size, replacement=replacement)
+    every = product(values, repeat=size) if replacement else combinations(values, size)
+    sums = np.array([sum(chosen) for chosen in every])
+    exact = np.exp(1j * np.outer(circle.angular, sums)).mean(axis=1)
+    np.testing.assert_allclose(found, exact, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 300, 2999, 3000, 3001, 5999, 6000])

@@ -3,17 +3,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from distpriv.framework.arrays import Floats
 from distpriv.law.lattice import RATE, SETTINGS, lattice_sum
-
-forms = st.integers(1, 3).flatmap(
-    lambda size: st.lists(st.floats(-1, 1), min_size=size * size, max_size=size * size).map(
-        lambda entries: np.array(entries).reshape(size, size)
-    )
-)
 
 
 def summed(form: Floats, reach: int) -> float:
@@ -23,19 +15,8 @@ def summed(form: Floats, reach: int) -> float:
     return float(np.exp(-RATE * norms[points.any(axis=1)]).sum())
 
 
-@given(root=forms, least=st.floats(0.05, 1.0))
-@settings(max_examples=60, deadline=None)
-def test_it_is_above_the_sum_and_close_to_it_where_that_is_small(root: Floats, least: float) -> None:
-    form = root @ root.T + least * np.eye(len(root))
-    true = summed(form, 8)
-    bound = lattice_sum(form)
-    assert bound >= true * (1 - 1e-9)
-    if true < 1e-3:
-        assert bound <= max(2 * true, SETTINGS.negligible)
-
-
 @pytest.mark.parametrize("seed", range(50))
-def test_on_random_lattices_it_is_never_below_the_sum_and_within_ten_times(seed: int) -> None:
+def test_on_random_lattices_it_is_never_below_the_sum_and_close_where_that_is_small(seed: int) -> None:
     """Bases that are long and skewed, as those of tied counts are, with sums from next to nothing to about one."""
     rng = np.random.default_rng(seed)
     size = 2 + seed % 3
@@ -49,7 +30,8 @@ def test_on_random_lattices_it_is_never_below_the_sum_and_within_ten_times(seed:
         change[i] += rng.integers(-3, 4) * change[j]
     for basis in (np.eye(size), change):
         bound = lattice_sum(basis @ form @ basis.T)
-        assert true * (1 - 1e-9) <= bound <= 10 * true
+        most = max(2 * true, SETTINGS.negligible) if true < 1e-3 else 10 * true
+        assert true * (1 - 1e-9) <= bound <= most
 
 
 @pytest.mark.parametrize("cells", [4, 16, 40, 224])

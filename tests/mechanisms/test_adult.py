@@ -150,17 +150,6 @@ def test_the_certified_noise_is_as_small_as_known(
     assert mechanism.noise.expected_rms <= CERTIFIED[difference, epsilon] * (1 + CONFIDENCE)
 
 
-@pytest.mark.slow
-def test_hundreds_of_pairs_are_certified_together(adult: pa.Table, paper_query: dp.Query) -> None:
-    share = dp.Share("income = '>50K'", between=(0.3, 0.7), within=0.1)
-    model = dp.model(adult, paper_query, share, records=100, reference="population")
-    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
-    mechanism = M.certified_gaussian(model, target, objective="noise")
-    assert mechanism.certificate.holds
-    assert mechanism.certificate.assurance == "checked"
-    assert mechanism.noise.expected_rms < M.expected_value_gaussian(model, target).noise.expected_rms
-
-
 def test_rounding_to_the_lattice_strips_fine_noise_off_and_nothing_that_is_trusted(
     adult: pa.Table, paper_query: dp.Query
 ) -> None:

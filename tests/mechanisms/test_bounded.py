@@ -8,7 +8,6 @@ from tests.mechanisms.shared import worst_delta
 from tests.mechanisms.test_wasserstein import FIGURE_1
 
 import distpriv as dp
-from distpriv.errors import InvalidTarget
 from distpriv.mechanisms.bounded import gaussian_l1_quantile_upper_bound
 
 M = dp.mechanisms
@@ -80,11 +79,3 @@ def test_sampled_laws_have_an_order_statistic_above_the_quantile() -> None:
     reach = (mechanism.noise.scales[0] - abs(model.mean_shift(model.protected_pairs[0])[0])) / 2  # type: ignore[union-attr]
     deviation = max(law.covariance[0, 0] ** 0.5 for law in model.distributions.values())
     assert 1.9 * deviation < reach < 3 * deviation
-
-
-def test_too_few_points_and_no_delta_are_refused() -> None:
-    model = sampled(400, 100)
-    with pytest.raises(InvalidTarget, match=r"100 sampled points per scenario are too few for delta = 0\.001"):
-        M.bounded(model, dp.PrivacyTarget(epsilon=1, delta=0.001))
-    with pytest.raises(InvalidTarget, match="give a delta above 0"):
-        M.bounded(model, dp.PrivacyTarget(epsilon=1))

@@ -15,7 +15,7 @@ from tests.mechanisms.shared import decode
 
 import distpriv as dp
 from distpriv.distances.gaussian import analytic_radius
-from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
+from distpriv.errors import InvalidModel
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_draws import Calibration, calibration
 from distpriv.mechanisms.search.noise_shapes import laplace_deltas_upper_bound
@@ -134,8 +134,7 @@ def test_scaling_statistics_and_weights_does_the_same_to_the_noise(make: Callabl
 
 @pytest.mark.parametrize("make", EVERY)
 def test_what_never_moves_gets_no_noise(make: Callable[..., AdditiveMechanism]) -> None:
-    made = two_rows(dp.Query(x=dp.mean("x"), c=dp.mean("c")))
-    noise = make(made, TARGET, draws=2000).noise
+    noise = make(two_rows(dp.Query(x=dp.mean("x"), c=dp.mean("c"))), TARGET, draws=2000).noise
     assert noise.covariance[1, 1] == 0 < noise.covariance[0, 0]
     still = make(two_rows(dp.Query(c=dp.mean("c"))), TARGET, draws=2000)
     assert isinstance(still.noise, NoNoise)
@@ -185,15 +184,13 @@ def test_the_shape_for_estimates_leaves_them_less_error_than_the_shape_of_least_
     assert errors(1000.0)["estimate"] == pytest.approx(found["estimate"], rel=5e-3)
 
 
-def test_noise_for_estimates_counts_on_the_prior_and_refuses_what_is_none() -> None:
+def test_noise_for_estimates_counts_on_the_prior() -> None:
     made = small_model(dp.Query(x=dp.mean("x"), most=dp.proportion("x > 4")))
     sure, unsure = (
         M.coupled_gaussian(made, TARGET, draws=2000, seed=1, objective="estimate", prior=prior).noise
         for prior in ({"s @ 0.25": 1.0, "s @ 0.5": 0.0, "s @ 0.75": 0.0}, None)
     )
     assert sure != unsure
-    with pytest.raises(InvalidInput, match="objective"):
-        M.coupled_gaussian(made, TARGET, objective="least")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("make", BOTH)
@@ -270,40 +267,8 @@ def test_of_a_large_sample_a_smaller_one_is_the_reference(monkeypatch: pytest.Mo
     assert [laws.rows_of(place) for place in range(2)] == [20_000, 20_000]
 
 
-@pytest.mark.parametrize("make", BOTH)
-def test_what_cannot_be_calibrated_is_refused(make: Callable[..., AdditiveMechanism]) -> None:
-    made = small_model(QUERIES["mean"])
-    with pytest.raises(InvalidTarget, match=r"delta = 0.*use wasserstein or group_privacy_laplace"):
-        make(made, dp.PrivacyTarget(epsilon=1))
-    with pytest.raises(InvalidInput, match=r"draws = 100 cannot show that delta is below .*at least \d+ draws can"):
-        make(made, TARGET, draws=100)
-    with pytest.raises(InvalidInput, match="too small for the usual 4,000,000 draws"):
-        make(made, dp.PrivacyTarget(epsilon=1, delta=1e-7))
-    with pytest.raises(InvalidInput, match="pairing must be 'independent' or 'transport', got 'best'"):
-        make(made, TARGET, pairing="best")
-    with pytest.raises(InvalidInput, match="seed must be a whole number"):
-        make(made, TARGET, seed=-1)
-    moments = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=np.eye(1), pairs=[("a", "b")])
-    with pytest.raises(InvalidModel, match="coupled samples need rows"):
-        make(moments, TARGET)
-    tables = dp.Scenarios({"a": pl.DataFrame({"x": [1.0, 2]}), "b": pl.DataFrame({"x": [3.0, 4]})})
-    with pytest.raises(InvalidModel, match="not shares of one predicate"):
-        make(dp.model(None, dp.Query(x=dp.mean("x")), tables, records=1), TARGET)
-
-
 def income(adult: pa.Table, query: dp.Query, **secret: object) -> dp.QueryModel:
     return dp.model(adult, query, dp.Share("income = '>50K'", **secret), records=100)  # type: ignore[arg-type]
-
-
-def test_transport_needs_clearly_less_noise_than_independent_swaps(adult: pa.Table, paper_query: dp.Query) -> None:
-    model = income(adult.slice(0, 6000), paper_query, values=(0.45, 0.55))
-    target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    for make in BOTH:
-        transport, independent = (
-            make(model, target, draws=20_000, seed=1, pairing=pairing).noise.expected_l2
-            for pairing in ("transport", "independent")
-        )
-        assert transport < 0.9 * independent
 
 
 def test_the_lattice_cannot_be_read_through_noise_that_needs_no_floor(adult: pa.Table, paper_query: dp.Query) -> None:

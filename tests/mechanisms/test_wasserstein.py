@@ -7,7 +7,6 @@ from tests.mechanisms.shared import worst_delta
 
 import distpriv as dp
 from distpriv.distances import analytic_radius, closeness_radius
-from distpriv.errors import AssumptionViolated, InvalidInput
 from distpriv.mechanisms.hypotheses import unordered
 
 M = dp.mechanisms
@@ -53,24 +52,10 @@ def test_sampled_laws_are_only_assumed_and_it_is_said() -> None:
     assert proven.noise.expected_rms > M.wasserstein(model, dp.PrivacyTarget(epsilon=1)).noise.expected_rms
 
 
-def test_a_distance_that_the_model_does_not_have_is_refused() -> None:
-    target = dp.PrivacyTarget(epsilon=1)
-    moments = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    with pytest.raises(InvalidInput, match="no bounded rows of a Share"):
-        M.wasserstein(moments, target, distance="coupling")
-    with pytest.raises(InvalidInput, match="needs the laws as points"):
-        M.wasserstein(moments, target, distance="points")
-    with pytest.raises(InvalidInput, match="distance must be 'auto' or 'points' or 'coupling', got 'exact'"):
-        M.wasserstein(moments, target, distance="exact")  # type: ignore[arg-type]
-
-
-def test_gaussian_translations_are_as_far_apart_as_their_means_and_others_infinitely() -> None:
+def test_gaussian_translations_are_as_far_apart_as_their_means() -> None:
     target = dp.PrivacyTarget(epsilon=1)
     model = dp.gaussian_model(means={"a": [0, 0], "b": [1, -2]}, covariances=np.eye(2), pairs=[("a", "b")])
     assert M.wasserstein(model, target).noise == M.expected_value_laplace(model, target).noise
-    unlike = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[2]]}, pairs=[("a", "b")])
-    with pytest.raises(AssumptionViolated, match=r"infinite: use bounded, or approximate_wasserstein"):
-        M.wasserstein(unlike, target)
 
 
 def test_pairs_are_taken_in_one_order() -> None:
@@ -129,11 +114,3 @@ def test_laws_within_delta_of_each_other_need_no_noise() -> None:
     )
     assert M.approximate_wasserstein(model, TENTH).noise.expected_rms == 0
     assert M.approximate_wasserstein(model, TENTH, noise="gaussian").noise.expected_rms == 0
-
-
-def test_a_model_of_moments_is_refused() -> None:
-    model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    with pytest.raises(InvalidInput, match=r"needs the laws as points, and this model has moments"):
-        M.approximate_wasserstein(model, TENTH)
-    with pytest.raises(InvalidInput, match="noise must be 'laplace' or 'gaussian', got 'cauchy'"):
-        M.approximate_wasserstein(FIGURE_1, TENTH, noise="cauchy")  # type: ignore[arg-type]

@@ -45,19 +45,6 @@ def test_adult_moments_are_the_reference_ones_to_ten_digits(
     assert model.provenance.method == "exact moments"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("predicate", ["income = '>50K'", "workclass = 'Private'", "sex = 'Female'"])
-def test_exact_moments_agree_with_200_000_sampled_datasets(
-    adult: pa.Table, paper_query: dp.Query, predicate: str
-) -> None:
-    seed = int(np.random.SeedSequence().generate_state(1)[0])
-    low, high = sorted(np.random.default_rng(seed).choice(np.arange(1, 100), size=2, replace=False) / 100)
-    model = dp.model(adult, paper_query, dp.Share(predicate, values=(low, high)), records=100)
-    for name, law in model.distributions.items():
-        sampled = model.samples(name, 200_000, seed=seed)
-        assert_moments_agree(sampled, law.mean, law.covariance, f"{name} with seed {seed}")
-
-
 def test_sampling_by_name_estimates_what_exact_moments_compute(
     place: Place, adult: pa.Table, paper_query: dp.Query
 ) -> None:
@@ -185,6 +172,7 @@ def share(predicate: str, low: float = 0.4, high: float = 0.6, **options: Any) -
     return {"secret": dp.Share(predicate, values=(low, high)), **options}
 
 
+NOTHING_LEFT = TABLE.select("s", x="hole").filter(pl.col("x") > 9)
 SHORT = {"records": 100, "reference": "population"}
 OWN_TABLES = {"secret": lambda place: dp.Scenarios({"a": place(TABLE), "b": place(TABLE.head(5))})}
 
@@ -204,11 +192,8 @@ OWN_TABLES = {"secret": lambda place: dp.Scenarios({"a": place(TABLE), "b": plac
         (share("x >= 0"), "'x >= 0' is true of every row of the (polars table|Spark DataFrame), so one stratum is"),
         (share("word = 'c'"), "\"word = 'c'\" is true of no row of the (polars table|Spark DataFrame), so one stratum"),
         (share("s", 0.455, 0.5, records=100), "share of 0.455"),
-        (
-            share("s", 0.5, 0.45, **SHORT),
-            "'s @ 0.45' needs 45 rows where s is satisfied and the reference table has 40",
-        ),
-        (share("s", 0.1, 0.3, **SHORT), "'s @ 0.1' needs 90 rows where s is not satisfied and the reference table has"),
+        (share("s", 0.5, 0.45, **SHORT), "'s @ 0.45' needs 45 rows where s is satisfied"),
+        (share("s", 0.1, 0.3, **SHORT), "'s @ 0.1' needs 90 rows where s is not satisfied"),
         ({**OWN_TABLES, "reference": "population"}, "scenario 'b' needs 10 rows and the reference table has 5"),
         (mean("hole"), r"nulls or NaN in column 'hole' \(50 of 100 rows\)"),
         (mean("nan"), r"nulls or NaN in column 'nan' \(1 of 100 rows\)"),
@@ -225,7 +210,6 @@ OWN_TABLES = {"secret": lambda place: dp.Scenarios({"a": place(TABLE), "b": plac
         ({"records": 0}, "records must be a whole number, at least 1, got 0"),
         ({"records": "100"}, "records must be a whole number"),
         ({"source": None}, "the secret needs a reference table"),
-        ({"missing": "ignore"}, "missing must be 'refuse' or 'drop', got 'ignore'"),
         ({"secret": "income"}, "a secret is a Share, a Mean"),
     ],
 )
@@ -237,21 +221,12 @@ def test_what_cannot_be_modelled_is_refused(place: Place, given: dict[str, Any],
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"query": MEDIAN, "method": "exact"},
-            "statistic 'm' is not a mean of a row expression: use method='sampling'",
-        ),
-        ({"method": np.array(["exact"])}, "method must be 'auto' or 'exact' or 'sampling', got array"),
-        ({"query": MEDIAN, "draws": 10, "processes": 0}, "processes must be a whole number, at least 1, got 0"),
-        (
-            {"query": dp.Query(f=dp.function(len, columns=["agee"]))},
-            "statistic 'f': there is no column 'agee': there are: x, word",
-        ),
+        ({"query": MEDIAN, "method": "exact"}, "use method='sampling'"),
+        ({"method": np.array(["exact"])}, "method must be"),
+        ({"query": MEDIAN, "draws": 10, "processes": 0}, "processes must be"),
+        ({"query": dp.Query(f=dp.function(len, columns=["agee"]))}, "no column 'agee'"),
         ({"query": dp.Query(f=dp.function(len, columns=["hole"]))}, r"column 'hole' \(50 of 100 rows\)"),
-        (
-            {"source": TABLE.select("s", x="hole").filter(pl.col("x") > 9), "missing": "drop"},
-            "has no rows left without",
-        ),
+        ({"source": NOTHING_LEFT, "missing": "drop"}, "has no rows left without"),
         ({"query": dp.mean("x")}, "query must be a Query"),
     ],
 )

@@ -10,11 +10,10 @@ from attrs import evolve
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.reference_sample import relative_errors, worst_population
+from distpriv.guarantees.reference_sample import relative_errors
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import NORMAL, OF_SAMPLED_LAWS
 from distpriv.modelling.plausible_models import MAKING_SEED, plausible_models
-from distpriv.noise.laws import GaussianNoise
 from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 QUERY = dp.Query(x=dp.mean("x"), n=dp.count("x > 0"))
@@ -208,14 +207,3 @@ def test_a_statistic_that_never_varies_stays_as_it_is() -> None:
     table = pa.table({"s": [True, False] * 50, "x": [1.0] * 100})
     model = dp.model(table, dp.Query(x=dp.mean("x")), SECRET, records=10)
     assert all(m.distributions == model.distributions or not m.floor.any() for m in plausible_models(model, 3))
-
-
-def test_a_sample_allows_for_no_smaller_delta_than_a_population(adult: pa.Table) -> None:
-    noise = GaussianNoise.of(np.diag([1.0, 9.0]))
-    sample, population = (
-        dp.model(adult.slice(0, 1000), ADULT, HOURS, records=100, reference=reference)
-        for reference in ("sample", "population")
-    )
-    worst = worst_population(sample, noise, 0.2).model
-    own, allowed = (dp.exact_delta(model, noise.covariance, epsilon=0.2) for model in (population, worst))
-    assert allowed > own

@@ -1,6 +1,5 @@
 from collections import Counter
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +7,7 @@ import pytest
 from scipy import stats
 
 import distpriv as dp
-from distpriv.errors import InvalidModel, InvalidQuery
+from distpriv.errors import InvalidQuery
 from distpriv.modelling import sampling
 from distpriv.modelling.sampling import SamplingSettings, Stratum, Stream, distinct, draw_rows, in_blocks
 
@@ -101,12 +100,6 @@ def test_a_function_that_fails_is_named_with_its_failure(callable_, message: str
     with pytest.raises(InvalidQuery, match=message) as refusal:
         dp.model(TABLE, bad, SHARE, records=10, draws=10)
     assert "statistic 'bad'" in str(refusal.value)
-
-
-@pytest.mark.parametrize("draws", [0, -1, 2.5, "many"])
-def test_a_number_of_draws_that_is_none_is_refused(draws: Any) -> None:
-    with pytest.raises(InvalidModel, match="draws must be a whole number, at least 2"):
-        dp.model(TABLE, query("vectorised"), SHARE, records=10, draws=draws)
 
 
 def test_blocks_of_other_streams_are_other_numbers() -> None:

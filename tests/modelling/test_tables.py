@@ -80,16 +80,8 @@ THOUSANDS = pa.table({"a": list(range(2000))})
         (dp.table("count", by="grade", levels={"grade": ["1"]}), ROWS, "the level '1' is not"),
         (dp.table("count", by=["a", "b"]), MANY, "10,000 cells, and at most 1,000"),
         (dp.table("count", by="a"), THOUSANDS, "2,000 levels in the reference"),
-        (
-            dp.table("variance(age)", by="sex"),
-            ROWS,
-            "has 1 rows in the cell ['F'] of a table of variance(age), and 2 are",
-        ),
-        (
-            dp.table("median(age)", by="sex", levels={"sex": ["F", "X"]}, empty=[]),
-            ROWS,
-            "has 0 rows in the cell ['X'] of a table of quantile(age, 0.5), and 1 are",
-        ),
+        (dp.table("variance(age)", by="sex"), ROWS, "has 1 rows in the cell ['F']"),
+        (dp.table("median(age)", by="sex", levels={"sex": ["F", "X"]}, empty=[]), ROWS, "has 0 rows in the cell ['X']"),
     ],
 )
 def test_what_cannot_be_a_table_is_refused_in_a_sentence(table: Table, rows: pa.Table, message: str) -> None:

@@ -1,5 +1,6 @@
 """Rows with weights: a row that counts for several people is so many rows, in models, laws, lattices and samples."""
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
+from distpriv.errors import InvalidInput, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
 from distpriv.law.cells import RowGrid, row_grid
 from distpriv.law.fourier import Circle, projected
@@ -228,83 +229,67 @@ def test_a_share_beside_a_mean_is_drawn_with_replacement_too() -> None:
     assert len(both.rows().row_laws().strata) == 4
 
 
+def weighed(*people: Any) -> pa.Table:
+    """Rows that have these weights in turn; a single weight is that of one row among others of weight 1."""
+    given = list(people) * 20 if len(people) > 1 else [*people, *([1.0] * 399)]
+    return pa.table({"x": [0, 1] * (len(given) // 2), "y": range(len(given)), "people": given})
+
+
+HOLED = pa.table({"x": [1.0, 2.0, 3.0, None], "y": [1.0, 2.0, 4.0, 9.0]})
+EVEN = counted([(k % 2, k % 5, 1) for k in range(60)])
+UNEVEN = counted([(k % 2, k % 5, 1 + k % 2) for k in range(600)])
+HEAVY = StratumRows(values=np.zeros((2, 1)), weights=np.array([0.5, 0.5]))
+
+
+def adult_mean(of: str, *values: float) -> Callable[[], object]:
+    rows, secret = dp.datasets.adult().slice(0, 500), dp.Mean(of, values=values)
+    return lambda: dp.model(rows, ADULT, secret, records=50, reference="population")
+
+
+def weighted(table: pa.Table, weight: Any = "people", secret: Any = SHARE, **options: Any) -> Callable[[], object]:
+    return lambda: modelled(table, secret, weight=weight, **options)
+
+
+def median_of_weighted_rows() -> dp.QueryModel:
+    return dp.model(UNEVEN, dp.Query(y=dp.quantile("y", 0.5)), SHARE, records=4, weight="people", draws=50)
+
+
 @pytest.mark.parametrize(
-    ("secret", "message"),
+    ("refused", "message"),
     [
-        (dp.Mean("hours_per_weak", values=(38, 42)), "hours_per_weak"),
-        (dp.Mean("income", values=(38, 42)), "'income' is of type string, not a number"),
-        (dp.Mean("income = '>50K'", values=(0.1, 0.2)), "is of type bool, not a number"),
-        (dp.Mean("hours_per_week", values=(38, 142)), "mean.hours_per_week. cannot be 142: the rows have values from"),
+        (adult_mean("hours_per_weak", 38, 42), "hours_per_weak"),
+        (adult_mean("income", 38, 42), "type string"),
+        (adult_mean("income = '>50K'", 0.1, 0.2), "type bool"),
+        (adult_mean("hours_per_week", 38, 142), "cannot be 142"),
+        (weighted(HOLED, None, dp.Mean("x", values=(1.8, 2.2))), "nulls"),
+        (weighted(HOLED, None, dp.Mean("x", values=(1.8, 2.2)), missing="drop"), "left out"),
+        (weighted(weighed(1.0, -1.0)), "is -1 in a row"),
+        (weighted(weighed(1.0, math.inf)), "infinite"),
+        (weighted(weighed(1.0, math.nan)), "missing"),
+        (weighted(weighed(1.0, None)), "missing"),
+        (weighted(weighed(0.0, 0.0)), "is 0 in all rows"),
+        (weighted(weighed(0.0, 1.0)), "is 0 in all rows where x > 0 is not satisfied"),
+        (weighted(weighed("many", "few")), "the weight"),
+        (weighted(EVEN, "persons"), "persons"),
+        *((weighted(EVEN, wrong), "name of a column") for wrong in ("", 3, ["people"])),
+        *((weighted(weighed(huge)), "of 400 rows an effective number") for huge in (1e6, 1e300, 1.7e308)),
+        (weighted(weighed(1e300), secret=dp.Mean("y", values=(20, 30))), "effective number"),
+        (weighted(EVEN, replacement=False), "independently"),
+        (weighted(EVEN, None, MEAN, replacement=False), "with a mean"),
+        (lambda: RowLaws(strata=(HEAVY,), drawn={"a": {0: 1}}, replacement=False), "independently"),
+        (median_of_weighted_rows, "means, counts and totals only"),
     ],
 )
-def test_a_property_that_the_table_has_not_is_refused(secret: dp.Mean, message: str) -> None:
+def test_what_cannot_be_weighed_is_refused(refused: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        dp.model(dp.datasets.adult().slice(0, 500), ADULT, secret, records=50, reference="population")
+        refused()
 
 
-@pytest.mark.parametrize(
-    ("missing", "message"), [("refuse", "nulls or NaN in column 'x'"), ("drop", "such rows cannot be left out")]
-)
-def test_nulls_in_what_rows_are_weighed_by_are_refused_and_not_dropped(missing: Any, message: str) -> None:
-    rows = pa.table({"x": [1.0, 2.0, 3.0, None], "y": [1.0, 2.0, 4.0, 9.0]})
-    with pytest.raises(InvalidInput, match=message):
-        modelled(rows, dp.Mean("x", values=(1.8, 2.2)), missing=missing)
-
-
-@pytest.mark.parametrize(
-    ("people", "message"),
-    [
-        ([1.0, -1.0], "the weight 'people' is -1 in a row"),
-        ([1.0, float("inf")], "has values that are infinite"),
-        ([1.0, float("nan")], "missing"),
-        ([1.0, None], "missing"),
-        ([0.0, 0.0], "is 0 in all rows"),
-        ([0.0, 1.0], "is 0 in all rows where x > 0 is not satisfied"),
-        (["many", "few"], "the weight"),
-    ],
-)
-def test_weights_that_are_none_are_refused(people: list[Any], message: str) -> None:
-    table = pa.table({"x": [0, 1] * 20, "y": range(40), "people": people * 20})
-    with pytest.raises(InvalidInput, match=message):
-        modelled(table, SHARE, weight="people")
-    with pytest.raises(InvalidInput, match="persons"):
-        modelled(table, SHARE, weight="persons")
-
-
-@pytest.mark.parametrize("wrong", ["", 3, ["people"]])
-def test_a_weight_that_names_no_column_is_refused(wrong: Any) -> None:
-    with pytest.raises(InvalidModel, match="weight must be the name of a column"):
-        modelled(counted([(0, 1, 1), (1, 2, 1)]), SHARE, weight=wrong)
-
-
-@pytest.mark.parametrize("huge", [1e6, 1e300, 1.7e308])
-def test_a_row_that_would_carry_all_is_refused(huge: float) -> None:
-    table = pa.table({"x": [0, 1] * 200, "y": range(400), "people": [huge, *([1.0] * 399)]})
-    with pytest.raises(InvalidModel, match=r"of 400 rows an effective number of 1(\.\d+)? would carry all"):
-        modelled(table, SHARE, weight="people")
-    with pytest.raises(InvalidInput, match="effective number"):
-        modelled(table, dp.Mean("y", values=(20, 30)), weight="people")
-
-
-def test_rows_that_count_are_never_drawn_without_replacement() -> None:
-    table = counted([(k % 2, k % 5, 1) for k in range(60)])
-    assert modelled(table, SHARE, weight="people").provenance.replacement
-    with pytest.raises(InvalidModel, match="with a weight, records are drawn independently"):
-        modelled(table, SHARE, weight="people", replacement=False)
-    with pytest.raises(InvalidModel, match="with a mean, a quantile, a correlation or a shift"):
-        modelled(table, MEAN, replacement=False)
-    assert not modelled(table, SHARE).provenance.replacement
-    rows = StratumRows(values=np.zeros((2, 1)), weights=np.array([0.5, 0.5]))
-    with pytest.raises(InvalidModel, match="rows with weights are drawn independently"):
-        RowLaws(strata=(rows,), drawn={"a": {0: 1}}, replacement=False)
-
-
-def test_medians_of_a_sample_with_weights_and_tables_of_which_samples_are_held_are_refused(
+def test_rows_are_drawn_with_replacement_where_they_count_and_tables_of_which_samples_are_held_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    table = counted([(k % 2, k % 5, 1 + k % 2) for k in range(600)])
-    with pytest.raises(InvalidModel, match="means, counts and totals only"):
-        dp.model(table, dp.Query(y=dp.quantile("y", 0.5)), SHARE, records=4, weight="people", draws=50)
+    assert modelled(EVEN, SHARE, weight="people").provenance.replacement
+    assert not modelled(EVEN, SHARE).provenance.replacement
     monkeypatch.setattr(reference, "READING", reference.ReadingSettings(most_rows=500))
     with pytest.raises(InvalidSecret, match="needs all rows"):
-        modelled(table, SHARE, weight="people")
+        modelled(UNEVEN, SHARE, weight="people")

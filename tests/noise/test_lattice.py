@@ -229,15 +229,6 @@ def test_a_statistic_at_the_end_of_floating_point_is_refused_and_a_huge_one_is_n
         lattice.draw(np.array([1.7e308]))
 
 
-def test_noise_that_has_no_lattice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no lattice in floating point"):
-        on_lattice(LaplaceNoise.isotropic(1, 1e-300))
-    with pytest.raises(InvalidInput, match="in every direction"):
-        on_lattice(SumNoise(parts=(GaussianNoise(axes=OBLIQUE[:, :1], variances=np.array([1.0])),) * 2))
-    with pytest.raises(InvalidInput, match="scale in steps"):
-        on_lattice(LAWS["Laplace"], bits=41)
-
-
 def test_the_source_of_even_noise_is_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

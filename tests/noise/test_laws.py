@@ -1,6 +1,5 @@
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise, noise_from_dict
 
@@ -70,12 +68,6 @@ def test_the_characteristic_function_is_the_mean_of_waves_and_curved_by_the_cova
     np.testing.assert_allclose(curvatures, np.diag(along @ law.covariance @ along.T), atol=1e-4 * scale**2)
 
 
-@pytest.mark.parametrize("frequencies", [1.0, [1.0, 2.0], [[1.0, 2.0, 3.0, 4.0]]])
-def test_frequencies_of_other_statistics_are_refused(frequencies: Floats) -> None:
-    with pytest.raises(InvalidInput):
-        GaussianNoise.isotropic(3, 1.0).characteristic_function(frequencies)
-
-
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_answers_for_its_parts_its_widths_and_itself_widened(name: str) -> None:
     law = LAWS[name]
@@ -132,75 +124,9 @@ def test_with_one_axis_of_laplace_noise_the_length_is_a_mean_over_its_size() -> 
     assert alone.expected_l2 == pytest.approx(2.5, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("given_axes", "sizes"),
-    [
-        (np.array([[1.0], [1.0]]), np.array([1.0])),
-        (np.eye(2), np.array([1.0])),
-        (np.eye(2), np.array([1.0, -1.0])),
-        (np.eye(2), np.array([1.0, np.inf])),
-        (np.ones(2), np.array([1.0, 1.0])),
-    ],
-)
-def test_noise_without_proper_axes_is_refused(given_axes: Floats, sizes: Floats) -> None:
-    with pytest.raises(InvalidInput, match="axes"):
-        GaussianNoise(axes=given_axes, variances=sizes)
-    with pytest.raises(InvalidInput, match="axes"):
-        LaplaceNoise(axes=given_axes, scales=sizes)
-
-
-AXIS = np.array([[0.6], [-0.8]])
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"axes": np.eye(2)}, "one axis"),
-        ({"axes": np.array([[0.6], [0.6]])}, "one axis"),
-        ({"edges": [0.0, 1.0]}, "one more edge"),
-        ({"edges": [0.5, 1.0, 2.0]}, "start at 0"),
-        ({"edges": [0.0, 2.0, 1.0]}, "increase"),
-        ({"masses": [0.5, 0.25]}, "sum to 1"),
-        ({"masses": [1.5, -0.5]}, "at least 0"),
-        ({"masses": [0.25, 0.75]}, "not increase"),
-    ],
-)
-def test_what_is_no_staircase_is_refused(changed: dict[str, object], message: str) -> None:
-    given: dict[str, object] = {"axes": AXIS, "edges": [0.0, 1.0, 2.0], "masses": [0.5, 0.5]}
-    UnimodalNoise(**given)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=message):
-        UnimodalNoise(**{**given, **changed})  # type: ignore[arg-type]
-
-
-def test_masses_must_sum_to_one_exactly_and_not_only_in_floating_point() -> None:
-    tenths = [0.1] * 10
-    assert sum(map(Fraction, tenths)) != 1
-    with pytest.raises(InvalidInput, match="exactly"):
-        UnimodalNoise(axes=AXIS, edges=np.arange(11.0), masses=np.array(tenths))
-
-
-def laws(seed: int, size: int) -> list[NoiseLaw]:
-    """Return a random law of every kind."""
-    rng = np.random.default_rng(seed)
-    basis = axes(size, size, seed)
-    gaussian = GaussianNoise(axes=basis[:, :1], variances=rng.exponential(size=1))
-    laplace = LaplaceNoise(axes=basis, scales=rng.exponential(size=size))
-    edges, masses = np.array([0.0, rng.uniform(0.1, 1.0), 2.5]), np.array([0.75, 0.25])
-    stairs = UnimodalNoise(axes=basis[:, :1], edges=edges, masses=masses)
-    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
-
-
-@given(st.integers(0, 10**6), st.integers(1, 4))
-def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
-    for law in laws(seed, size):
-        assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
+@given(st.sampled_from(sorted(LAWS)), st.floats(0.01, 100))
+def test_laws_come_back_from_json_to_the_last_bit(name: str, factor: float) -> None:
+    law = LAWS[name].widened(factor)
+    assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
     bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
     assert noise_from_dict(bare.to_dict()).dimension == 3
-
-
-@pytest.mark.parametrize(
-    "values", [None, {}, {"law": "cauchy"}, {"law": "gaussian"}, {"law": "laplace", "axes": [[1.0]], "scales": ["x"]}]
-)
-def test_what_describes_no_law_is_refused(values: object) -> None:
-    with pytest.raises(InvalidInput):
-        noise_from_dict(values)

@@ -31,7 +31,7 @@ from distpriv.guarantees.exact_rows import (
 )
 from distpriv.law.cells import RowGrid
 from distpriv.law.plausible_cells import of_populations, plausible_strata
-from distpriv.law.step_laws import step_laws
+from distpriv.law.step_laws import even_shares, step_laws
 from distpriv.mechanisms.search.step_program import least_on_steps
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import MAKING_SEED
@@ -75,10 +75,14 @@ class SampleSettings:
     """For how many populations noise is made: more cost time in proportion, and hardly change it."""
     skipped: tuple[int, ...] = (8, 3, 0)
     """How many of those that hide least are left out, in the first rounds: fewer until the certificate holds."""
-    rounds: int = 12
-    """How often noise is made at most; from the third time on for a smaller δ."""
+    rounds: int = 6
+    """How often noise is made; from the third time on for a smaller δ. What is then missing, wider noise makes up for."""
     overshoot: float = 0.97
-    """By how much more than in proportion δ is lowered each time, so that rounds end."""
+    """By how much more than in proportion δ is lowered each time."""
+    widest: float = 4.0
+    """How many times wider noise may become after the last round."""
+    within: float = 0.01
+    """By how much more than needed it may be widened."""
 
 
 SETTINGS: Final = Settings()
@@ -120,10 +124,26 @@ def noise_on_steps(
             return noise
         if skipped == 0:
             asked *= settings.overshoot / spent
+
+    # A smaller δ in a few populations may hardly widen noise that hides these well and others less.
+    def holds(factor: float) -> bool:
+        require_time()
+        return _spent(rows, _wider_steps(noise, laws.step, factor), target, pairs) <= 1
+
+    factor = least_passing(holds, 1.0, 1.1, largest=settings.widest, within=settings.within)
+    if factor < math.inf:
+        return _wider_steps(noise, laws.step, factor)
     raise InvalidTarget(
         f"no noise was found with delta = {target.delta:g} at epsilon = {target.epsilon:g} in all populations that "
         "such a sample may be of: give more reference rows, a larger epsilon or delta, or use coupled_gaussian."
     )
+
+
+def _wider_steps(noise: UnimodalNoise, step: float, factor: float) -> UnimodalNoise:
+    """Return noise so many times wider whose edges are still in the middle between two steps."""
+    widths, shares = even_shares(noise, step)
+    ends = (np.floor(factor * (widths[shares > 0] + 0.5)) + 0.5) * step
+    return UnimodalNoise.mixed(np.ones(1), ends, shares[shares > 0])
 
 
 def noise_on_grid(model: QueryModel, rows: RowGrid, target: PrivacyTarget, weights: Floats) -> NoiseLaw:
