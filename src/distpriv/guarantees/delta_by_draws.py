@@ -250,7 +250,7 @@ def _by_moments(
     """Return the bound on δ by a moment of e^L where that is smaller (Abadi et al. 2016, theorem 2).
 
     Tilts do not reach everywhere: of many statistics L is a sum of many small terms, and may be large without any of
-    them being so. Untilted draws tell moments well, whichever terms they come from, but for what is rarer than they are.
+    them being so. Untilted draws give moments whichever terms these come from, but for what is rarer than the draws.
     """
     size = len(scenarios.first.mean)
     plain = TiltedMixture(of=scenarios.first, tilts=np.zeros((1, size)), shares=np.ones(1))
