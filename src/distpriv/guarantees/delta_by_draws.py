@@ -51,8 +51,8 @@ class DrawSettings:
     """Draws from the second distribution, by which the ratio's error is measured."""
     pilot_draws: int = 400
     """Draws in each round that chooses tilts."""
-    pilots: int = 6
-    """Pilots whose tilts are mixed where δ is rare."""
+    pilots: int = 8
+    """Pilots whose tilts are mixed where δ is rare, with twice as many tilts in each round."""
     rare: float = 1e-4
     """The δ that matters below which it is rare."""
     rounds: int = 8
@@ -284,6 +284,7 @@ def _recentred(
     finds some: then the tilts of several pilots are mixed.
     """
     rare = 0 < matters < settings.rare
+    settings = evolve(settings, recentred=2 * settings.recentred) if rare else settings
     pilots = [
         _pilot(scenarios, epsilon, matters, settings, rng, early=not rare)
         for _ in range(settings.pilots if rare else 1)
