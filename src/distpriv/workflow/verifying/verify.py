@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from attrs import evolve
 
-from distpriv.errors import DistprivError
+from distpriv.errors import DistprivError, LedgerUnavailable
 from distpriv.framework.display import display_values
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query, Statistic
@@ -25,6 +25,7 @@ from distpriv.guarantees.drawn import Drawn
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.law.cells import RowGrid
 from distpriv.ledger import Ledger
+from distpriv.ledger.address import shown_url
 from distpriv.modelling.model import QueryModel
 from distpriv.releasing.attackers import figures
 from distpriv.releasing.immunity import THEOREM as IMMUNE
@@ -72,6 +73,11 @@ def verify_bundle(path: str | os.PathLike[str], *, ledger: str | LedgerBook | No
         wrong = Check(name="format", passed=False, found=f"it is not as a release.json is written: {problem}.")
         return Verdict(path=str(path), checks=(wrong,))
     opened = Opened(document=document, files=files_beside(path, document))
+    if isinstance(ledger, str) and not Ledger.exists(ledger):
+        raise LedgerUnavailable(
+            f"there is no ledger {shown_url(ledger)}, so the release cannot be looked up: give the URL of the ledger "
+            "that it was released with, or leave --ledger out."
+        )
     book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
     checks: dict[str, Callable[[Opened], Found]] = {
         "certificate": certificate,
