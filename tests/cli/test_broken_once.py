@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.report.boards import document, joint_accuracy, released
 
+from distpriv.bundle.write import Bundle
 from distpriv.cli.commands import show_bundle
 from distpriv.report.protection import QUESTIONS, percent_at_most
-from distpriv.workflow.bundle import Bundle
 
 
 @pytest.mark.parametrize("position", [1, 2, 3])

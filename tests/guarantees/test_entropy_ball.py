@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from distpriv.workflow.written_model import model_from_dict, model_to_dict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
@@ -15,7 +16,6 @@ from scipy.stats import binom, norm
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSource, LawsChanged, NotCertified
 from distpriv.guarantees.relaxation import ball_cost, entropy_failure, made_for, without_ball
-from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 TARGET = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
 RECORDS = 40

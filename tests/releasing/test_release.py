@@ -9,6 +9,7 @@ import pytest
 from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, private
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.errors import (
     AuditFailed,
     BudgetSpent,
@@ -20,7 +21,6 @@ from distpriv.errors import (
     NotCertified,
 )
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.workflow.verifying import verify_bundle
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 import distpriv as dp
 from distpriv.auditing.report import AuditReport
+from distpriv.framework.records import plain
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.public_knowledge import Fit
@@ -82,8 +83,8 @@ def document(position: int, **changes: Any) -> dict[str, Any]:
     assert release.joint is not None
     return {
         "position": position,
-        "certificate": release.certificate.to_dict(),
-        "joint_certificate": release.joint.to_dict(),
+        "certificate": plain(release.certificate),
+        "joint_certificate": plain(release.joint),
         "attacker": {
             "undefended": float(norm.cdf(0.5)),
             "at_most": joint_accuracy(1),

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.errors import DistprivError
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]
@@ -23,7 +23,7 @@ NEVER = "never_married = \"count(marital_status = 'Never-married')\"\n"
 PROVED = ("delta = 0.01\n", 'delta = 0.01\nassurance = "proved"\n')
 
 
-KINDS = ("alone", "joint", "coupled", "audited")
+KINDS = ("alone", "joint", "coupled", "table", "audited")
 
 
 def make_bundles(folder: Path, adult: pa.Table, kinds: Sequence[str] = KINDS) -> dict[str, Path]:

@@ -13,8 +13,8 @@ import pytest
 from tests.workflow.forging import Document, accepted, forged, read
 from tests.workflow.small import only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 
 def certificates(document: Document) -> list[Document]:

@@ -22,14 +22,15 @@ import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
+from distpriv.bundle.exporting.acro import NOT_RUN
+from distpriv.bundle.exporting.export import export_bundle
+from distpriv.bundle.exporting.notebook import notebook
 from distpriv.errors import InvalidInput
+from distpriv.framework.records import plain
 from distpriv.policy import read_policy
-from distpriv.workflow.exporting.acro import NOT_RUN
-from distpriv.workflow.exporting.export import export_bundle
-from distpriv.workflow.exporting.notebook import notebook
+from distpriv.releasing.record import ModelRecord
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.written_model import model_to_dict
 
 EVIL = '\\"\\"\\") or __import__(\'os\').abort() #'
 RELEASE = "[release]\nrecords = 100\n\n[release.statistics]\n"
@@ -158,8 +159,8 @@ def test_a_notebook_plans_the_same_and_is_given_the_same_answer(bundle: Path, mo
     with only("group_privacy_laplace"):
         plan = found["planned"]()
         again = found["released"]("private.parquet", dp.Ledger.open("sqlite:///ledger.db"))
-    assert model_to_dict(plan.model) == document["evidence"]["model"]
-    assert plan.mechanism.noise.to_dict() == document["noise"]
+    assert plain(ModelRecord.of(plan.model)) == document["evidence"]["model"]
+    assert plain(plan.mechanism.noise) == document["noise"]
     assert (again.repeated, again.values) == (True, document["values"])
 
 
@@ -206,7 +207,7 @@ def test_a_notebook_asks_for_what_its_policy_asks(
     with patch("distpriv.plan") as planned:
         functions({"policy": policy.to_dict(), "question": None})["planned"]()
     (model, target), settings = planned.call_args
-    assert model_to_dict(model) == model_to_dict(policy.model())
+    assert ModelRecord.of(model) == ModelRecord.of(policy.model())
     assert target == policy.target
     assert (settings["assurance"], settings["objective"]) == (policy.assurance, policy.objective)
     assert (settings["weights"], settings["max_error"]) == (policy.weights, policy.max_error)

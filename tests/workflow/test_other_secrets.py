@@ -9,16 +9,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
+from distpriv.bundle.model_checks import moments_problem
 from tests.workflow.forging import AGE, NEVER, PROVED, accepted, forged, read
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.errors import DistprivError, InvalidPolicy
 from distpriv.policy import read_policy
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.verifying.model_checks import moments_problem
 
 SHARE = "share = \"income = '>50K'\"\nvalues = [0.45, 0.55]"
 MEAN = (SHARE, 'mean = "hours_per_week"\nvalues = [38, 42]')

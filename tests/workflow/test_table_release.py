@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.policy import read_policy
 from distpriv.policy.load import policy_in_release
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 TABLES = (
     '[release.statistics]\nage = "mean(age, resolution = 1)"\n'

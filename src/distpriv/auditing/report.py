@@ -1,14 +1,14 @@
 """What an audit found, as a frozen value that prints as a table and a sentence."""
 
-import json
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from distpriv.auditing.measures import Measures
 from distpriv.errors import AuditFailed
 from distpriv.framework.frames import frame_of
 from distpriv.framework.html import html_table, paragraph, shown
+from distpriv.framework.records import plain
 from distpriv.framework.scenarios import Pair
 
 __all__ = ["AttackResult", "AuditReport", "AuditRule"]
@@ -80,6 +80,8 @@ class AuditReport:
     distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
     claims: ε is at least ...
     """
+
+    DERIVED: ClassVar = ("failed", "verdict", "epsilon_lower_bound")
 
     mechanism: str
     """Its name."""
@@ -165,8 +167,8 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        found = {"failed": self.failed, "verdict": self.verdict, "epsilon_lower_bound": self.epsilon_lower_bound}
-        return dict(json.loads(json.dumps(asdict(self) | found)))
+        found: dict[str, Any] = plain(self)
+        return found
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each attack how often it was right, with the interval, and what it proves."""

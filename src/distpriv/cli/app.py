@@ -126,8 +126,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a bundle in another format: a workbook, a notebook, an RO-Crate, a folder for output checkers."""
+    from distpriv.bundle.exporting.export import export_bundle
     from distpriv.cli.commands import show_exported
-    from distpriv.workflow.exporting.export import export_bundle
 
     show_exported(export_bundle(bundle, to, out), json=json)
 
@@ -158,18 +158,20 @@ def audit(
 
 @app.command()
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The release.json of a bundle, or its folder.")],
-    ledger: Annotated[
-        str | None, typer.Option(metavar="URL", help="The ledger that has the release, to hold the bundle against.")
+    file: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle's folder, or its release.json.")],
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE", help="The public reference, or a folder with all public tables of the policy."),
     ] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="URL", help="The ledger that has the release.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute everything that a bundle says, from the bundle alone or against its ledger too."""
+    """Recompute everything that a bundle says, also from its reference and its ledger where they are given."""
+    from distpriv.bundle import verify_bundle
     from distpriv.cli.commands import show_verdict
-    from distpriv.workflow.verifying import verify_bundle
 
-    raise typer.Exit(show_verdict(verify_bundle(file, ledger=ledger), json=json))
+    raise typer.Exit(show_verdict(verify_bundle(file, reference=reference, ledger=ledger), json=json))
 
 
 @app.command()

@@ -9,16 +9,16 @@ import typer
 from rich.console import Console
 
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle import Verdict
+from distpriv.bundle.write import Bundle
 from distpriv.cli.bars import progress_bars
 from distpriv.cli.manner import MANNER
 from distpriv.framework.secrets import taken_shares
 from distpriv.policy.draft import WrittenPolicy
 from distpriv.progress import Progress
 from distpriv.report.protection import Protection, percent_at_most
-from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.plan_policy import PlannedPolicy
-from distpriv.workflow.verifying import Verdict
 
 __all__ = [
     "reported",

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.cli.commands import reported, show_bundle, show_ledger, show_plan, show_verdict
 from distpriv.errors import InvalidInput
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["show_demo"]
 

@@ -10,7 +10,7 @@ row is a sum over cells. Drawing k of N rows is drawing each with probability p 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Final
 
 import numpy as np
 from attrs import frozen
@@ -36,6 +36,13 @@ class Cells:
     counts: NDArray[np.int64]
     weights: Floats | None = None
     """How likely a row is in each cell, where rows have weights; they are then drawn independently."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.places.ndim != 2 or self.counts.shape != self.places.shape[:1] or (self.counts < 1).any():
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        given = self.weights
+        if given is not None and (given.shape != self.counts.shape or (given < 0).any() or abs(given.sum() - 1) > 1e-9):
+            raise InvalidInput("these are no weights of cells: there is one for each, and they sum to 1.")
 
     @property
     def rows(self) -> int:
@@ -91,6 +98,12 @@ class RowGrid:
     """By how many steps a dataset may be off the lattice, since rows are."""
     sample: bool = False
     """Whether the rows are a sample of those that datasets may have; otherwise they are all of them."""
+
+    def __attrs_post_init__(self) -> None:
+        if any(cells.places.shape[1:] != self.steps.shape for cells in self.strata):
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        if any(cells.weights is not None for cells in self.strata) and not self.replacement:
+            raise InvalidInput("these are no weights of cells: rows with weights are redrawn.")
 
     @property
     def records(self) -> int:
@@ -211,57 +224,6 @@ class RowGrid:
         )
         whole = np.exp(1j * turns[needed])
         return {size: sum_transform(size, cells.rows, multiples.shape[1], powers, whole) for size in sizes}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        return {
-            "measure": "cells",
-            "steps": self.steps.tolist(),
-            "lowest": self.lowest.tolist(),
-            "replacement": self.replacement,
-            "off": self.off,
-            "sample": self.sample,
-            "strata": [
-                {"places": s.places.tolist(), "counts": s.counts.tolist()}
-                | ({} if s.weights is None else {"weights": s.weights.tolist()})
-                for s in self.strata
-            ],
-            "drawn": {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
-        strata = [
-            Cells(
-                places=np.array(s["places"], dtype=np.int64),
-                counts=np.array(s["counts"], dtype=np.int64),
-                weights=_weights(s.get("weights"), len(s["counts"]), replacement=bool(written["replacement"])),
-            )
-            for s in written["strata"]
-        ]
-        sizes = {name: {int(which): int(k) for which, k in given.items()} for name, given in written["drawn"].items()}
-        if any(s.places.shape != (len(s.counts), len(written["steps"])) or (s.counts < 1).any() for s in strata):
-            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
-        return cls(
-            steps=written["steps"],
-            lowest=written["lowest"],
-            replacement=bool(written["replacement"]),
-            off=float(written["off"]),
-            sample=bool(written["sample"]),
-            strata=tuple(strata),
-            drawn=sizes,
-        )
-
-
-def _weights(written: Sequence[float] | None, cells: int, *, replacement: bool) -> Floats | None:
-    """Return the probabilities of cells, or say why they are none."""
-    if written is None:
-        return None
-    weights = np.array(written, dtype=np.float64)
-    if weights.shape != (cells,) or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9 or not replacement:
-        raise InvalidInput("these are no weights of cells: there is one for each, they sum to 1, and rows are redrawn.")
-    return weights
 
 
 def row_grid(model: QueryModel) -> RowGrid:

@@ -8,10 +8,10 @@ import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Self, get_args
+from typing import ClassVar, Self
 
 import numpy as np
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from distpriv.errors import InvalidInput
@@ -33,7 +33,6 @@ __all__ = [
     "NoiseLaw",
     "SumNoise",
     "UnimodalNoise",
-    "noise_from_dict",
 ]
 
 
@@ -217,10 +216,6 @@ class Noise(ABC):
         for axis, law in zip(self.line_axes.T, self.line_laws, strict=True):
             values = values * law.transform(flat @ axis)
         return np.asarray(values.reshape(rows.shape[:-1]), dtype=np.complex128)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the law as numbers, lists and text."""
-        return {"law": self.kind, **{of.name: _plain(getattr(self, of.name)) for of in fields(type(self))}}
 
 
 @frozen(kw_only=True)
@@ -514,28 +509,6 @@ class SumNoise(Noise):
 NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | SumNoise | NoNoise
 """Any law of noise."""
 
-LAWS: dict[str, type[NoiseLaw]] = {law.kind: law for law in get_args(NoiseLaw)}
-
-
-def noise_from_dict(values: Any) -> NoiseLaw:
-    """Return the law that its `to_dict` wrote down, to the last bit.
-
-    >>> noise_from_dict({"law": "none", "dimension": 2})
-    NoNoise(dimension=2)
-    """
-    try:
-        law = LAWS.get(values["law"])
-        if law is not None:
-            given = {of.name: values[of.name] for of in fields(law)}
-            if law is SumNoise:
-                given["parts"] = tuple(map(noise_from_dict, given["parts"]))
-            return law(**given)
-    except (TypeError, KeyError, ValueError, AttributeError) as failure:
-        raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
-    raise InvalidInput(
-        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
-    )
-
 
 def _require_cells(edges: Floats, masses: Floats) -> None:
     if masses.ndim != 1 or len(masses) == 0 or edges.shape != (len(masses) + 1,):
@@ -550,13 +523,6 @@ def _require_cells(edges: Floats, masses: Floats) -> None:
     heights = [m / (b - a) for m, a, b in zip(exact, exact_edges[:-1], exact_edges[1:], strict=True)]
     if any(after > before for before, after in pairwise(heights)):
         raise InvalidInput("the densities of unimodal noise must not increase away from 0: sort them.")
-
-
-def _plain(value: Any) -> Any:
-    """Return a field of a law as numbers, lists and text."""
-    if isinstance(value, tuple):
-        return [part.to_dict() for part in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _require_axes(axes: Floats, sizes: Floats, name: str) -> None:

@@ -1,6 +1,6 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -9,6 +9,7 @@ from distpriv._version import __version__
 from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged
 from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
+from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
@@ -45,6 +46,7 @@ def release(
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
     approve: Approval | None = None,
+    terms: Mapping[str, Any] | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
@@ -68,6 +70,7 @@ def release(
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
         approve: is given the mechanism that will answer, its noise as wide as all releases need it, and its model,
             before the private table is looked at; what it raises refuses the release.
+        terms: what the ledger is to hold of why this was asked for, such as a policy; nothing private.
 
     Raises:
         NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
@@ -147,7 +150,7 @@ def release(
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
         try:
-            entry = book.append(history, budget, key, _content(plan, promise, answer, seen))
+            entry = book.append(history, budget, key, _content(plan, promise, answer, seen, terms))
         except LedgerChanged:
             continue
         return evolve(
@@ -251,7 +254,9 @@ def _drawn(promise: Promise, seen: PrivateAnswer, prior: Prior) -> Release:
     )
 
 
-def _content(plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer) -> dict[str, Any]:
+def _content(
+    plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer, terms: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Return what the ledger holds of a release."""
     return {
         "distpriv": __version__,
@@ -259,11 +264,13 @@ def _content(plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer)
         "laws": laws_to_dict(promise.model),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
-        **answer.estimated.to_dict(),
-        "joint_certificate": promise.joint.to_dict(),
-        "drawn": answer.drawn,
+        **plain(answer.estimated.shown()),
+        "prior": dict(answer.estimated.prior),
+        "joint_certificate": plain(promise.joint),
+        "drawn": plain(answer.drawn),
         "assurance": plan.assurance,
         "questions": answer.questions,
+        "terms": terms,
         "fingerprint": None if seen.fingerprint is None else dict(seen.fingerprint),
     }
 

@@ -6,6 +6,8 @@ from typing import Any
 from attrs import evolve
 
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle.write import bundled_tables
+from distpriv.framework.display import display_interval, display_text, display_values
 from distpriv.framework.secrets import taken_shares
 from distpriv.framework.target import PrivacyTarget
 from distpriv.modelling.model import QueryModel
@@ -13,8 +15,6 @@ from distpriv.policy import Policy
 from distpriv.releasing.release import Release
 from distpriv.report.contents import Facts, ShownStatistic
 from distpriv.report.protection import Asked, Protection
-from distpriv.workflow.bundle import bundled_tables
-from distpriv.workflow.display import display_interval, display_text, display_values
 from distpriv.workflow.plan_policy import PlannedPolicy
 
 __all__ = ["page_facts"]
@@ -41,7 +41,7 @@ def page_facts(
         asked=asked(policy, "privacy", release.certificate.target),
         total=asked(policy, "ledger", release.joint.target if release.joint is not None else policy.ledger.total),
         statistics=_statistics(planned, release, document),
-        tables=bundled_tables(document, planned.policy.query()),
+        tables=bundled_tables(document["tables"], planned.policy.query()),
         hidden=[*(secret.in_words for secret in policy.secrets()), *taken_shares(policy.secrets(), policy.records)],
         protection=Protection.of(document),
         fixed=planned.fixed is not None,

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from attrs import field, frozen
 
 from distpriv.errors import BudgetSpent, NotCertified
+from distpriv.framework.records import plain
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
@@ -20,15 +21,12 @@ from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.record import ModelRecord
 from distpriv.releasing.release import Approval
 from distpriv.releasing.written_queries import query_key
 from distpriv.workflow.ledgers import history_of, opened_ledger
-from distpriv.workflow.written_model import model_to_dict
 
-__all__ = ["PlannedPolicy", "allowed_mechanisms", "declare_policy", "each_plan_once", "plan_policy", "planned"]
-
-IMMUNE = ("group_privacy_laplace",)
-"""Mechanisms whose cost adds up whatever is asked next."""
+__all__ = ["PlannedPolicy", "declare_policy", "each_plan_once", "plan_policy", "planned"]
 
 _MADE: ContextVar[dict[str, Plan] | None] = ContextVar("plans made", default=None)
 """Plans without earlier releases, by all that they depend on, the content of the reference included."""
@@ -135,7 +133,7 @@ def _plan(
     after, made = rest if rest is not None and rest.releases else None, _MADE.get()
     key = None
     if made is not None and after is None and (rows := reference_digests(model)):
-        key = json.dumps([policy.to_dict(), policy.asked, every, model_to_dict(model), rows], default=str)
+        key = json.dumps([policy.to_dict(), policy.asked, every, plain(ModelRecord.of(model)), rows], default=str)
         if key in made:
             return made[key]
     with policy.file.at(("privacy", "weights")):
@@ -147,7 +145,7 @@ def _plan(
             prior=policy.prior,
             objective=policy.objective,
             max_error=policy.max_error,
-            mechanisms=allowed_mechanisms(policy),
+            mechanisms=policy.allowed_mechanisms,
             all=every,
             after=after,
             progress=progress,
@@ -200,10 +198,3 @@ def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> It
         if left:
             noise = rest.calibrated(made.model, made.mechanism, made.assurance)[0].noise
             past = (*past, EarlierRelease(query=question.query, noise=noise))
-
-
-def allowed_mechanisms(policy: Policy) -> tuple[str, ...] | None:
-    """Return what a policy leaves to choose from: everything, unless it or its questions ask for less."""
-    if policy.ledger.adaptive == "immune":
-        return IMMUNE
-    return policy.mechanisms

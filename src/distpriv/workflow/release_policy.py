@@ -11,32 +11,32 @@ from distpriv.auditing.arsenal import arsenal
 from distpriv.auditing.audit import audit as attack
 from distpriv.auditing.audit import claim_of, require_releases
 from distpriv.auditing.report import AuditReport
-from distpriv.errors import BundleNotWritten, InvalidInput
-from distpriv.framework.folders import File
-from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.modelling.model import QueryModel
-from distpriv.policy import Policy, read_policy
-from distpriv.progress import Progress, silent
-from distpriv.releasing.estimating import Estimates
-from distpriv.releasing.promised import in_order_of
-from distpriv.releasing.release import Release, release
-from distpriv.releasing.released_tables import table_files
-from distpriv.report.contents import release_page
-from distpriv.report.page import render
-from distpriv.workflow.bundle import (
+from distpriv.bundle.write import (
     RELEASE_FILE,
     Bundle,
     BundleFolder,
     bundled_files,
     bundled_tables,
     csv_text,
-    json_text,
-    read_release,
-    release_json,
+    read_record,
+    release_record,
     replace_files,
     with_manifest,
 )
+from distpriv.errors import BundleNotWritten, InvalidInput
+from distpriv.framework.folders import File
+from distpriv.framework.records import json_text, plain
+from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.modelling.model import QueryModel
+from distpriv.policy import Policy, read_policy
+from distpriv.progress import Progress, silent
+from distpriv.releasing.estimating import Estimates
+from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.record import ReleaseRecord
+from distpriv.releasing.release import Release, release
+from distpriv.releasing.released_tables import table_files
+from distpriv.report.contents import release_page
+from distpriv.report.page import render
 from distpriv.workflow.ledgers import opened_ledger, require_ledger
 from distpriv.workflow.page_facts import page_facts
 from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
@@ -96,6 +96,7 @@ def release_policy(
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
             approve=approve,
+            terms=policy.to_dict(),
         )
         try:
             return _written(found, released, public, folder, attacks.last)
@@ -131,22 +132,22 @@ def audit_bundle(
     """
     arsenal()
     require_releases(releases)
-    document = read_release(folder)
-    found = plan_policy(path, progress, only=document["question"])
+    record = read_record(folder)
+    found = plan_policy(path, progress, only=record.question)
     released = None
     if found.answered is not None:
-        query, ledger = found.policy.query(), document["ledger"]["id"]
+        query, ledger = found.policy.query(), record.ledger.id
         released = Release.of(found.answered, query, repeated=True, ledger=ledger)
     same = ("dataset", "position", "values")
-    if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
+    if released is None or any(getattr(record, key) != getattr(released, key) for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
-    released = _as_promised(released, document)
+    released = _as_promised(released, record)
     model = in_order_of(released.mechanism, found.plan.model)
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = found.policy.public_text()
-    page = _page(found, released, model, document, public, attacked)
-    new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
-    whole = with_manifest(document, {**bundled_files(folder, document, new), **new})
+    page = _page(found, released, model, plain(record), public, attacked)
+    new = {"audit.json": json_text(attacked), "report.html": page}
+    whole = with_manifest(record, {**bundled_files(folder, record, new), **new})
     replace_files(folder, {**new, RELEASE_FILE: json_text(whole)})
     return attacked
 
@@ -189,15 +190,15 @@ def _written(
     attacked: AuditReport | None,
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
-    document = release_json(found.policy, released, model)
-    page = _page(found, released, model, document, public, attacked)
-    files: dict[str, File] = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
-    files |= table_files(bundled_tables(document, found.policy.query()))
+    record = release_record(found.policy, released, model)
+    page = _page(found, released, model, plain(record), public, attacked)
+    files: dict[str, File] = {"release.csv": csv_text(record), "policy.toml": public, "report.html": page}
+    files |= table_files(bundled_tables(record.tables, found.policy.query()))
     if attacked is not None:
-        files["audit.json"] = json_text(attacked.to_dict())
-    document = with_manifest(document, files)
-    folder.write({**files, RELEASE_FILE: json_text(document)})
-    return Bundle(folder=folder.target, release=released, document=document)
+        files["audit.json"] = json_text(attacked)
+    record = with_manifest(record, files)
+    folder.write({**files, RELEASE_FILE: json_text(record)})
+    return Bundle(folder=folder.target, release=released, record=record)
 
 
 def _page(
@@ -211,8 +212,8 @@ def _page(
     return render(release_page(page_facts(found, released, model, document, public, attacked)))
 
 
-def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
+def _as_promised(released: Release, record: ReleaseRecord) -> Release:
     """Return a release with the certificates and estimates that its bundle has, which are for the policy that asked."""
-    own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
-    estimated = Estimates.from_dict({"prior": {}, **document})
-    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint, estimated=estimated)
+    estimated = Estimates.read(plain(record))
+    mechanism = evolve(released.mechanism, certificate=record.certificate)
+    return evolve(released, mechanism=mechanism, joint=record.joint_certificate, estimated=estimated)

@@ -9,10 +9,10 @@ import pytest
 from tests.workflow.forging import forged, read
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 
 @pytest.fixture(scope="module")

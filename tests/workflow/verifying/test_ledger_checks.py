@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import asdict, evolve, frozen
+from distpriv.bundle.ledger_checks import ledger_problem
 from tests.workflow.forging import AGE, NEVER, Document, forged, make_bundles, read
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
 
+from distpriv.bundle import verify_bundle
 from distpriv.errors import LedgerUnavailable
 from distpriv.framework.target import PrivacyTarget
 from distpriv.releasing.joint import about_questions
 from distpriv.releasing.ledger import History, Ledger
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.verifying.ledger_checks import ledger_problem
 
 
 @frozen

@@ -6,14 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from distpriv.bundle.recomputing import BY_THEOREM, JOINT, THEOREMS
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.errors import InvalidInput
 from distpriv.planning.candidates import CANDIDATES
 from distpriv.workflow.release_policy import audit_bundle, release_policy
-from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.verifying.recomputing import BY_THEOREM, JOINT, THEOREMS
 
 KINDS = {
     "gaussian": ("certified_gaussian", ()),
