@@ -173,8 +173,8 @@ def _laws(content: Mapping[str, Any], record: ReleaseRecord, model: ModelRecord,
     if not pairs >= {frozenset(pair) for pair in content["protected_pairs"]}:
         yield "it protects pairs that the bundle does not"
     drawing = record.policy["model"]
-    for key in ("missing", "reference"):
-        if key in laws["drawing"] and drawing[key] != laws["drawing"][key]:
+    for key in ("missing", "reference", "weight", "robust"):
+        if drawing.get(key) != laws["drawing"].get(key):
             yield f"it was certified for datasets with another {key} than the bundle says"
     place = slice(start, start + len(laws["statistics"]))
     for name, moments in model.scenarios.items():

@@ -23,7 +23,7 @@ from attrs import asdict, evolve, field, frozen
 from distpriv.auditing.audit import REQUIRED_RELEASES, claim_of
 from distpriv.auditing.audit import audit as attack
 from distpriv.auditing.report import AuditReport
-from distpriv.bundle.ledger_record import ledger_problem
+from distpriv.bundle.ledger_record import is_made_anew, ledger_problem
 from distpriv.bundle.recertify import BY_FORMULA, JOINT, THEOREMS, Claim, beside, recertified, witnessed
 from distpriv.bundle.write import (
     RELEASE_FILE,
@@ -184,6 +184,7 @@ def _trusted(opened: "Opened", book: object) -> tuple[str, ...]:
     return (
         *(["the model is taken on trust (give --reference)"] if alone else []),
         *(["values, noise, time and other releases (give --ledger)"] if book is None else []),
+        *(["policy and certificate, made anew as the question was asked again"] if opened.is_anew(book) else []),
         *(["the other files of the bundle"] if opened.files is None else []),
         *(["what report.html says: it is the file that was written"] if opened.files is not None else []),
         *(["that attacks came out as written"] if opened.audited is not None and not opened.attacks_again else []),
@@ -220,6 +221,13 @@ class Opened:
     def attacks_again(self) -> bool:
         """Whether the attacks are made again."""
         return self.reference is not None and installed("audit")
+
+    def is_anew(self, book: Any) -> bool:
+        """Tell whether a ledger has another certificate for the release: the question was asked again."""
+        with suppress(DistprivError):  # a ledger that cannot be read is told of by its own check
+            entries = () if book is None else book.history(self.record.dataset).entries
+            return any(e.position == self.record.position and is_made_anew(self.record, e) for e in entries)
+        return False
 
     @cached_property
     def policy(self) -> Policy:
@@ -468,6 +476,8 @@ def _questions(opened: Opened) -> None:
         if (joint.asked[place], joint.noises[place], joint.values[place]) != (asked, record.noise, answer):
             raise Contradicted("what this release asked and answered is something else among all questions")
     if opened.policy.declares:
+        if said == "first":
+            raise Contradicted("the policy declares other questions than the bundle speaks of")
         told = sorted(sorted((asked or {}).values()) for asked in (joint.asked if joint else ()))
         queries = [question.query for question in opened.policy.questions]
         if said == "declared" and told != sorted(sorted(s.text for _, s in query.statistics) for query in queries):

@@ -113,7 +113,8 @@ class Format(Generic[T]):
         if self.kind not in self._known:
             self._known[self.kind] = SchemaValidator(_schema(self.kind))
         try:
-            found: T = self._known[self.kind].validate_json(content, strict=True)
+            with np.errstate(all="ignore"):  # absurd numbers are refused where they make no sense
+                found: T = self._known[self.kind].validate_json(content, strict=True)
         except ValidationError as failure:
             first = failure.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"] if "[" not in str(part))[:80]

@@ -44,7 +44,7 @@ class DrawnLaw:
     def __attrs_post_init__(self) -> None:
         gaps, inside = self.gaps, self.inside
         if gaps.shape != inside.shape or gaps.ndim != 1 or (gaps[1:] <= 0).any() or (inside <= 0).any():
-            raise InvalidInput("a histogram of draws is not in order, or has a place where nothing was drawn: give it as written.")
+            raise InvalidInput("a histogram of draws is out of order, or has empty places: give it as it was written.")
         if min(self.zero, self.infinite) < 0 or not self.counts.sum():
             raise InvalidInput("a histogram needs draws: give it as it was written.")
 

@@ -48,6 +48,8 @@ WITNESS: Format[Witness] = Format(Witness)  # type: ignore[arg-type]
 
 Ends = tuple[float, float]
 
+AGAIN = "give the file as it was written."
+
 
 @frozen(kw_only=True)
 class Moments:
@@ -106,7 +108,7 @@ class ModelRecord:
         """
         size, names = len(self.statistics), [*self.scenarios]
         if names != [*protected.scenarios] or (query is not None and query.names != self.statistics):
-            raise InvalidModel("the moments are of other scenarios or statistics than the policy's: give the file as it was written.")
+            raise InvalidModel("the moments are of other scenarios or statistics than the policy's: {AGAIN}")
         model = gaussian_model(
             means={name: moments.mean.tolist() for name, moments in self.scenarios.items()},
             covariances={name: moments.covariance.tolist() for name, moments in self.scenarios.items()},
@@ -118,7 +120,7 @@ class ModelRecord:
         arrays += [moments.lattice for moments in self.scenarios.values()]
         sizes = {len(self.record_sensitivities), *(len(array) for array in arrays if array is not None)}
         if sizes != {size}:
-            raise InvalidModel(f"this model is not described for {size} statistics: give the file as it was written.")
+            raise InvalidModel(f"this model is not described for {size} statistics: {AGAIN}")
         return evolve(
             model,
             protected_pairs=protected.pairs,
@@ -157,7 +159,7 @@ class JointRecord:
         sizes = {len(each) for each in (self.noises, self.values, self.asked, self.releases)}
         answered = [number is not None for number in self.releases]
         if len(sizes) != 1 or len(self.noises) < 2 or answered != [answer is not None for answer in self.values]:
-            raise InvalidInput("it is not said of every question what it asks, which noise and which answer it has: give the file as it was written.")
+            raise InvalidInput("it is not said of every question what it asks, and its noise and answer: {AGAIN}")
 
 
 @frozen(kw_only=True)
@@ -232,9 +234,9 @@ def _time(_: Any, __: "Attribute[str]", value: str) -> None:
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
-        raise InvalidInput(f"{value!r:.60} is no time: give the file as it was written.") from None
+        raise InvalidInput(f"{value!r:.60} is no time: {AGAIN}") from None
     if time.utcoffset() != timedelta(0) or time.isoformat(timespec="seconds") != value:
-        raise InvalidInput(f"{value!r:.60} is no time in UTC: give the file as it was written.")
+        raise InvalidInput(f"{value!r:.60} is no time in UTC: {AGAIN}")
 
 
 _VERSION = re.compile(r"[0-9]+([.][0-9]+)*((a|b|rc|[.]post|[.]dev)[0-9]+)*([+][a-z0-9.]+)?")
@@ -243,7 +245,7 @@ _VERSION = re.compile(r"[0-9]+([.][0-9]+)*((a|b|rc|[.]post|[.]dev)[0-9]+)*([+][a
 def _version(_: Any, __: "Attribute[Any]", value: str | Mapping[str, str]) -> None:
     texts = [value] if isinstance(value, str) else [*value.values()]
     if not all(map(_VERSION.fullmatch, texts)):
-        raise InvalidInput("a version is not written as versions are: give the file as it was written.")
+        raise InvalidInput(f"a version is not written as versions are: {AGAIN}")
 
 
 @frozen(kw_only=True)
