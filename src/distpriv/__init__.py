@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distpriv.framework.secrets import Combinations, Correlation, Mean, Quantile, Scenarios, Share, Shift
     from distpriv.framework.target import PrivacyTarget
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
-    from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence, relaxed_by_entropy
+    from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.given import empirical_model, gaussian_model
     from distpriv.modelling.model import QueryModel
@@ -76,7 +76,6 @@ __all__ = [
     "quantile",
     "relaxed",
     "relaxed_by_divergence",
-    "relaxed_by_entropy",
     "release",
     "show_progress",
     "table",
@@ -120,7 +119,6 @@ _LAZY = {
     "quantile": "distpriv.framework.queries",
     "relaxed": "distpriv.guarantees.relaxation",
     "relaxed_by_divergence": "distpriv.guarantees.relaxation",
-    "relaxed_by_entropy": "distpriv.guarantees.relaxation",
     "release": "distpriv.releasing.release",
     "show_progress": "distpriv.progress",
     "table": "distpriv.framework.queries",

@@ -13,11 +13,13 @@ from attrs import evolve
 from tests.bundle.mutants import text_of
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
-from distpriv.bundle import recertify, verify_bundle
+from distpriv.bundle import verify_bundle
+from distpriv.bundle.recertify import witnessed as witnesses
 from distpriv.bundle.verify import Opened
 from distpriv.bundle.write import bundled_tables, csv_text, digest, record_in
 from distpriv.errors import DistprivError
 from distpriv.framework.records import json_text
+from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.policy import Policy
 from distpriv.releasing.record import ModelRecord
 from distpriv.releasing.released_tables import table_files
@@ -127,7 +129,7 @@ _known: dict[tuple[str, ...], Any] = {}
 @contextmanager
 def remembering() -> Iterator[None]:
     """Do what takes time once: build models of the same rows, draw by the same seed, certify the same noise."""
-    build, draw, certify = Policy.model, recertify.witnessed, recertify.gaussian_certificate
+    build, draw, certify = Policy.model, witnesses, gaussian_certificate
 
     def model(policy: Policy) -> Any:
         return once(("model", str(policy.reference), repr(policy.to_dict()), str(policy.asked)), lambda: build(policy))

@@ -1,6 +1,7 @@
 """Claims of the command line that were false once, each with what broke it."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from tests.report.boards import document, joint_accuracy, released
@@ -17,7 +18,7 @@ def test_what_was_printed_after_a_later_release_was_about_that_release_alone(
     """Only its own certificate was printed, although the one of all releases was there and weaker."""
     release = released(position)
     assert release.joint is not None
-    show_bundle(Bundle(folder=Path("out"), release=release, document=document(position)), json=False)
+    show_bundle(Bundle(folder=Path("out"), release=release, record=cast(Any, document(position))), json=False)
     printed = capsys.readouterr().out
     joint, own = percent_at_most(joint_accuracy(position)), percent_at_most(joint_accuracy(1))
     assert f"more than {joint} of the time" in printed

@@ -20,7 +20,6 @@ from distpriv.distances.gaussian import (
     gaussian_hockey_stick,
     gaussian_hockey_sticks,
 )
-from distpriv.distances.gaussian.divergence import GaussianPairs, axes_by_rank
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 
@@ -159,22 +158,6 @@ class TestHockeyStickAgainstOracles:
         assert contains(computed, truth)
         assert computed.value == pytest.approx(truth, rel=1e-12)
 
-    @pytest.mark.parametrize(("seed", "dimension", "epsilon"), [(1, 2, 0.0), (2, 3, 0.2), (3, 8, 1.0), (4, 5, 2.0)])
-    def test_a_million_samples_agree(self, seed: int, dimension: int, epsilon: float) -> None:
-        shift, first, second = random_pair(seed, dimension, spread=0.2)
-        shift = 0.3 * shift
-        x = shift + np.random.default_rng(seed).standard_normal((1_000_000, dimension)) @ np.linalg.cholesky(first).T
-        whitened = [
-            np.linalg.solve(np.linalg.cholesky(matrix), (x - mean).T)
-            for mean, matrix in ((shift, first), (np.zeros(dimension), second))
-        ]
-        determinants = np.linalg.slogdet(second)[1] - np.linalg.slogdet(first)[1]
-        log_likelihood_ratio = ((whitened[1] ** 2).sum(axis=0) - (whitened[0] ** 2).sum(axis=0) + determinants) / 2
-        gains = np.maximum(0.0, -np.expm1(epsilon - log_likelihood_ratio))
-        computed = gaussian_hockey_stick(epsilon, shift, first, second)
-        assert 0.01 < computed.value < 0.99
-        assert abs(computed.value - gains.mean()) <= 4 * gains.std() / 1000
-
 
 class TestHockeyStickLaws:
     @settings(max_examples=80, deadline=None)
@@ -213,9 +196,6 @@ class TestHockeyStickLaws:
         assert gaussian_hockey_stick(highest, [0.0], [[1.0]], [[4.0]]).upper_bound < 1e-12
         assert gaussian_hockey_stick(highest - 1e-3, [0.0], [[1.0]], [[4.0]]).value > 1e-6
 
-    def test_a_law_does_not_differ_from_itself(self) -> None:
-        assert gaussian_hockey_stick(0.0, [0.0, 0.0], np.eye(2), np.eye(2)).upper_bound < 1e-12
-
     def test_huge_shifts_and_epsilons_stay_within_zero_and_one(self) -> None:
         assert gaussian_hockey_stick(1.0, [1e5], [[1.0]], [[2.0]]).value == pytest.approx(1.0, abs=1e-12)
         assert gaussian_hockey_stick(1e6, [1.0], [[1.0]], [[1.0]]).upper_bound < 1e-300
@@ -242,9 +222,6 @@ class TestSingularCovariances:
         assert gaussian_hockey_stick(3.0, shift, first, second) == HockeyStick(value=1.0, error=0.0)
         assert gaussian_hockey_stick(3.0, shift, second, first) == HockeyStick(value=1.0, error=0.0)
 
-    def test_two_equal_points_cannot_be_told_apart(self) -> None:
-        assert gaussian_hockey_stick(0.0, [0.0, 0.0], np.zeros((2, 2)), np.zeros((2, 2))).upper_bound == 0.0
-
     @settings(max_examples=60, deadline=None)
     @given(seeds, st.integers(1, 4), st.integers(1, 3), epsilons)
     def test_on_a_common_subspace_only_the_subspace_counts(
@@ -257,32 +234,11 @@ class TestSingularCovariances:
         outside = gaussian_hockey_stick(epsilon, embedding @ shift, *((m + m.T) / 2 for m in embedded))
         assert outside.value == pytest.approx(inside.value, rel=1e-6, abs=1e-300)
 
-    def test_units_do_not_decide_what_is_singular(self) -> None:
-        units = np.array([1e-9, 1e9])
-        shift, first, second = np.array([1.0, 1.0]), np.diag([1.0, 2.0]), np.diag([2.0, 1.0])
-        scaled = gaussian_hockey_stick(
-            1.0, shift * units, first * np.outer(units, units), second * np.outer(units, units)
-        )
-        assert scaled.value == pytest.approx(gaussian_hockey_stick(1.0, shift, first, second).value, rel=1e-12)
-
     def test_digits_lost_in_a_nearly_singular_matrix_show_in_the_error(self) -> None:
         nearly = np.array([[1.0, 1.0 - 1e-12], [1.0 - 1e-12, 1.0]])
         computed = gaussian_hockey_stick(0.1, [0.0, 0.0], nearly, 2 * nearly)
         assert contains(computed, gaussian_hockey_stick(0.1, [0.0, 0.0], np.eye(2), 2 * np.eye(2)).value)
         assert 1e-3 < computed.error < 0.1
-
-
-@given(st.integers(1, 6), st.integers(0, 10**6))
-def test_the_axes_whiten_one_covariance_and_diagonalise_the_other(size: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    first, second = (a @ a.T + 0.1 * np.eye(size) for a in rng.normal(size=(2, size, size)))
-    shift = rng.normal(size=size)
-    ((_, axes),) = axes_by_rank(GaussianPairs.checked([shift], [first], [second]))
-    ratios = np.sort(np.linalg.eigvals(np.linalg.solve(second, first)).real)
-    np.testing.assert_allclose(np.sort(1 + axes.excess[0]), ratios, rtol=1e-8)
-    np.testing.assert_allclose(np.exp(axes.log_ratio), 1 + axes.excess, rtol=1e-8)
-    assert np.sum(axes.shift**2) == pytest.approx(shift @ np.linalg.solve(second, shift), rel=1e-8)
-    assert axes.noise[0] < 1e-6
 
 
 KINDS = ("ordinary", "far", "nearly equal", "equal", "points", "flat", "apart", "off the range", "nothing known")

@@ -61,17 +61,6 @@ def test_both_are_right_where_determinants_agree_and_the_integrand_hardly_decays
     require_right(0.0, shift, first * ratio ** (1 / size), second, seed)
 
 
-def test_many_pairs_at_once_are_the_same_as_one_by_one() -> None:
-    made = [pair(seed, 3, 1.0, 0.3) for seed in range(300)]
-    shifts, firsts, seconds = (np.array(column) for column in zip(*made, strict=True))
-    epsilon = np.linspace(0, 3, 300)
-    together = hockey_stick_slopes(epsilon, shifts, firsts, seconds)
-    for k in range(0, 300, 37):
-        alone = hockey_stick_slopes(epsilon[[k]], shifts[[k]], firsts[[k]], seconds[[k]])
-        assert together.values[k] == pytest.approx(alone.values[0], rel=1e-12)
-        np.testing.assert_allclose(together.gradients[k], alone.gradients[0], rtol=1e-9, atol=1e-12)
-
-
 @given(seeds, sizes, epsilons, distances, spreads)
 def test_values_without_slopes_are_the_same_to_the_last_bit(
     seed: int, size: int, epsilon: float, distance: float, spread: float

@@ -1,4 +1,4 @@
-"""Max-divergence of discrete laws, by brute force over all events, and of Gaussians."""
+"""Max-divergence of discrete laws, by brute force over all events."""
 
 import math
 from fractions import Fraction
@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distpriv.distances import (
-    approximate_max_divergence,
-    gaussian_hockey_stick,
-    gaussian_max_divergence,
-    max_divergence,
-)
+from distpriv.distances import approximate_max_divergence, max_divergence
 from distpriv.errors import InvalidInput
 
 
@@ -87,21 +82,3 @@ def test_tiny_and_huge_ratios_have_logarithms() -> None:
 def test_what_is_no_law_is_refused(p: list[float], q: list[float], delta: float, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         approximate_max_divergence(p, q, delta)
-
-
-@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.1])
-@pytest.mark.parametrize("variance", [0.25, 1.0, 1.5])
-def test_the_gaussian_exponent_meets_delta_and_hardly_less_would(variance: float, delta: float) -> None:
-    laws = ([1.0, 0.5], np.diag([variance, 1.0]), np.eye(2))
-    exponent = gaussian_max_divergence(*laws, delta)
-    assert gaussian_hockey_stick(exponent, *laws).upper_bound <= delta
-    assert gaussian_hockey_stick(exponent * (1 - 1e-6), *laws).value > delta
-
-
-def test_gaussians_at_the_ends_of_the_scale() -> None:
-    assert gaussian_max_divergence([0.0], [[2.0]], [[2.0]], 0.0) == 0
-    assert gaussian_max_divergence([0.1], [[1.0]], [[1.0]], 0.5) == 0
-    assert gaussian_max_divergence([1.0], [[1.0]], [[1.0]], 0.0) == math.inf
-    assert gaussian_max_divergence([0.0], [[1.0]], [[0.0]], 0.1) == math.inf
-    with pytest.raises(InvalidInput, match="delta must be"):
-        gaussian_max_divergence([1.0], [[1.0]], [[1.0]], 1.0)

@@ -295,10 +295,7 @@ def _log_ratio(drawn: int, rows: float, number: int) -> float:
 def _far(noise: Noise, frame: Floats, tail: float) -> Floats:
     """Return how far out noise that is not Gaussian is along each axis."""
     laplace = -math.log(tail) * np.abs(frame @ (noise.laplace_axes * noise.laplace_scales)).sum(axis=1)
-    if noise.is_sum_of_parts or noise.line is None:
-        return np.asarray(laplace)
-    axis, law = noise.line
-    return np.asarray(laplace + law.reach(tail) * np.abs(frame @ axis))
+    return np.asarray(laplace if noise.is_sum_of_parts else noise.widths[0] * np.abs(frame @ noise.axes[:, 0]))
 
 
 def _hockey_stick(one: Floats, other: Floats, epsilon: float) -> tuple[float, float]:

@@ -97,13 +97,6 @@ def test_periodic_structure_that_noise_leaves_is_not_certified() -> None:
     assert found.certificate.assurance == "assumed"
 
 
-def test_given_moments_have_no_rows_to_look_at() -> None:
-    model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    certificate = dp.mechanisms.certified_gaussian(model, TARGET).certificate
-    assert certificate.law is None
-    assert [each.status for each in certificate.evidence if each.code == "DP301"] == ["assumed"]
-
-
 def test_rows_that_are_gone_leave_a_certificate_assumed(model: dp.QueryModel) -> None:
     blind = gaussian_certificate(evolve(model, simulator=None), TARGET, noise_of(model, 6.0), "a test")
     assert blind.assurance == "assumed"

@@ -110,28 +110,6 @@ def _choices(number: int, replacement: bool) -> list[tuple[int, ...]]:
     return list(itertools.combinations(range(5), number))
 
 
-def test_a_normal_sum_has_the_delta_of_two_normal_distributions() -> None:
-    nodes, chances = np.polynomial.hermite_e.hermegauss(9)
-    laws = {
-        name: SumLaw(
-            strata=[
-                Stratum(
-                    values=(nodes + shift)[:, np.newaxis] * [[1.0, 0.5]], counts=chances, drawn=60, replacement=True
-                )
-            ]
-        )
-        for name, shift in {"a": 0.0, "b": 0.1}.items()
-    }
-    noise = GaussianNoise(axes=np.eye(2), variances=np.array([30.0, 4.0]))
-    along = np.array([6.0, 3.0])  # the shift, and the direction in which the sum varies
-    covariance = 60 / 36 * np.outer(along, along) + np.diag([30.0, 4.0])
-    apart = math.sqrt(along @ np.linalg.solve(covariance, along))
-    exact = norm.cdf(apart / 2 - 0.5 / apart) - math.exp(0.5) * norm.cdf(-apart / 2 - 0.5 / apart)
-    found = exact_deltas(laws, noise, 0.5, PAIRS)
-    assert found.delta == pytest.approx(exact, rel=1e-3)
-    assert found.error < 1e-3 * exact
-
-
 def test_a_view_and_more_noise_only_lower_delta() -> None:
     rng = np.random.default_rng(2)
     laws = {

@@ -69,20 +69,6 @@ def test_a_lattice_in_one_statistic_beside_a_continuous_one_is_smoothed_by_what_
     assert smoothing(model, law, GaussianNoise.of(np.diag([1.0, 100.0]))).error < 1e-3
 
 
-def test_noise_at_the_floor_costs_five_in_a_billion_per_statistic() -> None:
-    model = model_of(1e6 * np.eye(3), [20.0, 20.0, 20.0])
-    assert model.floor.tolist() == [20, 20, 20]
-    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(3, 20.0)).error
-    assert error == pytest.approx(3 * 2 * math.exp(-2 * math.pi**2 / (1 + 4e-4)), rel=1e-6)
-
-
-def test_the_attackers_own_uncertainty_counts_too() -> None:
-    # With noise as wide as the law itself, the lattice shows through far more than the noise alone would tell.
-    model = model_of(np.array([[1.0]]), [1.0])
-    error = smoothing(model, model.distributions["a"], GaussianNoise.isotropic(1, 1.0)).error
-    assert error == pytest.approx(2 * math.exp(-(math.pi**2)), rel=1e-3)
-
-
 def test_variance_outside_the_lattice_or_no_lattice_where_there_should_be_one_is_not_smoothed() -> None:
     model = model_of(np.eye(2), [1.0, 1.0])
     for lattice in (np.array([[1.0], [1.0]]), np.zeros((2, 0))):
@@ -99,34 +85,47 @@ def test_the_floor_is_the_step_or_one_percent_of_the_deviation() -> None:
     assert not covers_floor(model, GaussianNoise.of(np.diag([1.0, 0.99])))
 
 
-def test_statistics_tied_together_are_found_on_the_rows_and_cost_more() -> None:
-    rng = np.random.default_rng(0)
-    x, s = rng.integers(0, 40, 4000), rng.random(4000) < 0.4
-    table = pl.DataFrame({"x": x, "y": x + 2 * rng.integers(0, 20, 4000), "z": rng.integers(0, 40, 4000), "s": s})
-    share = dp.Share("s", values=(0.4, 0.6))
-    tied = dp.model(table, dp.Query(x=dp.total("x"), y=dp.total("y")), share, records=20)
-    free = dp.model(table, dp.Query(x=dp.total("x"), z=dp.total("z")), share, records=20)
-    laws = [next(iter(model.distributions.values())) for model in (tied, free)]
-    volumes = [abs(np.linalg.det(law.lattice)) for law in laws if law.lattice is not None]
-    assert volumes == pytest.approx([2.0, 1.0])
-    assert (
-        smoothing(tied, laws[0], GaussianNoise.isotropic(2, 1.0)).error
-        > 100 * smoothing(free, laws[1], GaussianNoise.isotropic(2, 1.0)).error
-    )
+def rows_of(kind: str) -> pl.DataFrame:
+    """Return rows with a group s, whose totals are tied together in some way."""
+    rng = np.random.default_rng(3)
+    s = rng.random(6000) < 0.5
+    x = rng.integers(0, 101, 6000)
+    far = x + 40 * rng.integers(0, 3, 6000)
+    odd = s & (rng.random(6000) < 0.05)
+    y = {
+        "by two": x + 2 * rng.integers(0, 50, 6000),
+        "free": rng.integers(0, 101, 6000),
+        "by forty": far + 2 * s,
+        "but for few rows": far + np.where(odd, rng.integers(1, 40, 6000), 0),
+        "sum is constant": 100 - x,
+    }[kind]
+    return pl.DataFrame({"x": x, "y": y, "s": s})
 
 
-def test_a_tie_is_found_also_where_a_tenth_of_the_deviation_is_more_than_a_step() -> None:
-    rng = np.random.default_rng(0)
-    s = rng.random(8000) < 0.5
-    x = rng.integers(0, 101, 8000)
-    y = x + 40 * rng.integers(0, 3, 8000) + 2 * s
-    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
-    model = dp.model(pl.DataFrame({"x": x, "y": y, "s": s}), query, dp.Share("s", values=(0.4, 0.6)), records=10)
-    assert (model.floor > model.steps).all()
-    law = next(iter(model.distributions.values()))
+@pytest.mark.parametrize(
+    ("kind", "shares", "volume"),
+    [
+        ("by two", (0.4, 0.6), 2.0),
+        ("free", (0.4, 0.6), 1.0),
+        ("by forty", (0.4, 0.6), 40.0),
+        ("but for few rows", (0.02, 0.03, 0.5), 40.0),
+        ("sum is constant", (0.4, 0.6), None),
+    ],
+)
+def test_statistics_tied_together_are_found_on_the_rows(
+    kind: str, shares: tuple[float, ...], volume: float | None
+) -> None:
+    query, secret = dp.Query(x=dp.total("x"), y=dp.total("y")), dp.Share("s", values=shares)
+    model = dp.model(rows_of(kind), query, secret, records=100)
+    law = model.distributions[f"s @ {shares[0]}"]
     assert law.lattice is not None
-    assert abs(np.linalg.det(law.lattice)) == pytest.approx(40)
-    assert smoothing(model, law, GaussianNoise.along(np.eye(2), model.floor**2)).error > 0.05
+    error = smoothing(model, law, GaussianNoise.isotropic(2, 1.0)).error
+    if volume is None:
+        assert law.lattice.shape == (2, 1)
+        assert error < 1e-3
+    else:  # a tie costs more
+        assert abs(np.linalg.det(law.lattice)) == pytest.approx(volume)
+        assert {1.0: 0, 2.0: 1e-6, 40.0: 0.05}[volume] < error <= {1.0: 1e-7, 2.0: 1e-2, 40.0: math.inf}[volume]
 
 
 def test_a_stratum_drawn_in_full_does_not_fill_the_lattice() -> None:
@@ -149,18 +148,6 @@ def test_rows_that_hardly_ever_vary_still_have_their_lattice() -> None:
     assert found.certificate.law is not None
     assert found.certificate.law.exact
     assert found.certificate.delta >= exact_delta(model, found.noise, 0.0)
-
-
-def test_a_sum_that_is_always_the_same_lies_on_a_line() -> None:
-    rng = np.random.default_rng(0)
-    a = rng.random(3000) < 0.3
-    table = pl.DataFrame({"a": a, "b": ~a, "s": rng.random(3000) < 0.4})
-    query = dp.Query(a=dp.count("a"), b=dp.count("b"))
-    model = dp.model(table, query, dp.Share("s", values=(0.4, 0.6)), records=100)
-    law = next(iter(model.distributions.values()))
-    assert law.lattice is not None
-    assert law.lattice.shape == (2, 1)
-    assert smoothing(model, law, GaussianNoise.isotropic(2, 1.0)).error < 1e-3
 
 
 @pytest.mark.parametrize("shift", [[134587542, 78131140], [3e9, 4e9 + 1], [1e8, 7.3e7]])
@@ -188,20 +175,6 @@ def test_the_step_of_one_scenario_does_not_hide_the_tie_of_another() -> None:
     model = dp.model(None, dp.Query(x=dp.total("x"), y=dp.total("y")), secret, records=101)
     assert model.steps.tolist() == [7.0, 7.0]
     lattice = model.distributions["a"].lattice
-    assert lattice is not None
-    assert abs(np.linalg.det(lattice)) == pytest.approx(40)
-
-
-def test_a_few_odd_rows_do_not_hide_a_tie_from_scenarios_with_few_rows_of_their_stratum() -> None:
-    rng = np.random.default_rng(3)
-    s = rng.random(6000) < 0.5
-    x = rng.integers(0, 101, 6000)
-    odd = s & (rng.random(6000) < 0.05)
-    y = x + 40 * rng.integers(0, 3, 6000) + np.where(odd, rng.integers(1, 40, 6000), 0)
-    query = dp.Query(x=dp.total("x"), y=dp.total("y"))
-    share = dp.Share("s", values=(0.02, 0.03, 0.5))
-    model = dp.model(pl.DataFrame({"x": x, "y": y, "s": s}), query, share, records=100)
-    lattice = model.distributions["s @ 0.02"].lattice
     assert lattice is not None
     assert abs(np.linalg.det(lattice)) == pytest.approx(40)
 

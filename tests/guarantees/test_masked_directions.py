@@ -27,15 +27,6 @@ def test_of_every_direction_the_release_tells_the_share_that_is_said(seed: int, 
         assert np.sum(np.square(list(along.combination.values()))) == pytest.approx(1)
 
 
-@settings(max_examples=20)
-@given(seeds, sizes, st.floats(1.0, 100.0))
-def test_wider_noise_tells_less_of_every_direction(seed: int, size: int, factor: float) -> None:
-    model = random_model(seed, size)
-    noise = random_covariance(np.random.default_rng(seed), size)
-    for one, other in zip(directions(model, noise), directions(model, factor * noise), strict=True):
-        assert other.released <= one.released + 1e-9
-
-
 def test_what_does_not_vary_is_no_direction() -> None:
     cells = dp.gaussian_model(
         means={"a": [40, 60], "b": [43, 57]}, covariances=[[9, -9], [-9, 9]], pairs=[("a", "b")], names=["women", "men"]

@@ -39,12 +39,6 @@ def test_other_laws_whose_mean_is_the_limit_seldom_look_smaller(law: str) -> Non
     assert misled <= failure + 3 * math.sqrt(failure / 4000)
 
 
-def test_draws_that_hang_together_mislead_so_independence_is_needed() -> None:
-    together = np.repeat((np.random.default_rng(0).random(1000) < 0.02)[:, np.newaxis].astype(float), 500, axis=1)
-    ones = np.ones(500, dtype=np.int64)
-    assert np.mean([log_evidence(row, ones, 0.02, 0.5) >= math.log(1 / 0.05) for row in together]) > 0.9
-
-
 @given(limits, st.floats(1e-9, 0.3))
 def test_fewer_than_the_least_draws_cannot_show_it_and_so_many_can(limit: float, failure: float) -> None:
     least = least_draws(limit, failure)

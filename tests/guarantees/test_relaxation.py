@@ -1,17 +1,14 @@
 import math
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import fftconvolve
-from scipy.stats import binom
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
-from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence, relaxed_by_entropy
+from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
 from distpriv.noise.laws import LaplaceNoise, SumNoise
 
 MODEL = dp.gaussian_model(means={"a": [0, 0], "b": [1, 1]}, covariances=np.eye(2), pairs=[("a", "b")])
@@ -87,52 +84,3 @@ def test_what_cannot_be_relaxed_is_refused(options: dict[str, float], message: s
         relaxed(MECHANISM, **options)
     with pytest.raises(InvalidInput, match="failure must be at least 0 and at most 1"):
         relaxed_by_divergence(MECHANISM.certificate, divergence=0.1, failure=2)
-
-
-def of_coins(records: int, *, replacement: bool = True) -> dp.QueryModel:
-    """Return a model of that many coins, each thrown for itself."""
-    coins = pa.table({"heads": [0, 1] * 4, "fair": [True] * 4 + [False] * 4})
-    query, secret = dp.Query(heads=dp.count("heads = 1")), dp.Share("fair", values=(0.0, 1.0))
-    return dp.model(coins, query, secret, records=records, replacement=replacement, reference="population")
-
-
-@given(st.floats(0.05, 2.0), st.floats(0.0, 1e-3), st.integers(1, 60), st.floats(0.05, 0.4))
-@settings(max_examples=20, deadline=None)
-def test_coins_within_the_ball_keep_the_relaxed_delta(
-    epsilon: float, radius: float, records: int, chance: float
-) -> None:
-    """Counts of coins: whatever two coins are within the ball of those modelled, δ is kept, by exact enumeration."""
-
-    def entropy(q: float, p: float) -> float:
-        return q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p))
-
-    def delta(p: float, q: float) -> float:
-        k = np.arange(records + 1)
-        return float(np.maximum(binom.pmf(k, records, p) - math.exp(epsilon) * binom.pmf(k, records, q), 0).sum())
-
-    coins = chance, chance + 0.1
-    modelled = max(delta(*coins), delta(*coins[::-1]))
-    certificate = evolve(MECHANISM.certificate, epsilon=epsilon, delta=modelled)
-    found = relaxed_by_entropy(certificate, of_coins(records), radius=radius)
-    moves = np.linspace(-0.04, 0.04, 17)
-    around = [[c + m for m in moves if 0 < c + m < 1 and entropy(c + m, c) <= radius] for c in coins]
-    for one in around[0]:
-        for other in around[1]:
-            assert max(delta(one, other), delta(other, one)) <= found.delta + 1e-12
-
-
-def test_relative_entropy_costs_nothing_where_there_is_none_and_everything_where_there_is_much() -> None:
-    certificate = MECHANISM.certificate
-    model = of_coins(100)
-    assert relaxed_by_entropy(certificate, model, radius=0).delta == certificate.delta
-    assert relaxed_by_entropy(certificate, model, radius=10).delta == 1
-    for wrong in (-1e-9, math.nan):
-        with pytest.raises(InvalidInput):
-            relaxed_by_entropy(certificate, model, radius=wrong)
-
-
-def test_relative_entropies_of_records_that_depend_on_each_other_do_not_add_up() -> None:
-    """Drawn without replacement, all rows of a small reference are in every dataset: δ was 0.87 and 5e-4 was said."""
-    for model in (of_coins(4, replacement=False), MODEL):
-        with pytest.raises(InvalidInput, match="only of records that the model draws independently"):
-            relaxed_by_entropy(MECHANISM.certificate, model, radius=1e-9)

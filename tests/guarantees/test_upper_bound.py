@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.guarantees.normal_laplace import log_normal_laplace, sampled_delta
+from tests.guarantees.normal_laplace import sampled_delta
 from tests.guarantees.random_models import random_covariance, random_model
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise
-
-
-def true_delta(shift: float, first: float, second: float, scale: float, epsilon: float) -> float:
-    x = np.linspace(-60, 60, 200_001)
-    p = np.exp(log_normal_laplace(x - shift, math.sqrt(first), scale))
-    q = np.exp(log_normal_laplace(x, math.sqrt(second), scale))
-    return float(np.maximum(0, p - math.exp(epsilon) * q).sum() * (x[1] - x[0]))
+from distpriv.guarantees.upper_bound import delta_upper_bound
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, SumNoise, UnimodalNoise
 
 
 def true_delta_in_the_plane(shift: Floats, first: Floats, second: Floats, noise: Noise, epsilon: float) -> float:
@@ -60,30 +53,6 @@ def test_with_equal_covariances_and_enough_noise_nothing_leaks() -> None:
     assert 0 < delta_upper_bound(model, exactly, epsilon=0.6) < 0.1
     along = LaplaceNoise(axes=(d / np.linalg.norm(d))[:, None], scales=np.array([np.linalg.norm(d)]))
     assert delta_upper_bound(model, along, epsilon=1.0) == 0.0
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_lower_and_upper_bound_enclose_each_other(seed: int) -> None:
-    model = random_model(seed, 4, unequal=0.3)
-    d = model.mean_shift(("s0", "s1"))
-    noise = LaplaceNoise(axes=(d / np.linalg.norm(d))[:, None], scales=np.array([np.linalg.norm(d) / 0.5]))
-    assert 0 <= delta_lower_bound(model, noise, epsilon=1.0) <= delta_upper_bound(model, noise, epsilon=1.0) <= 1
-
-
-def test_what_the_noise_leaves_bare_is_a_lower_bound() -> None:
-    model = dp.gaussian_model(means={"a": [0, 0], "b": [1, 3]}, covariances=np.eye(2), pairs=[("a", "b")])
-    noise = LaplaceNoise(axes=np.array([[1.0], [0.0]]), scales=np.array([5.0]))
-    assert delta_lower_bound(model, noise, epsilon=1.0) == pytest.approx(dp.distances.gaussian_delta(1.0, 3.0))
-    assert delta_lower_bound(model, LaplaceNoise.isotropic(2, 1.0), epsilon=0.0) == 0.0
-
-
-def test_a_small_shift_off_the_axes_counts_in_its_own_units() -> None:
-    model = dp.gaussian_model(
-        means={"a": [0, 0], "b": [1e9, 0.05]}, covariances=np.diag([1e16, 1e-4]), pairs=[("a", "b")]
-    )
-    noise = LaplaceNoise(axes=np.array([[1.0], [0.0]]), scales=np.array([1e9]))
-    least = delta_lower_bound(model, noise, epsilon=1)
-    assert 0.9 < least <= delta_upper_bound(model, noise, epsilon=1)
 
 
 def test_axes_without_noise_hide_nothing() -> None:
@@ -133,13 +102,19 @@ def test_sampled_divergences_never_exceed_the_bound() -> None:
             assert found - 5 * error <= bound
 
 
-def test_one_axis_that_carries_the_shift_halves_what_the_mean_over_variances_gives() -> None:
-    model = dp.gaussian_model(
-        means={"a": [1.0], "b": [0.0]}, covariances={"a": [[1.5]], "b": [[1.0]]}, pairs=[("a", "b")]
-    )
-    bound = delta_upper_bound(model, LaplaceNoise.isotropic(1, 1.0), epsilon=1.0)
-    truth = max(true_delta(1.0, 1.5, 1.0, 1.0, 1.0), true_delta(-1.0, 1.0, 1.5, 1.0, 1.0))
-    assert truth <= bound <= 1.6 * truth
+def test_unimodal_noise_is_bounded_by_a_sum_or_as_if_there_were_none() -> None:
+    model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances={"a": [[1]], "b": [[2]]}, pairs=[("a", "b")])
+    normal = GaussianNoise.isotropic(1, 3.0)
+    quantiles = np.abs(normal.simulate(200_000, seed=1)[:, 0])
+    edges = np.linspace(0, 13, 201)
+    heights = np.exp(-(edges[:-1] ** 2) / 18)
+    stairs = UnimodalNoise.mixed(np.ones(1), edges[1:], -np.diff(np.append(heights, 0.0)) * edges[1:])
+    assert stairs.expected_rms == pytest.approx(np.sqrt((quantiles**2).mean()), rel=0.02)
+    exact = dp.exact_delta(model, 9 * np.eye(1), epsilon=0.2)
+    assert delta_upper_bound(model, stairs, epsilon=0.2) == pytest.approx(exact, rel=0.03)
+    several = random_model(1, 2)
+    aside = UnimodalNoise(axes=np.eye(2)[:, :1], edges=stairs.edges, masses=stairs.masses)
+    assert delta_upper_bound(several, aside, epsilon=1.0) == dp.exact_delta(several, np.zeros((2, 2)), epsilon=1.0)
 
 
 def test_noise_of_several_laplace_parts_has_a_bound_too() -> None:

@@ -47,12 +47,6 @@ def test_a_count_is_hypergeometric_however_much_of_the_table_is_drawn(size: int)
     np.testing.assert_allclose(found[::37], law, atol=1e-10)
 
 
-def test_numbers_between_the_points_of_a_circle_keep_their_mean() -> None:
-    circle = Circle(circumference=1.0, frequencies=10)
-    between = np.array([0.3 + 0.25 / circle.points])
-    np.testing.assert_allclose(circle.transform(between)[:11], exactly(circle, between), atol=1e-9)
-
-
 def test_a_density_is_that_of_its_transform() -> None:
     circle = Circle(circumference=30.0, frequencies=200)
     transform = np.exp(1j * circle.angular * 15.0 - circle.angular**2 * 2.0)

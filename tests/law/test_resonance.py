@@ -115,13 +115,6 @@ def test_rows_that_stand_for_others_keep_their_means() -> None:
     assert max(some.shares.max() for some in several) < 2.1 / 200
 
 
-def test_few_rows_stand_for_themselves() -> None:
-    values = np.arange(10.0).reshape(5, 2)
-    some = SomeRows.of(values, 5, np.random.default_rng(0))
-    assert some.values.tolist() == values.tolist()
-    assert some.shares.tolist() == [0.2] * 5
-
-
 SMOOTH: list[Callable[[np.random.Generator, int], Floats]] = [
     lambda rng, m: rng.normal(size=(ROWS, m)),
     lambda rng, m: rng.exponential(size=(ROWS, m)),
@@ -142,13 +135,6 @@ def test_where_nothing_repeats_nothing_is_found() -> None:
     assert flagged <= 1
 
 
-def test_the_search_is_the_same_for_the_same_rows() -> None:
-    laws, _ = planted(3, 3)
-    one, other = searched(laws), searched(laws)
-    assert [peak.frequency.tolist() for peak in one.peaks] == [peak.frequency.tolist() for peak in other.peaks]
-    assert one.missed == other.missed
-
-
 @pytest.mark.slow
 @given(scale=st.floats(1e-6, 1e6), turn=st.floats(0, 3))
 @settings(max_examples=8, deadline=None)
@@ -162,20 +148,6 @@ def test_other_units_have_the_same_peaks(scale: float, turn: float) -> None:
     other = spectrum(turned, dict.fromkeys(laws.drawn, matrix @ covariance @ matrix.T), matrix @ floor @ matrix.T)
     highest = [max(max(peak.heights.values()) for peak in found.peaks) for found in (one, other)]
     assert highest[0] == pytest.approx(highest[1], rel=1e-3)
-
-
-def test_a_ripple_is_lower_with_more_noise() -> None:
-    laws, _ = planted(1, 2)
-    peak = searched(laws).peaks[0]
-    heights = [peak.ripple(scale * np.eye(2), "a") for scale in (0.0, 10.0, 100.0)]
-    assert heights[0] == peak.heights["a"]
-    assert heights[0] > heights[1] > heights[2] > 0
-
-
-def test_fewer_draws_miss_more() -> None:
-    rng = np.random.default_rng(0)
-    rows, groups = rng.normal(size=(ROWS, 6)), rng.integers(0, 2, ROWS)
-    assert searched(laws_of(rows, groups, 10)).missed > 100 * searched(laws_of(rows, groups, 400)).missed
 
 
 COMMON = 70.0

@@ -297,3 +297,15 @@ def test_a_total_variation_does_not_permit_to_disclose_everything_now_and_then(
         certificate = exact_certificate(rows, [least], target, model.protected_pairs)
         assert certificate.delta <= target.delta
         assert not certificate.holds
+
+
+def test_a_sample_of_a_statistic_with_very_many_values_is_refused_at_once() -> None:
+    rng = np.random.default_rng(0)
+    rows = pa.table({"rich": rng.random(400) < 0.5, "wage": rng.integers(1000, 9000, 400)})
+    secret = dp.Share("rich", values=(0.4, 0.6))
+    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    sample = dp.model(rows, dp.Query(wage=dp.mean("wage")), secret, records=300)
+    with pytest.raises(InvalidModel, match="certified_laplace"):
+        dp.mechanisms.exact_law(sample, target)
+    coarse = dp.model(rows, dp.Query(wage=dp.mean("round(wage / 100)")), secret, records=300)
+    assert dp.mechanisms.exact_law(coarse, target).certificate.holds

@@ -70,13 +70,6 @@ def test_the_bound_on_the_log_ratio_is_no_more_than_twice_what_is_reached(
     assert np.abs(ratios).max() >= noise.cost(0.5).divergence / 2.1
 
 
-def test_the_failure_of_even_noise_is_what_moving_it_costs() -> None:
-    noise = IntegerPiecewise(edges=np.array([-8.5, 8.5]), masses=np.array([1.0]))
-    numbers = window(noise)
-    moved = [np.exp(log_rounded_masses(noise, shift, numbers)) for shift in (0.0, 0.5)]
-    assert hockey_stick(0.0, *moved) == pytest.approx(noise.cost(0.5).failure, rel=1e-12)
-
-
 @given(noises, st.floats(1e-9, 1e-3), st.floats(-1, 1))
 @settings(max_examples=60)
 def test_noise_along_an_axis_that_is_too_long_is_as_close_as_its_cost_says(

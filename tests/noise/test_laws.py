@@ -133,10 +133,6 @@ def test_with_one_axis_of_laplace_noise_the_length_is_a_mean_over_its_size() -> 
     assert alone.expected_l2 == pytest.approx(2.5, rel=1e-9)
 
 
-def test_noise_of_no_size_has_no_length() -> None:
-    assert LaplaceNoise.isotropic(3, 0.0).expected_l2 == GaussianNoise.isotropic(3, 0.0).expected_l2 == 0.0
-
-
 def test_simulated_coordinates_have_the_named_laws() -> None:
     for name, law in (("isotropic Gaussian", stats.norm(scale=3)), ("isotropic Laplace", stats.laplace(scale=2))):
         assert stats.kstest(LAWS[name].simulate(50_000, seed=2)[:, 0], law.cdf).pvalue > 1e-4

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import NoiseLaw
+from distpriv.noise.laws import NoiseLaw, UnimodalNoise
+from distpriv.noise.lengths import laplace_log_density
 
 __all__ = ["gaussian_log_density", "log_density", "regular"]
 
@@ -49,13 +50,19 @@ def log_density(values: Floats, mean: Floats, covariance: Floats, noise: NoiseLa
     array([-1.39])
     """
     widened = covariance + noise.gaussian.covariance
-    if noise.line is not None:
-        axis, law = noise.line
+    line = noise.line
+    if line is not None or isinstance(noise, UnimodalNoise):
+        axis = line[0] if line is not None else noise.axes[:, 0]
         towards = np.linalg.solve(regular(widened), axis)
         own = 1 / math.sqrt(float(axis @ towards))
         along = (values - mean) @ towards * own**2
         across = gaussian_log_density(values - np.multiply.outer(along, axis), mean, widened)
-        return np.asarray(across + math.log(own * math.sqrt(2 * math.pi)) + law.log_density(along, own))
+        noisy = (
+            noise.log_density(along, own)
+            if isinstance(noise, UnimodalNoise)
+            else laplace_log_density(along, float(noise.laplace_scales.max()), own)
+        )
+        return np.asarray(across + math.log(own * math.sqrt(2 * math.pi)) + noisy)
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
     if len(scales) == 0:

@@ -15,11 +15,11 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from distpriv.auditing.attacks import AttackerView, BayesAttack, FittedAttack, refuse_one_class
+from distpriv.distances.gaussian import whitening
 from distpriv.extras import extra_needed
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.delta_from_rows import rows_behind, standing_peaks
-from distpriv.law.resonance import whitening
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 
@@ -125,7 +125,7 @@ class _Search:
     @classmethod
     def of(cls, view: AttackerView, first: Floats, second: Floats) -> "_Search":
         laws = [view.model.distributions[name].covariance for name in view.pair]
-        axes = whitening(np.mean(laws, axis=0) + view.noise.covariance)
+        axes = whitening(np.mean(laws, axis=0) + view.noise.covariance).T
         centre = np.concatenate([first, second]).mean(axis=0)
         noise = axes.T @ view.noise.gaussian.covariance @ axes
         return cls(axes=axes, noise=noise, sides=((first - centre) @ axes, (second - centre) @ axes))

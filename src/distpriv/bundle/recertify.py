@@ -135,7 +135,7 @@ def recertified(claim: Claim) -> Certificate:
     if claim.mechanism != JOINT and not isinstance(claim.drawn, kind):
         raise InvalidInput("the certificate does not rest on what its mechanism draws.")
     factor, noises = math.prod(claim.times), claim.noises
-    if claim.times and not (1 < factor < math.inf and all(noise.is_safer_wider for noise in noises)):
+    if claim.times and not (1 < factor < math.inf and all(noise.is_sum_of_parts for noise in noises)):
         raise InvalidInput(f"noise cannot have been widened {factor:g} times.")
     enough = _enough(claim)
     if enough is not None:

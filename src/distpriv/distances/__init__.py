@@ -21,12 +21,11 @@ from distpriv.distances.gaussian import (
 )
 
 if TYPE_CHECKING:
-    from distpriv.distances.log_ratio import approximate_max_divergence, gaussian_max_divergence, max_divergence
+    from distpriv.distances.log_ratio import approximate_max_divergence, max_divergence
     from distpriv.distances.transport.closeness import (
         closeness_profile,
         closeness_radius,
         wasserstein_inf,
-        wasserstein_inf_coupling,
     )
 
 __all__ = [
@@ -40,10 +39,8 @@ __all__ = [
     "gaussian_delta",
     "gaussian_hockey_stick",
     "gaussian_hockey_sticks",
-    "gaussian_max_divergence",
     "max_divergence",
     "wasserstein_inf",
-    "wasserstein_inf_coupling",
 ]
 
 

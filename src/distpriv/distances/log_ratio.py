@@ -12,13 +12,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distpriv.distances.gaussian import gaussian_hockey_stick
 from distpriv.distances.transport.point_sets import forgiven_mass, whole_masses
 from distpriv.errors import InvalidInput
-from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import as_written
 
-__all__ = ["approximate_max_divergence", "gaussian_max_divergence", "max_divergence"]
+__all__ = ["approximate_max_divergence", "max_divergence"]
 
 
 def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
@@ -93,34 +91,3 @@ def _log(ratio: Fraction | None) -> float:
     if abs(ratio.numerator.bit_length() - ratio.denominator.bit_length()) < 1000:
         return math.log(ratio)
     return math.log(ratio.numerator) - math.log(ratio.denominator)
-
-
-def gaussian_max_divergence(
-    mean_difference: ArrayLike, covariance_1: ArrayLike, covariance_2: ArrayLike, delta: float
-) -> float:
-    r"""The least λ ≥ 0 with hockey-stick divergence H_λ(N(μ₁, C₁) ‖ N(μ₂, C₂)) ≤ δ, rounded up.
-
-    :math:`H_λ` decreases in λ, so bisection finds it; what is returned satisfies the bound with the error of
-    :func:`gaussian_hockey_stick` counted in. It is inf if no λ does: the laws have no common range, or δ is 0, where
-    the bound on the error leaves nothing to be shown unless the laws are equal.
-
-    Args:
-        mean_difference: μ₁ - μ₂.
-        covariance_1: C₁, symmetric and positive semidefinite.
-        covariance_2: C₂, likewise.
-        delta: The mass 0 ≤ δ < 1 that is forgiven.
-
-    >>> import distpriv as dp
-    >>> round(dp.distances.gaussian_max_divergence([0.38840125], [[1.0]], [[1.0]], 1e-3), 6)
-    1.0
-    """
-    allowed = forgiven_mass(delta)
-
-    def within(exponent: float) -> bool:
-        return gaussian_hockey_stick(exponent, mean_difference, covariance_1, covariance_2).upper_bound <= allowed
-
-    if within(0.0) or (not np.any(mean_difference) and np.array_equal(covariance_1, covariance_2)):
-        return 0.0
-    if gaussian_hockey_stick(0.0, mean_difference, covariance_1, covariance_2).value == 1.0:
-        return math.inf
-    return least_passing(within, 0.0, 1.0, largest=2.0**40, within=1e-14)

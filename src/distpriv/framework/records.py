@@ -11,7 +11,7 @@ import json
 import sys
 import textwrap
 import types
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -49,8 +49,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    kind: Hashable = type(value)
-    return {key: plain(getattr(value, name)) for key, name in _keys(kind)} if attrs.has(type(value)) else value
+    kind: Any = type(value)
+    return {key: plain(getattr(value, name)) for key, name in _keys(kind)} if attrs.has(kind) else value
 
 
 def json_text(value: Any) -> str:

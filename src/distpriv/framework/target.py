@@ -9,10 +9,19 @@ from attrs import field, frozen
 from distpriv.errors import InvalidTarget
 from distpriv.framework.domains import as_written, real
 
-__all__ = ["PrivacyTarget"]
+__all__ = ["PrivacyTarget", "odds"]
 
 TAIL_EPSILON, LEAST_TAIL_DELTA = 2.0, 1e-3
 """The ε of the tail of a target with ε = 0, and its least δ."""
+
+
+def odds(epsilon: float) -> float:
+    """Return e^ε; beyond ε = 600, where it nears the largest number, that of 600, with which no divergence is smaller.
+
+    >>> odds(0.0), odds(700.0) == odds(600.0)
+    (1.0, True)
+    """
+    return math.exp(min(epsilon, 600.0))
 
 
 def _epsilon(value: object) -> float:
@@ -40,8 +49,8 @@ class PrivacyTarget:
     >>> dp.PrivacyTarget(1, 1e-3) == dp.PrivacyTarget(epsilon=1.0, delta=1e-3)
     True
     >>> target = dp.PrivacyTarget(epsilon=0.5)
-    >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4)
-    (0.5, 0.0, 0.6225)
+    >>> target.epsilon, target.delta, round(target.attack_accuracy_ceiling, 4), target.points == (target,)
+    (0.5, 0.0, 0.6225, True)
     """
 
     epsilon: float = field(converter=_epsilon)

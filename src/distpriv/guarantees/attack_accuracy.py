@@ -1,6 +1,7 @@
 """What a guarantee means to an attacker who must tell one scenario from another."""
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.target import PrivacyTarget
@@ -31,15 +32,17 @@ def undefended_attack_accuracy(model: QueryModel) -> float:
 def _undefended(model: QueryModel) -> float:
     """Return H_0 without noise of the worst pair."""
     if model.provenance.method == "given points":
-        return max(_apart(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs)
+        return max(
+            _points_total_variation(*(model.distributions[name] for name in pair)) for pair in model.protected_pairs
+        )
     none = NoNoise(dimension=model.dimension)
-    apart = exact_delta(model, none, epsilon=0.0)
-    if model.strata and apart < 1:
-        apart = max(apart, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
-    return apart
+    total_variation = exact_delta(model, none, epsilon=0.0)
+    if model.strata and total_variation < 1:
+        total_variation = max(total_variation, exact_delta(worst_population(model, none, 0.0).model, none, epsilon=0.0))
+    return total_variation
 
 
-def _apart(one: QueryDistribution, other: QueryDistribution) -> float:
+def _points_total_variation(one: QueryDistribution, other: QueryDistribution) -> float:
     """Return the total variation of two laws that are known by their points."""
     places, masses = [], []
     for law, sign in ((one, 1.0), (other, -1.0)):
@@ -96,14 +99,13 @@ def _around(model: QueryModel) -> float:
 
 def _exact_total_variation(model: QueryModel, mechanism: AdditiveMechanism) -> float:
     """Return a bound on H_0 of the worst pair by the exact law that a certificate rests on; 1 where there is none."""
-    laws, noise = mechanism.certificate.drawn, mechanism.noise
+    laws, target = mechanism.certificate.drawn, mechanism.certificate.target
+    if not isinstance(laws, RowGrid):
+        return 1.0
     try:
-        if isinstance(laws, RowGrid):
-            target = PrivacyTarget(epsilon=0.0, delta=mechanism.certificate.target.delta)
-            return exact_rows_delta(laws, [noise], target, model.protected_pairs)
+        return exact_rows_delta(laws, [mechanism.noise], evolve(target, epsilon=0.0), model.protected_pairs)
     except (InvalidInput, InvalidModel):  # noise that was widened, or a law with too many points
         return 1.0
-    return 1.0
 
 
 def _total_variation(model: QueryModel, noise: Noise) -> float:

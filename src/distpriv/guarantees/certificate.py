@@ -1,8 +1,10 @@
 """A certificate: what is promised, whether the target is met, and what that rests on."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from attrs import field, frozen
+from attrs.converters import optional
 
 from distpriv.framework.records import UNWRITTEN
 from distpriv.framework.target import PrivacyTarget
@@ -28,37 +30,42 @@ LARGEST_CHANCE = 0.01
 """A chance to have missed a peak above which nothing is certified."""
 
 
+def _pair(names: Iterable[str]) -> tuple[str, str]:
+    one, other = names
+    return one, other
+
+
 @frozen(kw_only=True)
 class RowDelta:
     """δ computed from the rows, and what is known of its error."""
 
     delta: float
     """An upper confidence bound, or for one statistic the exact δ; the worst pair's."""
-    pair: tuple[str, str]
+    pair: tuple[str, str] = field(converter=_pair)
     """The worst ordered pair."""
     total_variation: float
     """An upper confidence bound on H_0, the worst pair's."""
-    exact: bool
-    """Whether the distribution is known exactly, which needs none of the following."""
     epsilon: float
     """The ε at which δ was computed: less than the target's by what ripples and lattices cost, or far below anyway."""
     estimate: float
     """δ without margins."""
-    standard_error: float
-    """Of the estimate."""
-    normalisation: float
-    """log E_j[e^L 1_A] − log P_i(A), A the event that decides δ: by how much the log-ratio errs on average."""
-    normalisation_error: float
-    """One standard error of that."""
-    draws: int
-    """How many were made of the worst pair; 0 for an exact distribution."""
     pairs: int
     """How many ordered pairs were computed."""
-    ripple: float
-    """By which share of itself the density ripples at most, at the peaks that were found."""
-    peak: tuple[float, ...] | None
+    exact: bool = True
+    """Whether the distribution is known exactly, which needs none of the following."""
+    standard_error: float = 0.0
+    """Of the estimate."""
+    normalisation: float = 0.0
+    """log E_j[e^L 1_A] − log P_i(A), A the event that decides δ: by how much the log-ratio errs on average."""
+    normalisation_error: float = 0.0
+    """One standard error of that."""
+    draws: int = 0
+    """How many were made of the worst pair; 0 for an exact distribution."""
+    ripple: float = 0.0
+    """The relative amplitude of the density's ripples, at the peaks that were found."""
+    peak: tuple[float, ...] | None = field(default=None, converter=optional(tuple))
     """The frequency of the highest ripple, one number a statistic; none where there is no peak."""
-    missed: float
+    missed: float = 0.0
     """The chance that the search passed by a peak."""
 
     @property
@@ -69,7 +76,7 @@ class RowDelta:
 
 @frozen(kw_only=True)
 class Certificate:
-    """The (ε, δ) that a mechanism has at a level of assurance, held against the target.
+    """The (ε, δ) of a mechanism at a level of assurance, and whether it meets the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -102,7 +109,7 @@ class Certificate:
     evidence: tuple[Evidence, ...]
     """Everything it rests on."""
     contradicted: bool = False
-    """Whether the model rules the guarantee out, whatever δ says, or was not looked at once δ was too large."""
+    """Whether the model rules the guarantee out, or δ by moments alone is so large that the rows were not used."""
     law: RowDelta | None = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
     drawn: "Witness | None" = field(default=None, repr=False, eq=False, metadata=UNWRITTEN)

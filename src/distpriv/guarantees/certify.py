@@ -1,7 +1,7 @@
-"""From noise to a mechanism with its certificate: no certificate leaves the library without its check.
+"""Certify noise: compute the δ of a model with this noise, and state what the result rests on.
 
-What models of rows, samples, lattices and Laplace noise need is imported where a model or its noise has them: a theorem
-of the paper on given moments loads neither engine nor transforms.
+Modules for rows, samples, lattices and Laplace noise are imported where a model or its noise needs them, so that a
+theorem of the paper on given moments loads neither the engine nor Fourier transforms.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 LARGEST_SMOOTHING = 1e-3
-"""A lattice that costs more than this is not smoothed by the noise, and the continuous check does not apply."""
+"""The smoothing error above which the statistics do not count as continuous."""
 
 ROOM_FOR_ERROR = (1e-7, 1e-6, 1e-5, 1e-4)
-"""By which share of themselves variances are widened, in turn, until the error of computing δ fits below the target."""
+"""Relative increases of the variances, tried in turn until the numerical error of δ fits below the target."""
 
 
 def certified(
@@ -52,12 +52,11 @@ def certified(
     theorem: str,
     evidence: Sequence[Evidence] = (),
 ) -> AdditiveMechanism:
-    """Return the mechanism with this noise, certified by what its law allows on the model as it is.
+    """Return the mechanism with this noise and its certificate.
 
-    Gaussian noise, or none, by the exact check; with Laplace noise beside it by the bound of `upper_bound`; Laplace
-    noise alone by a theorem that assumes translations. The exact check adds the error of its own computation to δ:
-    Gaussian noise that misses the target by no more than that is widened by a few parts in a million, so that it does
-    not.
+    Gaussian noise, with or without Laplace noise, is certified by `gaussian_certificate`; Laplace noise alone by a
+    theorem for translations. δ includes the numerical error of its computation: Gaussian noise that misses the target
+    by this error alone is widened by a few parts in a million.
     """
     if isinstance(noise, LaplaceNoise):
         certificate = _translation_certificate(model, target, noise, theorem, evidence)
@@ -66,9 +65,9 @@ def certified(
         narrow = noise.parts and noise.is_gaussian and target.delta < certificate.delta <= 1.001 * target.delta
         for more in ROOM_FOR_ERROR if narrow else ():
             wider = GaussianNoise(axes=noise.gaussian.axes, variances=noise.gaussian.variances * (1 + more))
-            said = (*evidence, Evidence.of("DP101", share=more))
-            if (anew := gaussian_certificate(model, target, wider, theorem, said)).holds:
-                noise, certificate = wider, anew
+            widened = gaussian_certificate(model, target, wider, theorem, (*evidence, Evidence.of("DP101", share=more)))
+            if widened.holds:
+                noise, certificate = wider, widened
                 break
     return AdditiveMechanism(name=name, statistics=model.names, noise=noise, certificate=certificate)
 
@@ -86,7 +85,7 @@ def by_coupling(
     contradicted: bool = False,
     drawn: Drawn | None = None,
 ) -> AdditiveMechanism:
-    """Return a mechanism whose proof is a coupling: it holds for any laws that can be coupled as assumed."""
+    """Return a mechanism whose proof is a coupling of the scenarios' datasets."""
     certificate = Certificate(
         target=target,
         epsilon=target.epsilon,
@@ -101,9 +100,10 @@ def by_coupling(
 
 
 def moments_delta(model: QueryModel, target: PrivacyTarget, noise: Noise) -> float:
-    """Return the δ of noise by moments and lattice alone, before the rows are looked at; 1 if the lattice shows.
+    """Return the δ of Gaussian statistics, lattice included; 1 if the noise does not smooth the lattice.
 
-    Above the target it is the model's own, which tells enough, and nothing of populations that a sample may be of.
+    It is cheap beside δ from the rows. If the reference is a sample and its own δ meets the target, the result is that
+    of the worst population consistent with the sample.
     """
     lattice, smoothed = _lattice(model, noise.gaussian)
     if lattice.status != "checked":
@@ -120,13 +120,12 @@ def gaussian_certificate(
     evidence: Sequence[Evidence] = (),
     law: RowDelta | None = None,
 ) -> Certificate:
-    """Return what noise is worth: by the rows where the statistics are sums over them, else for Gaussian statistics.
+    """Return the certificate of noise: δ from the rows if there are any, else for Gaussian statistics.
 
-    By moments δ is exact for Gaussian noise, or none; a proven bound where there is Laplace noise too. Where it is ten
-    times the target's the rows are not looked at, and no target is met. Given its variances Laplace noise only widens
-    the Gaussian part, which alone tells how well the lattice is smoothed.
-
-    The δ of the rows is computed where it is not given as `law`.
+    For Gaussian statistics δ is exact under Gaussian noise and a proven bound if there is Laplace noise too. If it
+    exceeds ten times the target's δ, the rows are not used and the certificate does not hold. Laplace noise is a
+    Gaussian with a random variance, so the Gaussian part alone decides how well the lattice is smoothed. δ from the
+    rows is computed unless it is given as `law`.
     """
     lattice, smoothed = _lattice(model, noise.gaussian)
     pair, by_moments = _worst_pair(model, noise, target.epsilon, smoothed)
@@ -142,9 +141,9 @@ def gaussian_certificate(
         from_rows = rows and believed
         allowed = by_moments if from_rows else _allowed(model, noise, target.epsilon, smoothed, by_moments)
     tail: tuple[Evidence, ...] = ()
-    kept = True
+    tail_holds = True
     if allowed <= target.delta:
-        tail, kept = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
+        tail, tail_holds = tail_evidence(target, lambda point: gaussian_certificate(model, point, noise, theorem).holds)
     code = "DP203" if noise.is_gaussian else "DP204"
     by_formula = Evidence.of(code, ratio=_largest_ratio(model), delta=by_moments, epsilon=target.epsilon, pair=pair)
     return Certificate(
@@ -161,25 +160,25 @@ def gaussian_certificate(
             *_sample(model, noise, allowed, by_rows=law is not None),
             *tail,
         ),
-        contradicted=hopeless or not kept,
+        contradicted=hopeless or not tail_holds,
         law=law,
     )
 
 
 def _law(model: QueryModel, target: PrivacyTarget, noise: Noise, smoothed: dict[str, Smoothing]) -> RowDelta | None:
-    """Return δ by the rows of the reference, or of the worst population that it may be a sample of."""
+    """Return δ from the rows of the reference, or of the worst population consistent with a sample."""
     from distpriv.guarantees.delta_from_rows import delta_from_rows
     from distpriv.guarantees.reference_sample import worst_population
 
     of, epsilon = worst_population(model, noise, target.epsilon) if model.strata else None, target.epsilon
     try:
         return delta_from_rows(model, noise, epsilon, matters=target.delta, smoothed=smoothed, population=of)
-    except np.linalg.LinAlgError:  # numbers of all sizes, of which nothing can be computed
+    except np.linalg.LinAlgError:  # covariances too ill-conditioned for a factorisation
         return None
 
 
 def _allowed(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str, Smoothing], own: float) -> float:
-    """Return the δ by moments, of a sample that of the worst population it may be of."""
+    """Return δ by moments; for a sample that of the worst population consistent with it."""
     if not model.strata or own >= 1:
         return own
     from distpriv.guarantees.reference_sample import worst_population
@@ -188,7 +187,7 @@ def _allowed(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[str
 
 
 def _sample(model: QueryModel, noise: Noise, delta: float, *, by_rows: bool) -> tuple[Evidence, ...]:
-    """Return what a certificate on a sample rests on; nothing where the reference is the population."""
+    """Return the assumptions of a certificate on a sample; none where the reference is the population."""
     if not model.strata:
         return ()
     from distpriv.guarantees.reference_sample import reference_evidence, unseen_rows_evidence
@@ -197,7 +196,7 @@ def _sample(model: QueryModel, noise: Noise, delta: float, *, by_rows: bool) -> 
 
 
 def _distribution(model: QueryModel, law: RowDelta | None) -> Evidence:
-    """Return what a certificate rests on as to the distribution of the statistics."""
+    """Return the evidence about the distribution of the statistics."""
     if law is None:
         made = model.provenance
         return Evidence.of("DP301", method=made.method, draws=made.draws if is_estimated(model) else None)
@@ -228,16 +227,15 @@ def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[
 def _translation_certificate(
     model: QueryModel, target: PrivacyTarget, noise: LaplaceNoise, theorem: str, evidence: Sequence[Evidence]
 ) -> Certificate:
-    """Return what Laplace noise is worth by a theorem that assumes translations, and promises δ = 0 for them.
+    """Return the certificate of Laplace noise by a theorem for translations, which promises δ = 0.
 
-    Where the covariances of a pair differ the laws are no translations, and the certificate has the δ that is proven
-    for Gaussian laws with these covariances instead.
+    Where the covariances of a pair differ the distributions are no translations, and the certificate has the δ that is
+    proven for Gaussian distributions with these covariances instead.
     """
-    from distpriv.guarantees.upper_bound import delta_lower_bound, delta_upper_bound
+    from distpriv.guarantees.upper_bound import delta_upper_bound
 
-    least = delta_lower_bound(model, noise, epsilon=target.epsilon)
     most = delta_upper_bound(model, noise, epsilon=target.epsilon)
-    translations = Evidence.of("DP303", ratio=_largest_ratio(model), least=least, most=most)
+    translations = Evidence.of("DP303", ratio=_largest_ratio(model), most=most)
     return Certificate(
         target=target,
         epsilon=target.epsilon,
@@ -260,7 +258,7 @@ def smoothed_target(model: QueryModel, noise: GaussianNoise, target: PrivacyTarg
 
 
 def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, float]:
-    """Return between which factors of the continuous density that on the lattice is; (1, 1) if it is not smoothed."""
+    """Return bounds on the density on the lattice over the continuous one; (1, 1) if it is not smoothed."""
     smoothed = _lattice(model, noise)[1].values()
     return min((factor.least for factor in smoothed), default=1.0), max(
         (factor.most for factor in smoothed), default=1.0
@@ -268,7 +266,7 @@ def lattice_factors(model: QueryModel, noise: GaussianNoise) -> tuple[float, flo
 
 
 def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[str, Smoothing]]:
-    """Return whether the noise smooths the lattice of every scenario, and how well it does."""
+    """Return evidence that the noise smooths the lattice of every scenario or not, and the smoothing by scenario."""
     from distpriv.guarantees.lattice_floor import covers_floor, smoothing
 
     if not covers_floor(model, noise):
@@ -281,7 +279,7 @@ def _lattice(model: QueryModel, noise: GaussianNoise) -> tuple[Evidence, dict[st
 
 
 def _uncovered(noise: Noise) -> Evidence:
-    """Return why noise smooths no lattice."""
+    """Return the reason why noise does not smooth a lattice."""
     axes = noise.axes.shape[1]
     if axes < noise.dimension:
         return Evidence.of("DP305", covered=axes, dimension=noise.dimension)
@@ -291,7 +289,7 @@ def _uncovered(noise: Noise) -> Evidence:
 
 
 def is_estimated(model: QueryModel) -> bool:
-    """Tell whether moments are those of draws, and not known exactly."""
+    """Tell whether moments are estimated from draws, not known exactly."""
     return model.provenance.method not in ("exact moments", "given moments")
 
 

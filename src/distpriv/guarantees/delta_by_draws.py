@@ -108,9 +108,9 @@ class TiltSettings:
 class PointSettings:
     """At which points densities are computed to the second order."""
 
-    many_statistics: int = 16
-    """Statistics from which on second-order terms are dear, and are computed at a sample of the points."""
-    sample: int = 240
+    many_statistics: int = 4
+    """Statistics from which on second-order terms take longest, and are computed at a sample of the points."""
+    sample: int = 480
     """How many points are in that sample, about."""
     near: float = 0.3
     """Second-order terms are computed where the first-order L is above ε less this, and at untilted points."""
@@ -209,7 +209,7 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
         off_error = math.hypot(chance_error / max(chance, TINY), image_error / max(image, TINY))
     shift = max(0.0, abs(off) - settings.deviations * off_error)
     bounded, bounded_error = ratios.loss(weights, level, mean, raised=shift)
-    apart, apart_error = ratios.total_variation(weights, untilted, mean)
+    distance, distance_error = ratios.total_variation(weights, untilted, mean)
     largest = float((weights * ratios.terms(level)).max(initial=0.0))
     margin = settings.deviations * bounded_error + settings.deviations**2 * largest / draws
     drawn = DrawnDelta(
@@ -219,7 +219,7 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
         normalisation=off,
         normalisation_error=off_error,
         upper_bound=min(1.0, bounded + margin),
-        total_variation=min(1.0, apart + settings.deviations * apart_error),
+        total_variation=min(1.0, distance + settings.deviations * distance_error),
         draws=draws,
     )
     return drawn if level >= epsilon else _by_moments(drawn, scenarios, epsilon, shift, settings, rng)
@@ -489,9 +489,9 @@ class _RatiosAtPoints:
     def total_variation(self, weights: Floats, untilted: NDArray[np.bool_], mean: Mean) -> tuple[float, float]:
         """To the first order at all points; what the rest adds where it is known and weights are not needed."""
         rough = lost(-self.first_order)
-        apart, error = mean(weights * rough)
+        total, error = mean(weights * rough)
         more, more_error = mean_and_error((lost(-self.corrected - self.margins) - rough)[untilted & self.sample])
-        return apart + more, math.hypot(error, more_error)
+        return total + more, math.hypot(error, more_error)
 
     def event(self, weights: Floats, level: float) -> tuple[float, float]:
         return self._mean(lambda logs: weights * (self.known & (logs > level)), self.corrected, mean_and_error)

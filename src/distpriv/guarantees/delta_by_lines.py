@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from distpriv.framework.arrays import Floats
+from distpriv.framework.target import odds
 from distpriv.guarantees.delta_by_draws import (
     TINY,
     AtPoints,
@@ -53,7 +54,6 @@ class LineSettings:
     """Points along a line."""
     largest_margin: float = 50.0
     """The logarithm of a ratio that is as good as infinite along a line."""
-    largest_epsilon: float = 600.0
 
 
 LINES = LineSettings()
@@ -230,8 +230,8 @@ class _RatiosAlongLines:
         return float(next(enough, 0.0))
 
     def terms(self, level: float, raised: float | None = None) -> Floats:
-        odds = _odds(level)
-        lost = self._share(lambda first, second: np.maximum(0.0, first - odds * second), raised)
+        factor = odds(level)
+        lost = self._share(lambda first, second: np.maximum(0.0, first - factor * second), raised)
         return np.where(self.unknown, 1.0, np.minimum(lost, 1.0))
 
     def moments(self, weights: Floats, epsilon: float, power: float, raised: float) -> tuple[float, float, float]:
@@ -244,7 +244,7 @@ class _RatiosAlongLines:
 
     def tilts_at(self, which: NDArray[np.int64], level: float) -> tuple[Floats, Floats]:
         first, second = self._both()[0]
-        gained = np.maximum(0.0, first - _odds(level) * second)
+        gained = np.maximum(0.0, first - odds(level) * second)
         node = np.abs(self.nodes - gained.argmax(axis=1)[:, np.newaxis]).argmin(axis=1)[which]
         one, other = self.tilts
         return one[which, node], other[which, node]
@@ -261,16 +261,11 @@ class _RatiosAlongLines:
         return mean(weights * self.terms(0.0, raised=0.0))
 
     def event(self, weights: Floats, level: float) -> tuple[float, float]:
-        odds = _odds(level)
-        event = self._share(lambda one, other: np.where(one > odds * other, one, 0.0))
+        factor = odds(level)
+        event = self._share(lambda one, other: np.where(one > factor * other, one, 0.0))
         return mean_and_error(weights * np.where(self.unknown, 0.0, event))
 
     def image(self, weights: Floats, level: float) -> tuple[float, float]:
-        odds = _odds(level)
-        image = self._share(lambda other, one: np.where(one > odds * other, one, 0.0))
+        factor = odds(level)
+        image = self._share(lambda other, one: np.where(one > factor * other, one, 0.0))
         return mean_and_error(weights * np.where(self.unknown, 0.0, image))
-
-
-def _odds(level: float) -> float:
-    """Return e^ε; beyond the largest ε it is no number any more, and H_ε of a larger one is no larger."""
-    return math.exp(min(level, LINES.largest_epsilon))

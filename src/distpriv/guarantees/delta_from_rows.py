@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import evolve, frozen
 
+from distpriv.distances.gaussian import whitening
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.guarantees.certificate import LARGEST_CHANCE, RowDelta
@@ -27,14 +28,12 @@ from distpriv.law.resonance import (
     repeats_on_lattice_only,
     spectrum,
     unknown_covariance,
-    whitening,
 )
 from distpriv.law.rows import QuantisedRows, quantised
 from distpriv.law.saddlepoint import TiltedLaw, TiltedStratum
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.plausible_models import Population
 from distpriv.modelling.row_laws import RowLaws
-from distpriv.noise import line_laws
 from distpriv.noise.laws import GaussianNoise, Noise
 
 __all__ = ["RowSettings", "delta_from_rows", "rows_behind", "standing_peaks", "tilted_laws"]
@@ -80,7 +79,7 @@ def delta_from_rows(
     of = model if population is None else population.model
     if model.dimension == 1:
         return _of_one(of, rows if population is None else population.moved(rows), noise, epsilon)
-    if not noise.is_gaussian and (noise.line is None or not isinstance(noise.line[1], line_laws.LaplaceLine)):
+    if not noise.is_gaussian and noise.line is None:
         return None
     search = _peaks_with(model, rows, noise)
     ripples = _ripples(model, noise, search)
@@ -92,11 +91,11 @@ def delta_from_rows(
     laws = tilted_laws(of, rows, noise.gaussian.covariance, population, only={name for pair in pairs for name in pair})
     frame = law_frame(of, noise.gaussian.covariance)
     along = None
-    if noise.line is not None and isinstance(noise.line[1], line_laws.LaplaceLine):
-        along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1].scale)
+    if noise.line is not None:
+        along = LaplacePart(axis=noise.line[0] @ frame, scale=noise.line[1])
     reduced, most = counted(pairs, rippled, epsilon)
     worst: RowDelta | None = None
-    apart = 0.0
+    total_variation = 0.0
     for (one, other), left, factor in zip(pairs, reduced.tolist(), most.tolist(), strict=True):
         known = max(matters, worst.delta if worst else 0.0)
         if along is None:
@@ -105,7 +104,7 @@ def delta_from_rows(
             drawn = delta_by_lines(laws[one], laws[other], along, max(left, 0.0), matters=known)
         below = -float(np.expm1(min(0.0, left)))
         delta = min(1.0, drawn.upper_bound + below)
-        apart = max(apart, drawn.total_variation * factor + factor - rippled[other].least)
+        total_variation = max(total_variation, drawn.total_variation * factor + factor - rippled[other].least)
         if worst is None or delta > worst.delta:
             worst = RowDelta(
                 delta=delta,
@@ -124,7 +123,7 @@ def delta_from_rows(
                 missed=search.missed,
             )
     assert worst is not None
-    return evolve(worst, total_variation=min(1.0, apart))
+    return evolve(worst, total_variation=min(1.0, total_variation))
 
 
 def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> RowDelta | None:
@@ -137,17 +136,9 @@ def _of_one(model: QueryModel, rows: RowLaws, noise: Noise, epsilon: float) -> R
         delta=delta,
         pair=pair,
         total_variation=min(1.0, worst_projected_pair(model, laws, 0.0)[1]),
-        exact=True,
         epsilon=epsilon,
         estimate=delta,
-        standard_error=0.0,
-        normalisation=0.0,
-        normalisation_error=0.0,
-        draws=0,
         pairs=len(model.protected_pairs),
-        ripple=0.0,
-        peak=None,
-        missed=0.0,
     )
 
 
@@ -206,7 +197,7 @@ def tilted_laws(
 
 def law_frame(model: QueryModel, noise: Floats) -> Floats:
     """Return columns that measure in standard deviations of noisy statistics, averaged over scenarios."""
-    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise)
+    return whitening(np.mean([law.covariance for law in model.distributions.values()], axis=0) + noise).T
 
 
 _spectra: WeakKeyDictionary[RowLaws, dict[bytes, Spectrum]] = WeakKeyDictionary()

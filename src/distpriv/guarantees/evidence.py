@@ -72,11 +72,11 @@ def tail_evidence(target: PrivacyTarget, holds: Callable[[PrivacyTarget], bool])
     """Return what is said of the tail of a target with ε = 0, and whether it is kept, as it is where there is none.
 
     Args:
-        target: what a certificate is held against.
+        target: the target of a certificate.
         holds: whether the noise meets a target, without its tail.
     """
     tail = target.tail
     if tail is None:
         return (), True
-    kept = holds(tail)
-    return ((Evidence.of("DP214", epsilon=tail.epsilon, delta=tail.delta),) if kept else ()), kept
+    is_met = holds(tail)
+    return ((Evidence.of("DP214", epsilon=tail.epsilon, delta=tail.delta),) if is_met else ()), is_met

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -108,11 +107,11 @@ def privacy_profile(
 def worst_gaussian_pair(
     model: QueryModel, noise: GaussianNoise, epsilon: float | Floats, factors: Floats | None = None
 ) -> tuple[Pair, float]:
-    r"""Return the protected pair with the largest δ, and that δ: of shares in a range the farthest pairs are computed.
+    r"""Return the protected pair with the largest δ, and that δ.
 
     :math:`b_k H_{ε_k}` of pair k, where each has its own ε and factor b; an ε below 0 stands for
-    :math:`H_ε ≤ H_0 + 1 - e^ε`. Pairs that are nearer to each other are left out where it is proved that none of them
-    has a larger δ (`docs/proofs/farthest_pairs.md`), and computed where it is not.
+    :math:`H_ε ≤ H_0 + 1 - e^ε`. Of shares in a range the farthest pairs are computed, and nearer ones only where δ does
+    not fall with the distance (`docs/proofs/farthest_pairs.md`).
     """
     pairs = model.protected_pairs
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs))
@@ -124,22 +123,10 @@ def worst_gaussian_pair(
     if not model.scenarios:
         deltas = exact(np.arange(len(pairs)))
         return pairs[int(deltas.argmax())], float(deltas.max())
-    # Which pairs are on a line, and which of them can be worst, is a matter of models of rows.
-    from distpriv.guarantees.farthest_pairs import bend_of, largest_of_rows, lines_of, rows_of_pairs
+    # Which pairs are on a line is a matter of models of rows.
+    from distpriv.guarantees.farthest_pairs import largest_of_rows, rows_of_pairs
 
-    rows = rows_of_pairs(pairs, model.scenarios)
-    if len(rows) == len(pairs):
-        place, delta = largest_of_rows(rows, exact, exact)
-        return pairs[place], delta
-    bend, least = bend_of(model, noise, lines_of(pairs, model.scenarios)), float(epsilons.min())
-
-    def bound(places: Places) -> Floats:
-        if not bend.is_known:
-            return np.full(len(places), np.inf)
-        nearer = _with_less(model, noise, places, np.full(len(places), least - bend.narrowed))
-        return np.asarray(most.max() * (nearer + math.exp(float(epsilons.max())) * bend.moved))
-
-    place, delta = largest_of_rows(rows, exact, bound)
+    place, delta = largest_of_rows(rows_of_pairs(pairs, model.scenarios), exact, exact)
     return pairs[place], delta
 
 

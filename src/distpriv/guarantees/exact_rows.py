@@ -14,7 +14,7 @@ import numpy as np
 from distpriv.distances.gaussian.estimates import hockey_stick_estimates
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.framework.target import PrivacyTarget
+from distpriv.framework.target import PrivacyTarget, odds
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence, tail_evidence
 from distpriv.guarantees.reference_sample import CONFIDENCE
@@ -26,7 +26,6 @@ from distpriv.modelling.plausible_models import CHECKING_SEED, TRIED
 from distpriv.noise.laws import NoiseLaw, UnimodalNoise
 
 __all__ = [
-    "LARGEST_EPSILON",
     "THEOREM",
     "exact_certificate",
     "exact_rows_delta",
@@ -38,9 +37,6 @@ __all__ = [
 ]
 
 THEOREM = "the exact law of the rows"
-
-LARGEST_EPSILON = 300.0
-"""At a larger ε δ is taken at this one, which is no less."""
 
 
 def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> float:
@@ -54,7 +50,7 @@ def exact_rows_delta(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyT
     if not rows.sample or most >= 1:
         return min(1.0, most)
     worst = worst_pairs(own, pairs)
-    if isinstance(noises[0], UnimodalNoise) and len(noises) == 1:  # all populations are looked at
+    if isinstance(noises[0], UnimodalNoise) and len(noises) == 1:  # all populations are computed
         populations = population_rows(rows, worst)
     else:  # those in which noise hides least, by estimates
         least = worst_populations(rows, noises, target, worst, CHECKING_SEED)
@@ -83,23 +79,22 @@ def step_deltas(laws: StepLaws, noise: UnimodalNoise, epsilon: float, pairs: Seq
     widths, shares = even_shares(noise, laws.step)
     sums = EvenSums.of(laws.masses.values(), int(widths[shares > 0].max(initial=0)))
     noisy = dict(zip(laws.masses, sums.mixed(widths, shares), strict=True))
-    odds = math.exp(min(epsilon, LARGEST_EPSILON))
-    sums_above = [float(np.maximum(noisy[one] - odds * noisy[other], 0.0).sum()) for one, other in pairs]
-    return np.array(sums_above) + (1 + odds) * (laws.outside + MARGIN)
+    factor = odds(epsilon)
+    sums_above = [float(np.maximum(noisy[one] - factor * noisy[other], 0.0).sum()) for one, other in pairs]
+    return np.array(sums_above) + (1 + factor) * (laws.outside + MARGIN)
 
 
 def grid_deltas(rows: RowGrid, noises: Sequence[NoiseLaw], target: PrivacyTarget, pairs: Sequence[Pair]) -> Floats:
     """Return a bound on δ of every ordered pair, by the probabilities of the points of a grid."""
     noise = GridNoise.of(noises, rows.steps)
-    epsilon = min(target.epsilon, LARGEST_EPSILON)
-    odds = math.exp(epsilon)
-    grid = ExactGrid.of(rows, noise, 1e-4 * target.delta / (1 + odds))
+    factor = odds(target.epsilon)
+    grid = ExactGrid.of(rows, noise, 1e-4 * target.delta / (1 + factor))
     laws, off = grid.laws(rows, noise)
-    # That datasets are off the steps is a move of the noise: it changes a law by so many of its widths at most.
+    # That datasets are off the steps is a move of the noise: it changes a distribution by at most its number of widths.
     off += rows.off * (1 + float((1 / noise.widths).sum()))
-    less = math.exp(epsilon - 3 * grid.ratio)
+    less = factor * math.exp(-3 * grid.ratio)
     sums_above = [float(np.maximum(laws[one] - less * laws[other], 0.0).sum()) for one, other in pairs]
-    return math.exp(2 * grid.ratio) * (np.array(sums_above) + (1 + odds) * off)
+    return math.exp(2 * grid.ratio) * (np.array(sums_above) + (1 + factor) * off)
 
 
 def worst_pairs(deltas: Floats, pairs: Sequence[Pair], count: int = 2) -> list[Pair]:
@@ -133,7 +128,7 @@ def worst_populations(
 ) -> dict[int, list[Cells]]:
     """Return those of a hundred populations in which noise hides some pairs least, by either of two rules.
 
-    The estimate of δ for Gaussian laws with noise as wide; and how far means are apart in the scales of Laplace noise.
+    The estimate of δ for Gaussian laws with noise as wide; and the mean shift in scales of the Laplace noise.
     """
     populations = plausible_strata(rows, TRIED, seed)
     noise = GridNoise.of(noises, rows.steps)
@@ -161,7 +156,7 @@ def exact_certificate(
 ) -> Certificate:
     """Return what noise is worth by the exact law of up to three statistics."""
     delta = exact_rows_delta(rows, noises, target, pairs)
-    tail, kept = tail_evidence(target, lambda point: exact_rows_delta(rows, noises, point, pairs) <= point.delta)
+    tail, tail_holds = tail_evidence(target, lambda point: exact_rows_delta(rows, noises, point, pairs) <= point.delta)
     cells = sum(len(stratum.counts) for stratum in rows.strata)
     return Certificate(
         target=target,
@@ -175,7 +170,7 @@ def exact_certificate(
             Evidence.of("DP207", cells=cells, scenarios=len(rows.drawn)),
             *tail,
         ),
-        contradicted=not kept,
+        contradicted=not tail_holds,
         drawn=rows,
     )
 

@@ -44,7 +44,7 @@ def sums_rows(model: QueryModel) -> bool:
 
 
 def has_rows(model: QueryModel) -> bool:
-    """Tell whether the statistics are sums over rows that can be looked at."""
+    """Tell whether the statistics are sums over rows that are at hand."""
     return model.simulator is not None and sums_rows(model)
 
 

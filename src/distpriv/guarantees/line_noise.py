@@ -1,10 +1,10 @@
-r"""δ of Gaussian scenarios under noise along one line, and Gaussian noise beside it.
+r"""δ of Gaussian scenarios under Laplace noise along one line, and Gaussian noise beside it.
 
 `docs/proofs/certified_laplace.md` has the proof. The release is :math:`μ_θ + W + a w`: the noise T along w and what is
 Gaussian along it are in a, and W is Gaussian and independent of a. Written by the first scenario's own W, the second
 has the density of the first with f_j(a + b) in the place of f_i(a), times :math:`e^{-κ}`, where b is linear and κ
-quadratic in W. A point of a lattice drawn from a bell curve around (b, κ) tells an attacker at least as much as the
-release, at a price that is counted, so that
+quadratic in W. Rounding (b, κ) at random to a lattice, by a normal density around it, changes H_ε by no more than an
+error that is counted, so that
 
 .. math:: H_ε ≤ \sum_{k, n} p(k, n) \sum_l τ (g_i(l) - e^{ε - κ_n} g_j(l + k))_+,
 
@@ -26,12 +26,16 @@ from distpriv.framework.arrays import Floats, array_field, completed
 from distpriv.framework.scenarios import Pair
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, Noise
-from distpriv.noise.line_laws import NORMAL_REACH, LaplaceLine, LineLaw
+from distpriv.noise.lengths import laplace_log_density
 
 __all__ = ["COARSE", "FINE", "ROUGH", "AtPair", "Fineness", "LineNoise", "LinePair", "LineSum", "worst_by"]
 
 AtPair = Callable[[Pair], tuple[float, float]]
 """The ε of a pair, and a factor for its δ."""
+
+
+NORMAL_REACH = 7.04
+"""A standard normal number is beyond that, on one side, with a probability of no more than 1e-12."""
 
 
 @frozen(kw_only=True)
@@ -53,7 +57,7 @@ class Fineness:
     is_bound: bool = True
     """Whether sums are bounds: otherwise nothing is taken off the deviations, and they are only close."""
     bell: float = 1.1
-    """How wide the bell curves are that points of a lattice are drawn from, in steps of it."""
+    """The standard deviation of the normal density by which numbers are rounded to a lattice, in steps of it."""
     least_spread: float = 1e-7
     """κ that varies less is given a lattice as if it varied so much."""
     most_points: int = 2**22
@@ -80,30 +84,30 @@ ROUGH = Fineness(per_spread=8, per_own=8, most=600, per_move=80, least_mass=1e-8
 
 @frozen(kw_only=True, eq=False, slots=False)
 class LineNoise:
-    """Noise of a law along an axis, and Gaussian noise beside it."""
+    """Laplace noise of a scale along an axis, and Gaussian noise beside it."""
 
     axis: Floats
-    law: LineLaw
+    scale: float
     gaussian: GaussianNoise
 
     @classmethod
     def of(cls, noise: Noise) -> Self | None:
-        """Return noise as such; None where more than one axis has noise that is not Gaussian, or none has."""
+        """Return noise as such; None where more than one axis has Laplace noise, or none has."""
         line = noise.line
-        return None if line is None else cls(axis=line[0], law=line[1], gaussian=noise.gaussian)
+        return None if line is None else cls(axis=line[0], scale=line[1], gaussian=noise.gaussian)
 
     def sums(self, model: QueryModel, pair: Pair, epsilon: float, fineness: Fineness) -> "LineSum | None":
         """Return the lattices of a pair for this noise and narrower noise; None where there are none."""
         first, second = (model.distributions[name].covariance + self.gaussian.covariance for name in pair)
         reduced = LinePair.of(model.mean_shift(pair), first, second, self.axis, fineness.largest_condition)
-        return None if reduced is None else LineSum.of(reduced, self.law, epsilon, fineness)
+        return None if reduced is None else LineSum.of(reduced, self.scale, epsilon, fineness)
 
     def delta(self, model: QueryModel, pair: Pair, epsilon: float, fineness: Fineness = FINE) -> float:
         """Return a bound on H_ε of a pair, or an estimate; 1 where there is none."""
         if self._carries(model, pair, epsilon):
             return 0.0
         sums = self.sums(model, pair, epsilon, fineness)
-        return 1.0 if sums is None else sums.delta(self.law)
+        return 1.0 if sums is None else sums.delta(self.scale)
 
     def delta_estimates(self, model: QueryModel, pairs: Sequence[Pair], epsilon: float) -> Floats:
         """Return about what δ is, for some pairs."""
@@ -125,14 +129,14 @@ class LineNoise:
         rounding, 10⁻¹⁴ of what it was computed from, and below 10⁻¹⁰ deviations of the statistics.
         """
         first, second = (model.distributions[name].covariance for name in pair)
-        if not isinstance(self.law, LaplaceLine) or not np.array_equal(first, second):
+        if not np.array_equal(first, second):
             return False
         shift = model.mean_shift(pair)
         along = float(self.axis @ shift)
         off = np.abs(shift - along * self.axis)
         parallel = bool((off <= 1e-14 * (np.abs(shift) + np.abs(along * self.axis))).all())
         hidden = bool((off <= 1e-10 * np.sqrt(np.diag(first + self.gaussian.covariance))).all())
-        return parallel and hidden and abs(along) <= self.law.scale * epsilon * (1 + 1e-12)
+        return parallel and hidden and abs(along) <= self.scale * epsilon * (1 + 1e-12)
 
 
 def worst_by(
@@ -261,7 +265,7 @@ class RatioLattice:
         high = max(high, low + fineness.least_spread)
         width = max(pair.spread, fineness.least_spread) / fineness.per_spread
         rows = next_fast_len(math.ceil(2 * (NORMAL_REACH * math.hypot(pair.moved, bell * step) / step + 1)))
-        beyond = 8 * bell  # steps that a bell curve of κ reaches, to either side
+        beyond = 8 * bell  # steps that the rounding of κ reaches, to either side
         columns = next_fast_len(math.ceil((high - low) / width * bell + 2 * beyond))
         columns = min(columns, max(fineness.most_points // rows, 256))
         width = (high - low) / (columns - 2 * beyond)
@@ -289,7 +293,7 @@ def _masses(
     farthest = math.sqrt(-2 * log_least)
     bells = (fineness.bell * step) ** 2, (fineness.bell * width) ** 2
     v = 2 * math.pi * np.arange(math.ceil(farthest / (fineness.bell * 2 * math.pi) * columns) + 1) / (columns * width)
-    # |E e^{i(ub + vκ)}| = e^{height − (A u² + 2 B u v + C v²)/2}, with the bell curves: largest at u = −B v / A.
+    # |E e^{i(ub + vκ)}| = e^{height − (A u² + 2 B u v + C v²)/2}, with the rounding: largest at u = −B v / A.
     sizes = 1 + 4 * np.outer(v**2, pair.squares**2)
     a = (pair.moves**2 / sizes).sum(axis=1) + bells[0]
     b = (pair.moves * pair.slopes / sizes).sum(axis=1)
@@ -339,7 +343,7 @@ def unevenness(variance_in_steps: float) -> float:
 
 @frozen(kw_only=True, slots=False, eq=False)
 class LineSum:
-    """The lattices of a pair at one ε, for all laws of noise that reach no farther than a given one."""
+    """The lattices of a pair at one ε, for Laplace noise of a scale or less."""
 
     shift: float
     ratios: RatioLattice
@@ -357,12 +361,12 @@ class LineSum:
     deviations: tuple[float, float]
 
     @classmethod
-    def of(cls, pair: LinePair, law: LineLaw, epsilon: float, fineness: Fineness = FINE) -> Self | None:
+    def of(cls, pair: LinePair, scale: float, epsilon: float, fineness: Fineness = FINE) -> Self | None:
         """Return the lattices; None where the noise is too wide for them."""
         own = min(pair.first, pair.second)
-        reach = law.half(max(pair.first, pair.second), fineness.outside)
+        reach = _reach(scale, max(pair.first, pair.second), fineness.outside)
         reach += abs(pair.shift) + NORMAL_REACH * pair.moved
-        # Of the least deviation the bell curve of a lattice must leave something: 2.5 steps at least.
+        # The rounding must leave something of the least deviation: 2.5 steps at least.
         step = min(max(own / fineness.per_own, 2 * reach / fineness.most), own / 2.5)
         count = math.ceil(reach / step) + 1
         parts = math.ceil(step * fineness.per_move / own)
@@ -402,7 +406,7 @@ class LineSum:
 
     @cached_property
     def _points(self) -> tuple[Floats, Floats]:
-        """Where the first law is looked at, and the second, in parts of steps."""
+        """The points of the first density, and of the second, in parts of steps."""
         least, most = self.ratios.lowest, self.ratios.lowest + len(self.ratios.masses) - 1
         places = np.arange(-self.count * self.parts + least, self.count * self.parts + most + 1.0)
         return self.step * np.arange(-self.count, self.count + 1.0), self.shift + self.step / self.parts * places
@@ -417,14 +421,14 @@ class LineSum:
         first, second = (np.append(np.cumsum(of[:, ::-1], axis=1)[:, ::-1], none, axis=1) for of in (masses, weighed))
         return first, second
 
-    def delta(self, law: LineLaw) -> float:
-        """Return δ of noise of this law, or a bound."""
+    def delta(self, scale: float) -> float:
+        """Return δ of Laplace noise of this scale, or a bound."""
         own, moved = (
-            law.log_density(points, deviation) + math.log(self.step)
+            laplace_log_density(points, scale, deviation) + math.log(self.step)
             for points, deviation in zip(self._points, self.deviations, strict=True)
         )
         stands_for = np.ones(2 * self.count + 1)
-        stands_for[[0, -1]] = law.beyond(self.step)
+        stands_for[[0, -1]] = -1 / math.expm1(-self.step / scale)  # and all points beyond
         rows, together = len(self.ratios.masses), max(1, 2**22 // len(stands_for))  # numbers computed at once
         blocks = (slice(start, min(start + together, rows)) for start in range(0, rows, together))
         gained = sum(self._gained(stands_for, own, moved, block) for block in blocks)
@@ -442,3 +446,13 @@ class LineSum:
         at = np.arange(len(first))[rows, np.newaxis]
         won, lost = stands_for * first[at, taken], stands_for * second[at, taken]
         return float(np.exp(own) @ won.sum(axis=0) - (np.exp(others) * lost).sum())
+
+
+def _reach(scale: float, deviation: float, outside: float) -> float:
+    """Return how far points must go so that the last ones stand for all beyond, but for this probability.
+
+    Beyond 9 deviations and deviation²/scale the density is exponential to the last digit: there one point stands for
+    all. For all smaller scales, points to 13.5 deviations reach as far as that, or as the noise itself.
+    """
+    exponential = deviation * max(9 + deviation / scale, 13.5)
+    return min(-scale * math.log(outside) + NORMAL_REACH * deviation, exponential)

@@ -93,7 +93,7 @@ def masked_statistics(model: QueryModel, covariance: Floats) -> tuple[str, ...]:
 def masked_evidence(model: QueryModel, covariance: Floats, *, most: int = 4) -> Evidence:
     """Return which directions are released and which are masked, with every statistic that is masked.
 
-    Of more than so many masked directions the two of which least is released are written out.
+    Of more than `most` masked directions the two of which least is released are written out.
 
     >>> from distpriv.guarantees.evidence_text import sentence
     >>> from distpriv.modelling.given import gaussian_model

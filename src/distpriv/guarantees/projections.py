@@ -4,7 +4,6 @@ Whoever sees F + Z sees :math:`w^\top (F + Z)` for every w, so H_ε of that numb
 over rows its law is known exactly (`law.fourier`), and so is H_ε: a certificate with a smaller δ is false.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -13,7 +12,8 @@ from attrs import frozen
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
-from distpriv.guarantees.farthest_pairs import Line, Places, largest_of_rows, lines_of, rows_of_pairs
+from distpriv.framework.target import odds
+from distpriv.guarantees.farthest_pairs import Places, largest_of_rows, lines_of, rows_of_pairs
 from distpriv.law.fourier import Circle, projected, rounding_of
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.row_laws import RowLaws
@@ -26,10 +26,8 @@ __all__ = ["ProjectedLaws", "projected_laws", "worst_projected_pair"]
 class Settings:
     """How finely a distribution along a line is computed; deviations are those of the combination with its noise."""
 
-    largest_epsilon: float = 600.0
-    """Beyond it e^ε is no number any more; H_ε of a larger one is no larger."""
     kinks: float = 1e-4
-    """By which share of itself an integral may err where two densities cross."""
+    """The relative error of an integral where two densities cross."""
     reach: float = 24.0
     """Deviations of the circle's circumference beside the means' range."""
     farthest_rows: float = 8.0
@@ -61,11 +59,11 @@ class ProjectedLaws:
         So it is taken off: what lies where the other density may be rounding alone counts in full.
         """
         first, second = (self.densities[name] for name in pair)
-        likely = np.exp(min(epsilon, SETTINGS.largest_epsilon)) * np.maximum(second - self.rounding[pair[1]], 0.0)
+        likely = odds(epsilon) * np.maximum(second - self.rounding[pair[1]], 0.0)
         total = float(np.maximum(first - likely, 0.0).mean() * self.circle.circumference)
         return min(1.0, total * (1 + SETTINGS.kinks))
 
-    def doubt(self, lines: Sequence[Line], at_once: int = 2**13) -> tuple[float, float]:
+    def doubt(self, lines: Sequence[Sequence[str]], at_once: int = 2**13) -> tuple[float, float]:
         """Return the depth of all valleys along lines of shares, and what rounding may hide of a density.
 
         A valley is a density that is lower than some on both sides of it, of the densities that `delta` counts on; the
@@ -73,16 +71,16 @@ class ProjectedLaws:
         """
         deepest, rounded = 0.0, 0.0
         for line in lines:
-            lost = np.array([self.rounding[name] for name in line.names])
-            size = len(self.densities[line.names[0]])
+            lost = np.array([self.rounding[name] for name in line])
+            size = len(self.densities[line[0]])
             pieces = (slice(start, start + at_once) for start in range(0, size, at_once))
             depth = sum(self._valleys(line, lost, piece) for piece in pieces) / size
             deepest, rounded = max(deepest, depth), max(rounded, float(lost.max()))
         return deepest * self.circle.circumference, rounded * self.circle.circumference
 
-    def _valleys(self, line: Line, lost: Floats, piece: slice) -> float:
+    def _valleys(self, line: Sequence[str], lost: Floats, piece: slice) -> float:
         """Return the depths of the deepest valleys at some points, added up."""
-        likely = np.array([self.densities[name][piece] for name in line.names])
+        likely = np.array([self.densities[name][piece] for name in line])
         likely = np.maximum(likely - lost[:, np.newaxis], 0.0)
         below, above = (np.maximum.accumulate(likely[::direction], axis=0)[::direction] for direction in (1, -1))
         return float((np.minimum(below, above) - likely).max(axis=0).sum())
@@ -100,7 +98,7 @@ def worst_projected_pair(model: QueryModel, laws: ProjectedLaws | None, epsilon:
     rows = rows_of_pairs(pairs, model.scenarios)
     depth, rounded = laws.doubt(lines_of(pairs, model.scenarios) if len(rows) < len(pairs) else [])
     # Densities all around a circle add up to 1 but for 1e-13, and a δ of 1e-12 is rounding alone.
-    more = (1 + SETTINGS.kinks) * (math.exp(min(epsilon, SETTINGS.largest_epsilon)) * depth + rounded) + 1e-13
+    more = (1 + SETTINGS.kinks) * (odds(epsilon) * depth + rounded) + 1e-13
 
     def exact(places: Places) -> Floats:
         return np.array([laws.delta(pairs[place], epsilon) for place in places])
@@ -130,7 +128,8 @@ def projected_laws(
     smooth = max(gaussian, finest**2, coarse**2 * spread)
     frequencies = int(np.ceil(of.decayed * reach / (2 * np.pi * np.sqrt(smooth))))
     circle = Circle(circumference=reach, frequencies=frequencies, rows=added_up)
-    hidden = np.exp(-smooth * circle.angular**2 / 2) * _laplace(noise, direction, circle.angular)
+    hidden = noise.characteristic_function(np.outer(circle.angular, direction)).real
+    hidden = hidden * np.exp(-(smooth - gaussian) * circle.angular**2 / 2)
     laws = projected(rows, direction, circle)
     transforms = {name: law * hidden for name, law in laws.items()}
     densities = dict(zip(transforms, circle.densities(list(transforms.values())), strict=True))
@@ -148,12 +147,3 @@ def _farthest(rows: RowLaws, direction: Floats) -> float:
     drawn = {stratum for sizes in rows.drawn.values() for stratum in sizes}
     along = ((rows.strata[s].projected(direction)[0], float(rows.strata[s].mean @ direction)) for s in drawn)
     return max((float(np.abs(values - mean).max()) for values, mean in along), default=0.0)
-
-
-def _laplace(noise: Noise, direction: Floats, angular: Floats) -> Floats:
-    """Return the transform of what is not Gaussian of the noise along a direction."""
-    if noise.line is not None:
-        axis, law = noise.line
-        return law.transform(float(direction @ axis) * angular)
-    along = (direction @ noise.laplace_axes) * noise.laplace_scales
-    return np.asarray(np.prod(1 / (1 + np.outer(along, angular) ** 2), axis=0))

@@ -1,8 +1,8 @@
 r"""What a reference that is a sample leaves open: how surely it tells a shift, and which δ it allows to promise.
 
 Means and covariances of a sample are off by what its number of rows allows for, and noise that is made to the point for
-a shift a little too short gives more away: Laplace noise over its edge by a lot. So a certificate is held against
-populations that such a sample may be of (`modelling.plausible_models`), and noise is made for such populations too.
+a shift a little too short gives more away: Laplace noise over its edge by a lot. So δ is that of the
+worst of several populations that such a sample may be of (`modelling.plausible_models`), and noise is made for these.
 """
 
 import math
@@ -48,11 +48,11 @@ class SampleSettings:
     fewest: int = 3
     """The fewest populations that noise is made for."""
     worst: int = 24
-    """The protected pairs that are looked at in every population: those with the largest δ by the reference itself."""
+    """The protected pairs computed in every population: those with the largest δ by the reference itself."""
     worst_of_laplace: int = 2
     """The same under Laplace noise, of which estimates take longer."""
     shortlisted: int = 12
-    """The populations, by each of two rules, in which Laplace noise is looked at."""
+    """The populations, by each of two rules, in which δ under Laplace noise is estimated."""
 
 
 SETTINGS = SampleSettings()
@@ -107,7 +107,7 @@ def reference_evidence(model: QueryModel, noise: Noise, delta: float) -> tuple[E
 
 
 def largest_unseen_share(rows: int) -> float:
-    """Return the share below which rows of a kind are that a sample of so many rows has none of: 4.6/N at 99 %.
+    """Return the share below which rows of a kind are that a sample of `rows` rows has none of: 4.6/N at 99 %.
 
     A kind with a larger share would have shown itself with a chance of 99 %: (1 − α)^N = 0.01.
 
@@ -155,8 +155,8 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
     An estimate for Laplace noise takes a hundred times as long.
     """
     as_wide = _gaussian_estimates(models, pairs, GaussianNoise.of(noise.covariance), epsilon).max(axis=1)
-    axes, scales = _other_axes(noise)
-    along = np.linalg.pinv(axes) / scales[:, np.newaxis]
+    wide = noise.laplace_scales > 0
+    along = np.linalg.pinv(noise.laplace_axes[:, wide]) / noise.laplace_scales[wide, np.newaxis]
     carried = [max(float(np.abs(along @ model.mean_shift(pair)).sum()) for pair in pairs) for model in models]
     chosen = {
         int(k)
@@ -164,15 +164,6 @@ def _farthest(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise,
         for k in np.argsort(-rule, kind="stable")[: SETTINGS.shortlisted]
     }
     return sorted(chosen)
-
-
-def _other_axes(noise: Noise) -> tuple[Floats, Floats]:
-    """Return the axes along which noise is not Gaussian, and how wide it is there."""
-    if noise.line is not None:
-        axis, law = noise.line
-        return axis[:, np.newaxis], np.sqrt([law.variance / 2])
-    wide = noise.laplace_scales > 0
-    return noise.laplace_axes[:, wide], noise.laplace_scales[wide]
 
 
 def _gaussian_estimates(models: Sequence[QueryModel], pairs: Sequence[Pair], noise: Noise, epsilon: float) -> Floats:
@@ -198,7 +189,7 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
 
     Of shares in a range the farthest pairs are enough: what noise is worth for all of them, certificates say.
 
-    Populations are others than those that a certificate is held against, unless the seed says otherwise: noise of many
+    Populations are others than those that a certificate uses, unless the seed says otherwise: noise of many
     numbers could be made for just these.
     """
     own = tuple(farthest(model.protected_pairs, model.scenarios))
@@ -207,8 +198,8 @@ def cautious(model: QueryModel, most: int = SETTINGS.pairs, seed: int = MAKING_S
         fewer = tuple(model.protected_pairs[place] for place in own)
         made_for = model if all_of_them else evolve(model, protected_pairs=fewer)
         return Cautious(model=made_for, origin=model, origins=own)
-    apart = np.array([-_distance(model, model.protected_pairs[place]) for place in own])
-    chosen = sorted(own[k] for k in np.argsort(apart, kind="stable")[: SETTINGS.worst])
+    distances = np.array([_distance(model, model.protected_pairs[place]) for place in own])
+    chosen = sorted(own[k] for k in np.argsort(-distances, kind="stable")[: SETTINGS.worst])
     several = plausible_models(model, int(np.clip(most // len(chosen), SETTINGS.fewest, TRIED)), seed)
     laws, pairs, origins = dict(model.distributions), [model.protected_pairs[place] for place in own], list(own)
     for number, population in enumerate(several, start=1):

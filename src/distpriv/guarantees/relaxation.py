@@ -51,7 +51,6 @@ __all__ = [
     "made_for",
     "relaxed",
     "relaxed_by_divergence",
-    "relaxed_by_entropy",
     "without_ball",
 ]
 
@@ -92,51 +91,6 @@ def relaxed_by_divergence(certificate: Certificate, *, divergence: float, failur
     loss = _loss(divergence)
     missed = real("failure", failure, InvalidInput, at_least=0, at_most=1, cure="it is a probability, often 0")
     close = Evidence.of("DP314", divergence=loss, failure=missed)
-    return _weaker(certificate, loss, missed, "Theorem 4.6", close)
-
-
-def relaxed_by_entropy(
-    certificate: Certificate, model: QueryModel, *, radius: float, divergence: float = 0.0
-) -> Certificate:
-    r"""Return the certificate for records whose law is within a relative entropy of the one modelled.
-
-    Of n records drawn independently, in truth and in the model, the laws of datasets are within n·r of each other,
-    which leaves at most η beyond log-ratios of λ; with λ = 0 that is a total variation, below :math:`\sqrt{nr/2}`.
-    Theorem 4.6 then gives :math:`(ε + 2λ, (1 + e^{ε+λ}) η + e^λ δ)`. A model with ``robust=r`` has noise that is made
-    for it instead.
-
-    Args:
-        certificate: what holds for the modelled laws.
-        model: the model that it is of, with records that are drawn independently.
-        radius: r, the relative entropy of a record to one as modelled, either way round, on average over the records.
-        divergence: λ, what of the difference is paid for in ε: a little of it saves much δ.
-
-    Raises:
-        InvalidInput: the radius is none, or records are drawn without replacement, so that they are not independent.
-
-    >>> import distpriv as dp
-    >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.45, 0.55))
-    >>> model = dp.model(dp.datasets.adult(), query, secret, records=100, replacement=True)
-    >>> found = dp.mechanisms.expected_value_laplace(model, dp.PrivacyTarget(epsilon=0.5)).certificate
-    >>> weaker = dp.relaxed_by_entropy(found, model, radius=1e-8)
-    >>> round(weaker.epsilon, 6), round(weaker.delta - found.delta, 6)
-    (0.5, 0.001873)
-    >>> mixed = dp.relaxed_by_entropy(found, model, radius=1e-8, divergence=0.01)
-    >>> round(mixed.epsilon, 6), round(mixed.delta - found.delta, 6)
-    (0.52, 0.000146)
-    """
-    entropy = real(
-        "radius", radius, InvalidInput, at_least=0, cure="it is the relative entropy of a record, such as 1e-6"
-    )
-    count = model.provenance.records
-    if count is None or not model.provenance.replacement:
-        raise InvalidInput(
-            "relative entropies add up only of records that the model draws independently: make it from rows, with "
-            "replacement=True."
-        )
-    loss = _loss(divergence)
-    missed = entropy_failure(count * entropy, loss)
-    close = Evidence.of("DP315", radius=entropy, records=count, divergence=loss, failure=missed)
     return _weaker(certificate, loss, missed, "Theorem 4.6", close)
 
 
@@ -202,7 +156,7 @@ def calibration_target(target: PrivacyTarget) -> PrivacyTarget:
 
 
 def discretised(mechanism: AdditiveMechanism, target: PrivacyTarget) -> AdditiveMechanism:
-    """Return the mechanism with the certificate of its noise drawn on the lattice, held against the target.
+    """Return the mechanism with the certificate of its noise drawn on the lattice, for the target.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
@@ -296,7 +250,7 @@ def allowing_for_ball(certificate: Certificate, model: QueryModel, target: Priva
     Args:
         certificate: what holds for the modelled laws; of noise that was `made_for` the target.
         model: the model, with the ball.
-        target: what it is held against.
+        target: the (ε, δ) that is asked for.
     """
     cost = ball_cost(model, target)
     if cost is None:

@@ -32,10 +32,12 @@ class WideningSettings:
     margin: float = 0.03
     """The share of δ by which an attempt aims below the target, as δ is known to about as much."""
     least_step: float = 0.003
-    """The least share by which noise grows from one attempt to the next, even where moments say that less will do."""
-    growth: float = 2.0
-    """By how much that share grows with every attempt."""
-    needless: float = 0.85
+    """The least share by which noise grows from one attempt to the next."""
+    largest_step: float = 2.0
+    """The largest factor by which it grows from one attempt to the next."""
+    least_delta: float = 1e-300
+    """A δ counts as this at least, so that it has a logarithm."""
+    needless: float = 0.75
     """The share of δ below which noise that holds is too wide, and one between that and what failed is tried."""
     widest: float = 8.0
     """The factor beyond which noise is not widened."""
@@ -87,32 +89,47 @@ def certified_against_rows(
 def _widened(
     made: Callable[[float], AdditiveMechanism], by_moments: Callable[[float], float], first: AdditiveMechanism
 ) -> AdditiveMechanism:
-    """Return the first of ever wider mechanisms that holds; the one given if none does.
+    """Return the narrowest mechanism tried that holds, each noise wider than the last; the one given if none does.
 
-    By how many times the δ of the rows differs from that of moments hardly depends on the factor: the next one to try
-    is where that of moments is as many times below the target. Where that was too far, one in between is tried.
+    The first step goes to where the δ of moments falls by as much as that of the rows must, later ones to where the
+    line through the logarithms of the last two δ of the rows reaches the target. Where that was too far, noise in
+    between is tried.
     """
-    of, target, tried, factor, least = SETTINGS, first.certificate.target, first, 1.0, SETTINGS.least_step
-    failed: float | None = None
-    aim = by_moments(1.0)
+    of, target, tried, factor = SETTINGS, first.certificate.target, first, 1.0
+    goal = math.log(target.delta * (1 - of.margin)) if target.delta > 0 else -math.inf
+    above: list[tuple[float, float]] = []
     for _ in range(of.attempts):
         certificate = tried.certificate
+        level = math.log(max(certificate.delta, of.least_delta))
         if certificate.holds_at("checked"):
-            if failed is None or certificate.delta >= of.needless * target.delta or certificate.delta <= 0:
+            if not above or certificate.delta >= of.needless * target.delta or certificate.delta <= 0:
                 return tried
-            aim = by_moments(factor) * target.delta / certificate.delta * (1 - of.margin)
-            between = _least_factor(by_moments, aim, failed)
-            less = made(between) if failed < between < factor else tried
+            between = _crossing(above[-1], (factor, level), goal)
+            less = made(between) if above[-1][0] < between < factor else tried
             return less if less.certificate.holds_at("checked") else tried
         if certificate.law is None and not certificate.contradicted:
             break  # it is not δ that is amiss
-        aim *= min(target.delta / certificate.delta, 1.0) * (1 - of.margin)
-        failed, factor = factor, max(factor * (1 + least), _least_factor(by_moments, aim, factor))
-        least *= of.growth
+        if above and level < above[-1][1]:
+            wider = _crossing(above[-1], (factor, level), goal)
+        else:
+            aim = by_moments(factor) * min(target.delta / certificate.delta, 1.0) * (1 - of.margin)
+            wider = _least_factor(by_moments, aim, factor)
+        above.append((factor, level))
+        factor = min(max(wider, factor * (1 + of.least_step)), factor * of.largest_step)
         if factor > of.widest:
             break
         tried = made(factor)
     return tried if tried.certificate.holds_at("checked") else first
+
+
+def _crossing(one: tuple[float, float], other: tuple[float, float], goal: float) -> float:
+    """Return the factor at which the line through log δ at two factors is at a goal.
+
+    >>> _crossing((1.0, -6.0), (1.5, -7.0), -8.0)
+    2.0
+    """
+    (low, high_delta), (high, low_delta) = one, other
+    return low + (high - low) * (goal - high_delta) / (low_delta - high_delta)
 
 
 def _least_factor(by_moments: Callable[[float], float], aim: float, start: float) -> float:

@@ -14,19 +14,21 @@ exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/l
 import math
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.distances.gaussian import gaussian_hockey_sticks
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, completed
 from distpriv.framework.domains import real
 from distpriv.framework.scenarios import Pair
+from distpriv.framework.target import odds
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.line_noise import AtPair, LineNoise, worst_by
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
-from distpriv.noise.laws import Noise
+from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
 
-__all__ = ["delta_lower_bound", "delta_upper_bound", "laplace_bound", "worst_pair_upper_bound"]
+__all__ = ["delta_upper_bound", "laplace_bound", "worst_pair_upper_bound"]
 
 
 def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | Noise, *, epsilon: float) -> float:
@@ -53,10 +55,15 @@ def worst_pair_upper_bound(model: QueryModel, noise: Noise, at: AtPair) -> tuple
 
     Every pair has an ε of its own and a factor for its divergence, by `at`.
     """
+    if isinstance(noise, UnimodalNoise):
+        deltas = {
+            pair: at(pair)[1] * _unimodal_delta(model, pair, noise, at(pair)[0]) for pair in model.protected_pairs
+        }
+        return max(deltas.items(), key=lambda entry: entry[1])
     line = LineNoise.of(noise)
     if line is not None:
         pair, delta = line.worst_pair(model, at)
-        if delta < 1 or not noise.is_sum_of_parts:
+        if delta < 1:
             return pair, delta
     return worst_by(
         model.protected_pairs,
@@ -66,11 +73,30 @@ def worst_pair_upper_bound(model: QueryModel, noise: Noise, at: AtPair) -> tuple
     )
 
 
+def _unimodal_delta(model: QueryModel, pair: Pair, noise: UnimodalNoise, epsilon: float) -> float:
+    """Return H_ε of a pair under unimodal noise on one statistic, by a sum over a fine grid; of several without noise.
+
+    Noise is post-processing, which raises no divergence.
+    """
+    deviations = [math.sqrt(float(model.distributions[name].covariance[0, 0])) for name in pair]
+    if noise.dimension > 1 or min(deviations) == 0:
+        return exact_delta(evolve(model, protected_pairs=(pair,)), NoNoise(dimension=noise.dimension), epsilon=epsilon)
+    shift = float(model.mean_shift(pair)[0])
+    reach = float(noise.edges[-1]) + 9 * max(deviations) + abs(shift)
+    points = np.linspace(-reach, reach, int(np.clip(reach / min(deviations) * 100, 10_000, 2_000_000)))
+    first, second = (
+        np.exp(noise.log_density(points + moved, deviation))
+        for moved, deviation in zip((0, shift), deviations, strict=True)
+    )
+    step = points[1] - points[0]
+    return min(1.0, float(np.maximum(first - odds(epsilon) * second, 0.0).sum() * step))
+
+
 def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, terms: int = 8) -> float:
     """Return a bound on H_ε of a pair under Laplace noise along any axes, and Gaussian noise.
 
     It is the least over some shares t, any of which gives a bound: of the whole shift, and of what the noise carries
-    at ε. The upper sum over the Gaussian variances has so many terms.
+    at ε. `terms` is the number of terms in the upper sum over the Gaussian variances.
     """
     wide = noise.laplace_scales > 0
     axes, scales = noise.laplace_axes[:, wide], noise.laplace_scales[wide]
@@ -105,21 +131,3 @@ def laplace_bound(model: QueryModel, pair: Pair, noise: Noise, epsilon: float, t
 def _without_rounding(values: Floats, computed_from: Floats | float) -> Floats:
     """Return values with 0 for those that are smaller than 10⁻¹⁴ of what they were computed from."""
     return np.where(np.abs(values) <= 1e-14 * computed_from, 0.0, values)
-
-
-def delta_lower_bound(model: QueryModel, noise: Noise, *, epsilon: float) -> float:
-    """Return a lower bound on δ with f_θ Gaussian: the exact δ of what the noise leaves bare.
-
-    An attacker may look at the directions without noise alone, where both laws are Gaussian.
-    """
-    axes = noise.axes[:, noise.widths > 0]
-    bare = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]  # what is orthogonal to the axes
-    if bare.shape[1] == 0:
-        return 0.0
-    laws = [[model.distributions[name] for name in pair] for pair in model.protected_pairs]
-    shifts = np.array(
-        [_without_rounding(bare.T @ (p.mean - q.mean), float(np.linalg.norm(p.mean - q.mean))) for p, q in laws]
-    )
-    covariances = ([bare.T @ both[k].covariance @ bare for both in laws] for k in (0, 1))
-    exact = gaussian_hockey_sticks(epsilon, shifts, *covariances)
-    return max(0.0, float((exact.value - exact.error).max()))

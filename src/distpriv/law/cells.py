@@ -10,10 +10,10 @@ row is a sum over cells. Drawing k of N rows is drawing each with probability p 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from distpriv.errors import InvalidInput, InvalidModel
@@ -27,21 +27,25 @@ __all__ = ["MOST_STATISTICS", "Cells", "RowGrid", "row_grid"]
 MOST_STATISTICS: Final = 3
 
 
+def _whole(values: Any) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.int64)
+
+
 @frozen(kw_only=True, eq=False)
 class Cells:
     """The rows of a stratum: how many have which whole numbers of steps."""
 
-    places: NDArray[np.int64]
+    places: NDArray[np.int64] = field(converter=_whole)
     """One cell a row."""
-    counts: NDArray[np.int64]
-    weights: Floats | None = None
+    counts: NDArray[np.int64] = field(converter=_whole)
+    weights: Floats | None = array_field(optional=True)
     """How likely a row is in each cell, where rows have weights; they are then drawn independently."""
 
     def __attrs_post_init__(self) -> None:
         if self.places.ndim != 2 or self.counts.shape != self.places.shape[:1] or (self.counts < 1).any():
             raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
-        given = self.weights
-        if given is not None and (given.shape != self.counts.shape or (given < 0).any() or abs(given.sum() - 1) > 1e-9):
+        weights = self.chances
+        if weights.shape != self.counts.shape or not (weights >= 0).all() or abs(float(weights.sum()) - 1) > 1e-9:
             raise InvalidInput("these are no weights of cells: there is one for each, and they sum to 1.")
 
     @property
@@ -64,7 +68,7 @@ class Cells:
         return _transform(self.places @ axes.T, self.chances, frequencies)
 
     def largest(self, size: int, one: Floats, *, replacement: bool) -> Floats:
-        """Return a bound on |E e^{itᵀK}| of the sum of so many rows, from that of one row."""
+        """Return a bound on |E e^{itᵀK}| of the sum of `size` rows, from that of one row."""
         if replacement:
             return np.asarray(one**size)
         weight = size * (1 - size / self.rows)
@@ -173,7 +177,7 @@ class RowGrid:
     ) -> tuple[dict[str, Transform], float]:
         """Return E e^{itᵀAK} of the statistics, in steps, and how much was left out where weights make it negligible.
 
-        All combinations of frequencies along the axes, the rows of A, are looked at.
+        At all combinations of frequencies along the axes, the rows of A.
         """
         if max(map(len, frequencies)) * max(len(cells.counts) for cells in self.strata) > 2**26:
             raise InvalidModel(

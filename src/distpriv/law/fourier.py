@@ -42,12 +42,12 @@ NEGLIGIBLE: Final = 1e-14
 
 
 def sum_transform(size: int, rows: int, frequencies: int, powers: Powers, everything: Transform) -> Transform:
-    r"""Return the characteristic function of the sum of so many of the rows, drawn without replacement.
+    r"""Return the characteristic function of the sum of `size` of the rows, drawn without replacement.
 
     Args:
         size: how many rows are drawn, k.
         rows: how many there are, N.
-        frequencies: how many are looked at.
+        frequencies: how many there are.
         powers: that of one row at multiples of the frequencies, :math:`\varphi(rt)`.
         everything: :math:`e^{itT}`, T the sum of all rows: of more than half of them, those left behind are a draw too.
     """
@@ -58,7 +58,7 @@ def sum_transform(size: int, rows: int, frequencies: int, powers: Powers, everyt
     radius = _radius(size, rows)
     chance = radius / (1 + radius)
     spread = math.sqrt(rows * chance * (1 - chance))
-    # With N + 1 angles the coefficient is exact; beyond 8.5 deviations and a tail it is off by e^{-36} of itself.
+    # With N + 1 angles the coefficient is exact; beyond 8.5 deviations and a tail its relative error is e^{-36}.
     angles = min(int(8.5 * spread + 2 * abs(size - rows * chance)) + 25, rows + 1)
     turns = 2 * np.pi * np.arange(angles) / angles
     power = np.arange(1, series_terms(size, rows) + 1)
@@ -75,7 +75,7 @@ def sum_transform(size: int, rows: int, frequencies: int, powers: Powers, everyt
 
 
 def series_terms(size: int, rows: int) -> int:
-    """Return how many multiples of a frequency a draw of so many rows needs, or of those that it leaves behind."""
+    """Return how many multiples of a frequency a draw of `size` rows needs, or the draw of the rows left behind."""
     few = min(size, rows - size)
     return math.ceil(math.log(NEGLIGIBLE / rows) / math.log(_radius(few, rows))) if few else 1
 
@@ -87,7 +87,7 @@ def _radius(size: int, rows: int) -> float:
 
 @frozen(kw_only=True)
 class Circle:
-    """A circle to wrap numbers around, and how many frequencies are looked at."""
+    """A circle to wrap numbers around, and the number of frequencies."""
 
     circumference: float
     frequencies: int
@@ -105,7 +105,7 @@ class Circle:
 
     @staticmethod
     def points_a_frequency(rows: int) -> int:
-        r"""Return how many points there must be for every frequency, where so many rows are added up.
+        r"""Return how many points there must be for every frequency, where a number of rows are added up.
 
         With p of them the transform of n rows is off by :math:`\frac{3n}{128} (2π x/p)^4` at a share x of the highest
         frequency, where noise leaves :math:`e^{-37 x^2}` of it: 0.015 n/p⁴ at most, which is 10⁻⁵ with p⁴ = 6.25⁴ n.
@@ -146,7 +146,7 @@ class Circle:
     def densities(self, transforms: Sequence[Transform]) -> Floats:
         """Return the densities with these transforms, at points all around the circle, one law a row.
 
-        There are so many points that integrals are right also where two densities cross and their difference has kinks.
+        Points are dense enough for integrals of differences with kinks, where two densities cross.
         """
         size = max(8 * 2 ** math.ceil(math.log2(self.frequencies + 1)), 2**16)
         rows = np.zeros((len(transforms), size // 2 + 1), dtype=np.complex128)
@@ -155,10 +155,10 @@ class Circle:
 
 
 def rounding_of(density: Floats, transform: Transform, rows: int) -> float:
-    """Return by how much a density may be too high, whose transform is that of so many rows.
+    """Return by how much a density may be too high, given its transform and the number of rows.
 
-    A transform is rounded by 1e-16 of itself, and by as much as a number can be for every row, as it is a product over
-    rows; that adds up to so much at most. Where a density is negative it is too low by half of that.
+    A transform has a relative rounding error of 1e-16, and one unit in the last place for every row, as it is a product
+    over rows. Where a density is negative it is too low by half of that.
     """
     most = (2 * np.abs(transform).sum() - 1) * float(density.mean())
     return float(max((np.finfo(float).eps * rows + 2e-16) * most, -2 * density.min()))
@@ -166,28 +166,23 @@ def rounding_of(density: Floats, transform: Transform, rows: int) -> float:
 
 @frozen(kw_only=True, eq=False)
 class StratumLaw:
-    """The law of sums over rows of one stratum, on a circle."""
+    """The distribution of sums over rows of one stratum, on a circle."""
 
     circle: Circle
     rows: int
-    """How many the stratum has."""
-    total: float
-    """The sum of all of them."""
+    """How many the stratum has, which may be more than there are values."""
+    mean: float
     one: Transform
     """The transform of one row."""
 
     @classmethod
     def of(cls, circle: Circle, values: Floats, chances: Floats | None = None, *, rows: int | None = None) -> Self:
-        """Return the law of sums of values that are all as likely, or have chances.
-
-        The values may stand for more rows than there are values.
-        """
-        rows = len(values) if rows is None else rows
+        """Return the distribution of sums of values that are equally likely, or have chances."""
         mean = float(values.mean() if chances is None else chances @ values)
-        return cls(circle=circle, rows=rows, total=mean * rows, one=circle.transform(values, chances))
+        return cls(circle=circle, rows=rows or len(values), mean=mean, one=circle.transform(values, chances))
 
     def drawn(self, size: int, *, replacement: bool) -> Transform:
-        """Return the transform of the sum of so many rows, drawn at random."""
+        """Return the transform of the sum of `size` rows, drawn at random."""
         at = np.arange(self.circle.frequencies + 1)
         if replacement:
             return np.asarray(self.one[at] ** size)
@@ -195,7 +190,8 @@ class StratumLaw:
         def powers(part: slice, power: NDArray[np.int64]) -> Transform:
             return np.asarray(self.one[np.outer(at[part], power) % self.circle.points])
 
-        return sum_transform(size, self.rows, len(at), powers, np.exp(1j * self.circle.angular * self.total))
+        everything = np.exp(1j * self.circle.angular * self.mean * self.rows)
+        return sum_transform(size, self.rows, len(at), powers, everything)
 
 
 def projected(rows: RowLaws, direction: Floats, circle: Circle) -> dict[str, Transform]:

@@ -1,8 +1,8 @@
 r"""The law of up to three statistics with noise, as probabilities of points of a grid, by fast Fourier transform.
 
-With a share ν of the Gaussian noise taken away, the density of what is released is looked at on a grid: a release is no
+With a share ν of the Gaussian noise taken away, the density of what is released is computed on a grid: a release is no
 more than such a point with the rest of the noise added, up to a factor next to 1 (`docs/proofs/exact_law.md`, "Several
-statistics"). Statistics with noise on their own whole steps are looked at on these. What lies outside of the box of the
+statistics"). Statistics with noise on their own whole steps are computed on these. What lies outside of the box of the
 grid is bounded by Chernoff's inequality (1952), with the rows' own moment generating function.
 """
 
@@ -39,7 +39,7 @@ class Settings:
     most_points: int = 2**22
     """Of a grid: more take minutes."""
     fastest: float = 9.5
-    """Frequencies at which Gaussian noise of deviation 1 leaves so little that they are not looked at."""
+    """The frequency beyond which Gaussian noise of deviation 1 leaves a negligible characteristic function."""
 
 
 SETTINGS: Final = Settings()

@@ -27,7 +27,7 @@ class Settings:
     negligible: float = 1e-6
     """A sum that is bounded by this need not be known better: it is taken off ε."""
     most_vectors: int = 20_000
-    """How many vectors, or beginnings of vectors, are looked at."""
+    """How many vectors, or beginnings of vectors, are enumerated."""
     lovasz: float = 0.99
     """How short a basis is made: 1 is the shortest that swapping neighbours gives."""
     most_swaps: int = 3000

@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from distpriv.distances.gaussian import whitening
 from distpriv.framework.arrays import Floats, correlations
 from distpriv.modelling.row_laws import RowLaws
 
@@ -28,7 +29,6 @@ __all__ = [
     "repeats_on_lattice_only",
     "spectrum",
     "unknown_covariance",
-    "whitening",
 ]
 
 
@@ -39,11 +39,11 @@ class Settings:
     least: float = 1e-4
     """A ripple of this height is looked for; a lower one changes δ by less than its own last digits."""
     main_lobe: float = 25.0
-    """tᵀΣt up to which the transform of a bell curve is not negligible: that is the law's shape, not its ripple."""
+    """tᵀΣt up to which the transform of a normal density is not negligible: the shape, not the ripple."""
     basin: float = 0.8
     """From how far, in deviations of a row, the ascent finds the top of a lobe."""
     missed: float = 1e-4
-    """The chance that no draw falls into the basin of a peak, where the search can afford so many draws."""
+    """The probability that no draw falls into the basin of a peak, unless that takes more than `most_draws`."""
     most_draws: int = 60_000
     """How many draws a search can afford."""
     ranking_rows: int = 96
@@ -51,10 +51,11 @@ class Settings:
     climbing_rows: int = 1024
     """Rows of each stratum by which the best draws climb."""
     climbers: int = 300
-    """How many of the draws climb, each in so many `steps`."""
+    """How many of the draws climb."""
     steps: int = 24
+    """Steps of an ascent."""
     longest_step: float = 2.0
-    """A step is no longer than so many deviations of the statistics, or than a share of the basin if that is more."""
+    """The longest step, in deviations of the statistics, unless the share of the basin below is longer."""
     share_of_basin: float = 0.25
     arrived: float = 1e-3
     """A step as short as this, in deviations of the statistics, is the last."""
@@ -130,7 +131,7 @@ class SomeRows:
 
     @classmethod
     def of(cls, values: Floats, count: int, rng: np.random.Generator, weights: Floats | None = None) -> Self:
-        r"""Return so many rows, half of them drawn evenly and half by how much they vary.
+        r"""Return a sample of the rows, half of them drawn evenly and half by how much they vary.
 
         One row in a thousand may carry all that varies, and even draws would see none of these. A row is drawn with a
         chance of :math:`\frac12 (1/N + |x|^2/\sum |x|^2)`, and its share is one over that: sums over all rows keep
@@ -187,7 +188,7 @@ class PeakSearch:
     @classmethod
     def of(cls, rows: RowLaws, name: str, covariance: Floats, floor: Floats) -> "PeakSearch":
         """Return the search in one scenario, for noise of no less than a covariance of `floor`."""
-        axes = whitening(covariance)
+        axes = whitening(covariance).T
         rng = np.random.default_rng(SETTINGS.seed)
         strata, ranking, weights = [], [], []
         for stratum, size in sorted(rows.drawn[name].items()):
@@ -226,8 +227,7 @@ class PeakSearch:
     def tops(self, starts: Floats) -> list[Floats]:
         """Return the frequencies of peaks that are climbed to from the best of some places.
 
-        The best places are those with the highest tops ahead of them, if lobes are bell curves: of a wide lobe most
-        places are far down.
+        The best places have the highest tops ahead of them, if lobes are normal densities: most of a wide lobe is low.
         """
         starts = starts[(starts**2).sum(axis=1) > SETTINGS.main_lobe]
         heights, gradient = self._slopes(starts, self.ranking)
@@ -255,7 +255,7 @@ class PeakSearch:
 
     @property
     def _newton(self) -> Floats:
-        """Newton's step for the lobe of a bell curve, from its gradient."""
+        """Newton's step for the lobe of a normal density, from its gradient."""
         return np.asarray(np.linalg.inv(np.eye(len(self.left)) + self.left))
 
     def _slopes(self, places: Floats, strata: tuple[SomeRows, ...]) -> tuple[Floats, Floats]:
@@ -271,7 +271,7 @@ class PeakSearch:
         return np.asarray(heights), np.asarray(gradient)
 
     def _climbed(self, places: Floats) -> tuple[Floats, Floats]:
-        """Return where an ascent ends, and how high: by Newton's step for a bell curve, shorter where it overshoots.
+        """Return where an ascent by Newton's step for a normal density ends, and how high.
 
         A basin may be many deviations wide: steps are so long that all of them together cross it.
         """
@@ -312,22 +312,14 @@ def unknown_covariance(covariance: Floats, noise: Floats) -> Floats:
     return np.asarray((left + left.T) / 2)
 
 
-def whitening(covariance: Floats) -> Floats:
-    """Return columns in which the covariance is the identity; directions without variance are left out."""
-    units, matrix = correlations(covariance)
-    values, vectors = np.linalg.eigh(matrix)
-    regular = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    return np.asarray(vectors[:, regular] / np.sqrt(values[regular]) / units[:, np.newaxis])
-
-
 def distinct_peaks(peaks: Sequence[Peak], covariance: Floats) -> tuple[Peak, ...]:
     """Return peaks that are no other's mirror image and on no other's lobe, the highest first."""
     distinct: list[Peak] = []
     for peak in sorted(peaks, key=lambda peak: -max(peak.heights.values())):
         t = peak.frequency
         others = [other.frequency for other in distinct]
-        apart = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
-        if all(distance > 1.0 for distance in apart):
+        distances = (min((t - s) @ covariance @ (t - s), (t + s) @ covariance @ (t + s)) for s in others)
+        if all(distance > 1.0 for distance in distances):
             distinct.append(peak)
     return tuple(distinct)
 
@@ -339,7 +331,7 @@ def peak_at(rows: RowLaws, frequency: Floats) -> Peak:
 
 
 def draws_for(log_lobes: float, size: int) -> tuple[int, float]:
-    """Return how many places to look at where there are so many lobes, and the chance that one of them is missed."""
+    """Return how many points to draw among lobes, given the logarithm of their number, and the chance to miss one."""
     draws = int(
         min(SETTINGS.most_draws, math.ceil(math.log(1 / SETTINGS.missed) * math.exp(min(log_lobes, 40.0)))) + 8 * size
     )

@@ -1,8 +1,8 @@
 r"""The exact law of one statistic that is a sum over rows, as the probabilities of its values on whole steps.
 
 Rows that lie on :math:`a + hℤ` add up to :math:`n a + hℤ`, whatever rows are drawn: the law is a list of probabilities,
-found by Fourier transform from the rows' own. Of a statistic with very many values a window is looked at, and what lies
-outside of it is bounded by Chernoff's inequality. Noise on steps is a mixture of such that is even on −k … k.
+found by Fourier transform from the rows' own. Of a statistic with very many values only a window is computed, and the
+mass outside of it is bounded by Chernoff's inequality. Noise on steps is a mixture of such that is even on −k … k.
 """
 
 import math
@@ -21,7 +21,7 @@ from distpriv.noise.laws import UnimodalNoise
 __all__ = ["MARGIN", "EvenSums", "StepLaws", "even_shares", "step_laws"]
 
 MARGIN = 1e-9
-"""By which share of itself an edge of noise may be off, as it is no exact number: as much may then be elsewhere."""
+"""The relative rounding error of an edge of the noise; as much of its mass may lie elsewhere."""
 
 
 @frozen(kw_only=True)

@@ -66,7 +66,7 @@ class Dyadic:
         return type(self)(whole=self.whole * counts, exponent=self.exponent)
 
     def shortened(self, exponent: int) -> Self:
-        """Return the numbers cut off after so many binary places."""
+        """Return the numbers cut off after `exponent` binary places."""
         return self if exponent >= self.exponent else type(self)(whole=self._at(exponent), exponent=exponent)
 
     def floats(self) -> Floats:

@@ -27,7 +27,7 @@ LARGEST_SCALE = 2.0**40
 """OpenDP's samplers return the largest 64-bit number for all that exceed it; from here that is 2²³ scales away."""
 
 GAUSSIAN_REACH = 12.0
-"""Beyond so many standard deviations the ratio of two laws is not bounded, and their mass counts as failure."""
+"""Standard deviations beyond which the ratio of two laws is not bounded, and their mass counts as failure."""
 
 LAPLACE_REACH = 72.0
 """The same in scales of Laplace noise; needed only for the skewness of axes."""

@@ -75,7 +75,7 @@ class LatticePart:
         return np.array([noise.draw() for noise in self.coordinates], dtype=object)
 
     def cost(self, offsets: Sequence[float]) -> Discrepancy:
-        """Return the cost of all axes together, the rounding of the statistics being off by so many steps."""
+        """Return the cost of all axes together, given the rounding errors of the statistics in steps."""
         costs = [noise.cost(offset) for noise, offset in zip(self.coordinates, offsets, strict=True)]
         return sum(costs, Discrepancy())
 

@@ -1,4 +1,4 @@
-r"""Every law of noise: Gaussian, Laplace, a staircase along one axis, sums of these, and none.
+r"""Every law of noise: Gaussian, Laplace, sums of these, unimodal along one axis, and none.
 
 A law is a description: it says what Z is, not how a release draws it. `simulate` draws seeded floating-point noise,
 which is good for experiments and not for releases: its low-order bits depend on the value it is added to.
@@ -13,17 +13,11 @@ from typing import ClassVar, Self
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats, array_field
-from distpriv.noise.line_laws import (
-    LaplaceLine,
-    LineLaw,
-    StaircaseLine,
-    expected_length,
-    half_width,
-    laplace_length,
-)
+from distpriv.noise.lengths import expected_length, half_width, laplace_length
 
 __all__ = [
     "GaussianNoise",
@@ -38,7 +32,7 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Noise(ABC):
-    """What every law of noise answers: it is a Gaussian part and laws along lines, and either may be empty.
+    """What every law of noise answers: it is a Gaussian and a Laplace part, and either may be empty, or is unimodal.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
@@ -48,10 +42,8 @@ class Noise(ABC):
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
     >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
-    >>> both.line_axes.tolist(), both.line_laws, both.line[0], both.is_safer_wider
-    ([[1.0], [0.0]], (LaplaceLine(scale=4.0),), array([1., 0.]), True)
-    >>> [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
-    ([False, True, True], True)
+    >>> both.line, [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
+    ((array([1., 0.]), 4.0), [False, True, True], True)
     >>> both.axes.tolist(), both.widths, both.whitening[0].round(2), both.widened(2.0).widths, len(both.parts)
     ([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], array([3., 3., 4.]), array([0.33, 0.  , 0.25]), array([6., 6., 8.]), 2)
     """
@@ -74,7 +66,7 @@ class Noise(ABC):
         """Return the law of `factor` times the noise."""
 
     @property
-    def parts(self) -> "tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]":
+    def parts(self) -> "tuple[GaussianNoise | LaplaceNoise, ...]":
         """The independent laws that the noise is the sum of; none unless a law says so."""
         return ()
 
@@ -88,51 +80,35 @@ class Noise(ABC):
         return GaussianNoise.of(np.sum([nothing, *(part.covariance for part in parts)], axis=0))
 
     @property
-    def line_axes(self) -> Floats:
-        """The axes of all the noise in it that is not Gaussian, as columns; they need not be orthogonal."""
-        return np.concatenate([np.zeros((self.dimension, 0)), *(part.line_axes for part in self.parts)], axis=1)
-
-    @property
-    def line_laws(self) -> tuple[LineLaw, ...]:
-        """The laws along these axes, all independent."""
-        return tuple(law for part in self.parts for law in part.line_laws)
-
-    @property
     def laplace_axes(self) -> Floats:
         """The axes of all the Laplace noise in it, as columns; those of different parts need not be orthogonal."""
-        return self.line_axes[:, [isinstance(law, LaplaceLine) for law in self.line_laws]]
+        return np.concatenate([np.zeros((self.dimension, 0)), *(part.laplace_axes for part in self.parts)], axis=1)
 
     @property
     def laplace_scales(self) -> Floats:
         """The scales of all the Laplace noise in it, one for each axis."""
-        return np.array([law.scale for law in self.line_laws if isinstance(law, LaplaceLine)])
+        return np.concatenate([np.zeros(0), *(part.laplace_scales for part in self.parts)])
 
     @property
-    def line(self) -> tuple[Floats, LineLaw] | None:
-        """The axis of the noise that is not Gaussian, and its law along it; None unless there is just one such axis."""
-        laws = self.line_laws
-        wide = [place for place, law in enumerate(laws) if law.variance > 0]
-        return (self.line_axes[:, wide[0]], laws[wide[0]]) if len(wide) == 1 else None
+    def line(self) -> tuple[Floats, float] | None:
+        """The axis of the Laplace noise and its scale; None unless there is just one such axis."""
+        wide = np.flatnonzero(self.laplace_scales > 0)
+        return (self.laplace_axes[:, wide[0]], float(self.laplace_scales[wide[0]])) if len(wide) == 1 else None
 
     @property
     def is_gaussian(self) -> bool:
         """Whether the noise is Gaussian, or none at all: then δ is exact for Gaussian statistics."""
-        return not self.line_laws
+        return self.is_sum_of_parts and not len(self.laplace_scales)
 
     @property
     def is_sum_of_parts(self) -> bool:
-        """Whether Gaussian and Laplace parts are all there is of it, so that it can be stacked, and noise added."""
-        return all(isinstance(law, LaplaceLine) for law in self.line_laws)
-
-    @property
-    def is_safer_wider(self) -> bool:
-        """Whether the noise times a factor above 1 is no less private, so that what holds for it holds for that.
+        """Whether Gaussian and Laplace parts are all there is of it, so that it can be stacked, widened, and added to.
 
         Wider Gaussian noise is the same with more added, and Lap(cb) is Lap(b) with Lap(cb) added in all but 1/c² of
-        the cases. A staircase that is next to nothing most of the time, under a wide and thin cover, is not so: the
-        cover becomes thinner.
+        the cases: what holds for such noise holds for a multiple above 1. Unimodal noise that is next to nothing most
+        of the time, under a wide and thin cover, is less private when it is wider: the cover becomes thinner.
         """
-        return self.is_sum_of_parts
+        return True
 
     @property
     def whitening(self) -> Floats:
@@ -147,13 +123,14 @@ class Noise(ABC):
     @property
     def covariance(self) -> Floats:
         """The covariance of Z."""
-        axes, variances = self.line_axes, np.array([law.variance for law in self.line_laws])
-        return np.asarray(self.gaussian.covariance + (axes * variances) @ axes.T)
+        return np.asarray(
+            self.gaussian.covariance + (self.laplace_axes * 2 * self.laplace_scales**2) @ self.laplace_axes.T
+        )
 
     @property
     def expected_rms(self) -> float:
         """√(E‖Z‖²)."""
-        return math.sqrt(self.gaussian.variances.sum() + sum(law.variance for law in self.line_laws))
+        return math.sqrt(self.gaussian.variances.sum() + 2 * (self.laplace_scales**2).sum())
 
     @property
     def expected_l2(self) -> float:
@@ -168,26 +145,24 @@ class Noise(ABC):
         >>> round(one.expected_l2, 2)
         7.65
         """
-        gaussian, axes, laws = self.gaussian, self.line_axes, self.line_laws
-        if len(laws) <= 1:
-            if laws and not len(gaussian.variances):
-                return laws[0].mean_size
-            return expected_length(gaussian.variances, *((gaussian.axes.T @ axes[:, 0], laws[0]) if laws else ()))
+        gaussian, axes, scales = self.gaussian, self.laplace_axes, self.laplace_scales
+        if len(scales) <= 1:
+            return expected_length(gaussian.variances, gaussian.axes.T @ axes[:, :1], float(scales.sum()))
         from scipy.stats import qmc
 
-        fill = qmc.Sobol(len(laws), scramble=False).random_base2(12) + 2.0**-13
+        fill = qmc.Sobol(len(scales), scramble=False).random_base2(12) + 2.0**-13
         lengths = []
         for quantiles in fill:
-            variances = -2 * self.laplace_scales**2 * np.log1p(-quantiles)
+            variances = -2 * scales**2 * np.log1p(-quantiles)
             lengths.append(GaussianNoise.of(gaussian.covariance + (axes * variances) @ axes.T).expected_l2)
         return float(np.mean(lengths))
 
     @property
     def half_widths(self) -> Floats:
         """For each statistic, the c with Pr[|Z_k| ≤ c] = 95 %."""
-        deviations, laws = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0)), self.line_laws
-        rows = zip(deviations.tolist(), np.abs(self.line_axes).tolist(), strict=True)
-        return np.array([half_width(spread, list(zip(sizes, laws, strict=True))) for spread, sizes in rows])
+        deviations = np.sqrt(np.maximum(np.diag(self.gaussian.covariance), 0.0))
+        scales = np.abs(self.laplace_axes) * self.laplace_scales
+        return np.array([half_width(spread, row) for spread, row in zip(deviations.tolist(), scales, strict=True)])
 
     def simulate(self, draws: int, seed: int) -> Floats:
         """Draw noise for an experiment: an array of shape (draws, dimension)."""
@@ -211,11 +186,14 @@ class Noise(ABC):
                 f"frequencies of shape {rows.shape} do not fit noise for {self.dimension} statistics: give rows of "
                 f"{self.dimension} numbers."
             )
-        flat, gaussian = rows.reshape(-1, self.dimension), self.gaussian
-        values = np.exp(-((flat @ gaussian.axes) ** 2 @ gaussian.variances) / 2)
-        for axis, law in zip(self.line_axes.T, self.line_laws, strict=True):
-            values = values * law.transform(flat @ axis)
+        values = self._transform(rows.reshape(-1, self.dimension))
         return np.asarray(values.reshape(rows.shape[:-1]), dtype=np.complex128)
+
+    def _transform(self, frequencies: Floats) -> Floats:
+        """Return the characteristic function at rows of frequencies."""
+        gaussian, along = self.gaussian, (frequencies @ self.laplace_axes) * self.laplace_scales
+        normal = np.exp(-((frequencies @ gaussian.axes) ** 2 @ gaussian.variances) / 2)
+        return np.asarray(normal / (1 + along**2).prod(axis=1))
 
 
 @frozen(kw_only=True)
@@ -279,12 +257,12 @@ class GaussianNoise(Noise):
         return self
 
     @property
-    def line_axes(self) -> Floats:
+    def laplace_axes(self) -> Floats:
         return np.zeros((self.dimension, 0))
 
     @property
-    def line_laws(self) -> tuple[LineLaw, ...]:
-        return ()
+    def laplace_scales(self) -> Floats:
+        return np.zeros(0)
 
     @property
     def widths(self) -> Floats:
@@ -337,12 +315,12 @@ class LaplaceNoise(Noise):
         return GaussianNoise(axes=np.zeros((self.dimension, 0)), variances=np.zeros(0))
 
     @property
-    def line_axes(self) -> Floats:
+    def laplace_axes(self) -> Floats:
         return self.axes
 
     @property
-    def line_laws(self) -> tuple[LineLaw, ...]:
-        return tuple(LaplaceLine(scale=scale) for scale in self.scales)
+    def laplace_scales(self) -> Floats:
+        return self.scales
 
     @property
     def widths(self) -> Floats:
@@ -401,8 +379,11 @@ class UnimodalNoise(Noise):
 
     >>> from distpriv.noise.laws import UnimodalNoise
     >>> noise = UnimodalNoise(axes=[[0.6], [0.8]], edges=[0, 2, 6], masses=[0.5, 0.5])
-    >>> noise.densities, noise.expected_l2, noise.half_widths, noise.is_safer_wider
-    (array([0.125 , 0.0625]), 2.5, array([3.36, 4.48]), False)
+    >>> noise.densities, noise.expected_l2, noise.half_widths, noise.is_sum_of_parts, round(noise.expected_rms**2, 3)
+    (array([0.125 , 0.0625]), 2.5, array([3.36, 4.48]), False, 9.333)
+    >>> import numpy as np
+    >>> np.exp(noise.log_density(np.array([0.0, 4.0, 9.0]), 1e-6)).round(4)
+    array([0.125 , 0.0625, 0.    ])
     """
 
     kind = "unimodal"
@@ -439,16 +420,50 @@ class UnimodalNoise(Noise):
         _require_cells(self.edges, self.masses)
 
     @property
-    def line_axes(self) -> Floats:
-        return self.axes
-
-    @property
-    def line_laws(self) -> tuple[LineLaw, ...]:
-        return (StaircaseLine(edges=self.edges, masses=self.masses),)
+    def is_sum_of_parts(self) -> bool:
+        return False
 
     @property
     def widths(self) -> Floats:
         return self.edges[-1:]
+
+    @property
+    def _shares(self) -> Floats:
+        """How likely Y is even between −e and e, for every edge e but 0: a mixture of such laws is Y's."""
+        return np.asarray(-np.diff(np.append(self.densities, 0.0)) * 2 * self.edges[1:])
+
+    @property
+    def covariance(self) -> Floats:
+        low, high = self.edges[:-1], self.edges[1:]
+        return np.asarray(float(self.masses @ (low**2 + low * high + high**2)) / 3 * self.axes @ self.axes.T)
+
+    @property
+    def expected_rms(self) -> float:
+        return math.sqrt(float(np.trace(self.covariance)))
+
+    @property
+    def expected_l2(self) -> float:
+        return float(self.masses @ (self.edges[:-1] + self.edges[1:])) / 2
+
+    @property
+    def half_widths(self) -> Floats:
+        reached = np.append(0.0, np.cumsum(self.masses))
+        return np.asarray(np.abs(self.axes[:, 0]) * np.interp(0.95, reached / reached[-1], self.edges))
+
+    def _transform(self, frequencies: Floats) -> Floats:
+        return np.asarray(
+            np.sinc(np.multiply.outer(frequencies @ self.axes[:, 0], self.edges[1:]) / math.pi) @ self._shares
+        )
+
+    def log_density(self, points: Floats, deviation: float) -> Floats:
+        """Return the logarithm of the density of Y + N(0, deviation²), deviation > 0; −∞ where it underflows."""
+        width = self.edges[1:, np.newaxis]
+        z, w = np.abs(points) / deviation, width / deviation
+        # Where a difference would cancel it is the normal density, with a relative error of 1e-10.
+        normal = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
+        densities = np.where(w < 1e-5, normal, (ndtr(w - z) - ndtr(-w - z)) / (2 * width))
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is −∞
+            return np.asarray(np.log(np.maximum(self._shares @ densities, 0.0)))
 
     @property
     def densities(self) -> Floats:
@@ -467,32 +482,24 @@ class UnimodalNoise(Noise):
 
 @frozen(kw_only=True)
 class SumNoise(Noise):
-    """Z = the sum of independent Gaussian and Laplace noise, or of Gaussian and unimodal noise.
+    """Z = the sum of independent Gaussian and Laplace noise.
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
     >>> both.covariance.tolist(), [part["law"] for part in both.to_dict()["parts"]]
     ([[41.0, 0.0], [0.0, 9.0]], ['gaussian', 'laplace'])
-
-    Unimodal noise has no law of a part that others could be added to:
-
-    >>> from distpriv.noise.laws import UnimodalNoise
-    >>> steps = UnimodalNoise(axes=[[1], [0]], edges=[0, 6], masses=[1])
-    >>> both = SumNoise(parts=(steps, GaussianNoise.isotropic(2, 1.0)))
-    >>> both.is_sum_of_parts, both.line[1].edges, both.half_widths.round(2), round(both.expected_l2, 2)
-    (False, array([0., 6.]), array([6.22, 1.96]), 3.3)
     """
 
     kind = "sum"
 
-    parts: tuple[GaussianNoise | LaplaceNoise | UnimodalNoise, ...]
+    parts: tuple[GaussianNoise | LaplaceNoise, ...]
     """Independent laws, for the same statistics."""
 
     def __attrs_post_init__(self) -> None:
         if len({part.dimension for part in self.parts}) != 1:
             raise InvalidInput("a sum of noise needs at least one part, all of them for the same statistics.")
-        if not self.is_sum_of_parts and sum(not part.is_gaussian for part in self.parts) > 1:
-            raise InvalidInput("unimodal noise has Gaussian noise beside it and no other: give one law along a line.")
+        if not all(part.is_sum_of_parts for part in self.parts):
+            raise InvalidInput("unimodal noise is no part of a sum: give Gaussian and Laplace noise.")
 
     @property
     def axes(self) -> Floats:

@@ -157,7 +157,7 @@ class EarlierReleases:
             )
         if not self.releases and self.questions != "immune" and self._implied(mechanism.certificate, assurance):
             return mechanism, evolve(mechanism.certificate, target=self.total)
-        if not mechanism.noise.is_safer_wider:
+        if not mechanism.noise.is_sum_of_parts:
             return mechanism, self._as_it_is(model, mechanism, assurance)
         for known, at, held, certificate in self._calibrated:
             if known is model and at == assurance and held is mechanism:
@@ -208,7 +208,7 @@ class EarlierReleases:
         ... )
         True
         """
-        if not mechanism.noise.is_safer_wider:
+        if not mechanism.noise.is_sum_of_parts:
             return 1.0
         for known, at, held, factor in self._widenings:
             if known is model and at == assurance and held is mechanism:
@@ -352,7 +352,7 @@ class EarlierReleases:
 
     def _on_steps(self, whole: QueryModel) -> str:
         return (
-            "unimodal noise is certified together with Gaussian noise, or by the exact law of up to "
+            "unimodal noise is certified by the exact law of up to "
             f"{MOST_STATISTICS} numbers in all, and this would be {whole.dimension}: use a mechanism with Gaussian "
             "noise here, and exact_law for one release at most."
         )

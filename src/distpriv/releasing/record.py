@@ -108,7 +108,7 @@ class ModelRecord:
         """
         size, names = len(self.statistics), [*self.scenarios]
         if names != [*protected.scenarios] or (query is not None and query.names != self.statistics):
-            raise InvalidModel("the moments are of other scenarios or statistics than the policy's: {AGAIN}")
+            raise InvalidModel(f"the moments are of other scenarios or statistics than the policy's: {AGAIN}")
         model = gaussian_model(
             means={name: moments.mean.tolist() for name, moments in self.scenarios.items()},
             covariances={name: moments.covariance.tolist() for name, moments in self.scenarios.items()},
@@ -159,7 +159,7 @@ class JointRecord:
         sizes = {len(each) for each in (self.noises, self.values, self.asked, self.releases)}
         answered = [number is not None for number in self.releases]
         if len(sizes) != 1 or len(self.noises) < 2 or answered != [answer is not None for answer in self.values]:
-            raise InvalidInput("it is not said of every question what it asks, and its noise and answer: {AGAIN}")
+            raise InvalidInput(f"it is not said of every question what it asks, and its noise and answer: {AGAIN}")
 
 
 @frozen(kw_only=True)

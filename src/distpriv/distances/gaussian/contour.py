@@ -336,7 +336,7 @@ def _along(tilt: float, half_width: float, saddles: Saddles) -> Floats:
 
 
 def _blocks(most: int) -> Iterator[tuple[int, int]]:
-    """Cut so many nodes, or a few more, into pieces of a multiple of 8, each as long as all before it.
+    """Cut nodes, or a few more, into pieces of a multiple of 8, each as long as all before it.
 
     A processor takes up to 8 numbers at a time and may round what is left over differently.
     """

@@ -267,10 +267,10 @@ def axes_by_rank(pairs: GaussianPairs) -> list[tuple[Rows, CommonAxes]]:
     ranks = [_in_range(spectrum, size).sum(axis=1) for spectrum in (pairs.spectrum_1, pairs.spectrum_2)]
     parts = np.abs(directions.transpose(0, 2, 1) @ shift[:, :, np.newaxis])[:, :, 0]
     outside = np.where(in_range, 0.0, parts).max(axis=1) > 1e-10 * np.abs(shift).max(axis=1)
-    apart = ((shift != 0) & ~varies).any(axis=1) | outside | (ranks[0] != rank) | (ranks[1] != rank)
+    singular = ((shift != 0) & ~varies).any(axis=1) | outside | (ranks[0] != rank) | (ranks[1] != rank)
     groups = []
-    for one in np.unique(rank[~apart]):
-        rows = np.flatnonzero(~apart & (rank == one))
+    for one in np.unique(rank[~singular]):
+        rows = np.flatnonzero(~singular & (rank == one))
         largest = slice(len(variances[0]) - one, None)  # eigenvalues ascend
         whitening = (directions[rows, :, largest] / np.sqrt(variances[rows, np.newaxis, largest])).transpose(0, 2, 1)
         groups.append((rows, _diagonalised(shift[rows], first[rows], second[rows], whitening)))

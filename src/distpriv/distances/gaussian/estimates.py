@@ -75,7 +75,7 @@ def hockey_stick_estimates(
 
 
 def _in_blocks(epsilons: Floats, shifts: Floats, firsts: Floats, seconds: Floats, *, sloped: bool) -> Iterator[Slopes]:
-    """Yield what is asked for, of so many pairs at a time that arrays stay small."""
+    """Yield what is asked for, in blocks of pairs that keep arrays small."""
     size = max(1, min(256 if sloped else 64, 2**20 // shifts.shape[1] ** 2))
     with np.errstate(all="ignore"):  # far from the saddle point terms overflow, and are left out
         for start in range(0, len(epsilons), size):
@@ -94,7 +94,7 @@ def _slopes(epsilons: Floats, shifts: Floats, firsts: Floats, seconds: Floats, *
         noise=exactly,
         shift_noise=exactly,
     )
-    saddles = Saddles.of(Integrand(epsilons, common), rounds=3)  # to a fiftieth of itself
+    saddles = Saddles.of(Integrand(epsilons, common), rounds=3)  # with a relative error of 2 %
     value, tail = np.zeros(len(epsilons)), np.full(len(epsilons), np.inf)
     inner = np.zeros_like(seconds)
     for tilt, nodes in NODES.contours:

@@ -13,22 +13,19 @@ import math
 import numpy as np
 from attrs import Factory, define, evolve
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from distpriv.distances.transport.flows import (
     GraphTransport,
     LineTransport,
-    flow_along,
     monotone_coupling,
-    pairs_within,
 )
 from distpriv.distances.transport.point_sets import Masses, PointSets, distance, forgiven_mass
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import as_written, items
 
-__all__ = ["closeness_profile", "closeness_radius", "wasserstein_inf", "wasserstein_inf_coupling"]
+__all__ = ["closeness_profile", "closeness_radius", "wasserstein_inf"]
 
 
 def wasserstein_inf(
@@ -66,36 +63,6 @@ def wasserstein_inf(
         return RadiusSearch.between(sets).least(sets.total)
     first, second, _ = monotone_coupling(sets)
     return float(distance(sets.x[first], sets.y[second], sets.norm).max())
-
-
-def wasserstein_inf_coupling(
-    x: ArrayLike,
-    y: ArrayLike,
-    x_weights: ArrayLike | None = None,
-    y_weights: ArrayLike | None = None,
-    norm: float = 1,
-) -> csr_array:
-    """A coupling that moves no mass farther than :func:`wasserstein_inf`: the mass of each pair, rounded once.
-
-    Takes the same arguments; rows are points of `x` and columns points of `y`.
-
-    >>> import distpriv as dp
-    >>> dp.distances.wasserstein_inf_coupling([0, 1], [5, 6, 7], [0.5, 0.5], [0.25, 0.25, 0.5]).toarray()
-    array([[0.25, 0.25, 0.  ],
-           [0.  , 0.  , 0.5 ]])
-    """
-    sets = _finite(PointSets.checked(x, y, x_weights, y_weights, norm))
-    if sets.x.shape[1] == 1:
-        first, second, masses = monotone_coupling(sets)
-    else:
-        pairs = pairs_within(sets, RadiusSearch.between(sets).least(sets.total))
-        flow = flow_along(pairs, sets.x_masses, sets.y_masses)
-        first, second = pairs.x[flow.place].astype(np.int64), pairs.y[flow.place].astype(np.int64)
-        masses = flow.mass
-    share = np.array([mass / sets.total for mass in masses.tolist()])
-    places = (sets.x_positions[first], sets.y_positions[second])
-    shape = (np.shape(x)[0], np.shape(y)[0])
-    return csr_array((share, places), shape=shape)
 
 
 def closeness_radius(

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import maximum_flow
 from distpriv.distances.transport.point_sets import Masses, PointSets, distance
 from distpriv.framework.arrays import Floats, Rows
 
-__all__ = ["Flow", "GraphTransport", "LineTransport", "Pairs", "flow_along", "monotone_coupling", "pairs_within"]
+__all__ = ["Flow", "GraphTransport", "LineTransport", "Pairs", "monotone_coupling", "pairs_within"]
 
 CAPACITY_BITS: Final = 30
 """SciPy's flow has 32-bit capacities, and adds those of an edge and of its reverse."""
@@ -85,7 +85,7 @@ class Pairs:
 
 
 def pairs_within(sets: PointSets, radius: float, *, together: int = 2**18) -> Pairs:
-    """All pairs at most `radius` apart, in the order of x, then y; about so many are measured together."""
+    """All pairs at most `radius` apart, ordered by x, then y; `together` is about how many are measured at once."""
     rows, parts = max(1, together // len(sets.y)), []
     for start in range(0, len(sets.x), rows):
         length = distance(sets.x[start : start + rows, np.newaxis], sets.y, sets.norm)
@@ -136,13 +136,6 @@ class Flow:
         place, back = np.unique(np.concatenate([self.place, other.place]), return_inverse=True)
         mass = _sums(back, np.concatenate([self.mass, other.mass]), len(place))
         return Flow(place[mass != 0], mass[mass != 0])
-
-
-def flow_along(pairs: Pairs, supply: Masses, demand: Masses) -> Flow:
-    """A maximum flow from supplies to demands along the pairs, for whole masses of any size."""
-    for flow, _ in _flows(pairs, supply, demand):
-        maximal = flow
-    return maximal
 
 
 def _flows(pairs: Pairs, supply: Masses, demand: Masses) -> Iterator[tuple[Flow, int]]:

@@ -48,8 +48,6 @@ class PointSets:
         y: The second points.
         x_masses: Their masses in units of 1/total.
         y_masses: Likewise.
-        x_positions: The row that each point had in what was given.
-        y_positions: Likewise.
         total: How many units make 1.
         norm: 1, 2 or ∞.
     """
@@ -58,8 +56,6 @@ class PointSets:
     y: Floats
     x_masses: Masses
     y_masses: Masses
-    x_positions: NDArray[np.intp]
-    y_positions: NDArray[np.intp]
     total: int
     norm: float
 
@@ -83,15 +79,15 @@ class PointSets:
         first_masses, second_masses, total = whole_masses(
             ("x_weights", x_weights, len(first)), ("y_weights", y_weights, len(second))
         )
-        x_positions = np.flatnonzero((first_masses > 0) & np.isfinite(first).all(axis=1))
-        y_positions = np.flatnonzero((second_masses > 0) & np.isfinite(second).all(axis=1))
+        of_x, of_y = (
+            (masses > 0) & np.isfinite(points).all(axis=1)
+            for points, masses in ((first, first_masses), (second, second_masses))
+        )
         sets = cls(
-            x=first[x_positions],
-            y=second[y_positions],
-            x_masses=first_masses[x_positions],
-            y_masses=second_masses[y_positions],
-            x_positions=x_positions,
-            y_positions=y_positions,
+            x=first[of_x],
+            y=second[of_y],
+            x_masses=first_masses[of_x],
+            y_masses=second_masses[of_y],
             total=total,
             norm=float(norm),
         )

@@ -69,6 +69,8 @@ class Settings:
 class SampleSettings:
     """How noise on steps is made for a sample."""
 
+    points: int = 2**12
+    """How many values a statistic may take: its distribution is computed in hundreds of populations."""
     candidates: int = 400
     """Of how many populations those are taken that hide least: more than a certificate looks at, to be beyond those."""
     populations: int = 6
@@ -92,8 +94,15 @@ def noise_on_steps(
 
     Raises:
         InvalidTarget: no noise of a reasonable width has so small a δ.
+        InvalidModel: a statistic of a sample takes too many values.
     """
     laws = step_laws(rows)
+    values = len(next(iter(laws.masses.values())))
+    if rows.sample and values > settings.points:
+        raise InvalidModel(
+            f"the statistic takes {values:,} values on steps of {laws.step:.3g}, and for a sample exact distributions "
+            f"are of up to {settings.points:,}: round the column in its expression, or use certified_laplace."
+        )
     noise = least_on_steps(laws, target.points, pairs, laws.step)
     if not rows.sample:
         return noise
@@ -108,6 +117,7 @@ def noise_on_steps(
     strata = plausible_strata(rows, settings.candidates, MAKING_SEED)
     asked = 1.0
     for round_ in range(settings.rounds):
+        require_time()
         skipped = settings.skipped[min(round_, len(settings.skipped) - 1)]
         chosen = ranked[skipped : skipped + settings.populations]
         whole, several = of_populations(rows, worst, {k + 1: strata[k] for k in chosen}, own=pairs)

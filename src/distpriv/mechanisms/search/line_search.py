@@ -21,7 +21,6 @@ from distpriv.guarantees.line_noise import FINE, ROUGH, Fineness, LineNoise
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
-from distpriv.noise.line_laws import LaplaceLine
 
 __all__ = ["LineSearch", "Shape", "least_factor"]
 
@@ -102,8 +101,8 @@ class LineSearch:
 
     def noise(self, shape: Shape, width: float) -> LineNoise:
         """Return the noise of a shape, with Laplace noise so many times as wide as carries the longest shift at ε."""
-        law = LaplaceLine(scale=width * self.longest / self.epsilon)
-        return LineNoise(axis=self.axis(shape), law=law, gaussian=self.gaussian(shape))
+        scale = width * self.longest / self.epsilon
+        return LineNoise(axis=self.axis(shape), scale=scale, gaussian=self.gaussian(shape))
 
     def law(self, shape: Shape, width: float) -> SumNoise:
         """Return the same as a law of noise, without Laplace noise that is as narrow as none."""
@@ -164,7 +163,7 @@ class LineSearch:
     def error(self, shape: Shape, width: float) -> float:
         """Return the weighted root mean square of the noise."""
         noise = self.noise(shape, width)
-        variances = noise.law.variance * noise.axis**2 + np.diag(noise.gaussian.covariance)
+        variances = 2 * noise.scale**2 * noise.axis**2 + np.diag(noise.gaussian.covariance)
         return math.sqrt(float(self.weights @ variances))
 
     def least(self, shape: Shape, fineness: Fineness, near: float = 1.0) -> float:
@@ -178,7 +177,7 @@ class LineSearch:
             if len(lattices) < len(sums):
                 return math.inf
             width = top * least_factor(
-                lambda by: max(of.delta(noise.law.widened(by)) for of in lattices),  # noqa: B023
+                lambda by: max(of.delta(noise.scale * by) for of in lattices),  # noqa: B023
                 self.delta,
                 SETTINGS.narrowest / top,
             )
