@@ -1,9 +1,8 @@
-"""Write docs/reference/errors.md: every error class, when it is raised, an example that was run, and the cure.
+"""Write docs/reference/errors.md: every error class, when it is raised, and what to do; its example is run.
 
 Usage: python scripts/error_catalogue.py
 
-All of it comes from the code: the tree and the texts from the docstrings of distpriv.errors, the messages from running
-their examples, the exit codes from the command line.
+All of it comes from the docstrings of distpriv.errors. An example that raises another class is refused.
 """
 
 import inspect
@@ -14,44 +13,25 @@ from contextlib import chdir, redirect_stdout
 from doctest import DocTestParser, Example
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import fill
-from traceback import format_exception_only
 
 from attrs import frozen
 
 from distpriv import errors
-from distpriv.cli.app import exit_code
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "errors.md"
-
-WIDTH = 120
 
 INTRODUCTION = """\
 # Errors
 
-Everything distpriv refuses to do, and how to get on. This page is made by `scripts/error_catalogue.py` from the
-docstrings of `distpriv.errors`; its examples were run, and the messages are as they came.
+Everything distpriv refuses, and what to do about it. Every message says what is wrong, where, and what to do. Catch a
+class to catch those below it too; the attribute `code` has the code. On the command line a refusal is one line on
+standard error, with exit code 2 for wrong input and 1 otherwise. A failed audit, a bundle that does not verify and a
+plan without a mechanism that holds are not errors: they are shown, with exit code 1.
 
-Every message is one sentence: what was wrong, where, and what to do. Catch a class to catch those below it too.
+This page is made by `scripts/error_catalogue.py` from the docstrings of `distpriv.errors`, whose examples it runs.
 
-"""
-
-COMMAND_LINE = """\
-## On the command line
-
-A refusal is one line on standard error, `distpriv:` and the message, and nothing on standard output. The exit code is 2
-for wrong input, which is `InvalidInput` and everything below it, and 1 for what was refused although the input is
-right. An audit that fails, a bundle that does not verify and a plan without a mechanism that holds are no errors: they
-are shown as they are, with exit code 1.
-
-"""
-
-COMMAND_EXAMPLE = """\
->>> import subprocess, sys
->>> command = [sys.executable, "-m", "distpriv", "plan", "nowhere.toml"]
->>> done = subprocess.run(command, capture_output=True, encoding="utf-8")
->>> done.returncode, done.stdout
->>> print(done.stderr, end="")
+| code | class | below | raised when | what to do |
+|---|---|---|---|---|
 """
 
 
@@ -62,13 +42,6 @@ class CatalogueEntry:
     error: type[errors.DistprivError]
     when: str
     cure: str
-    session: str
-    """The example as Python showed it."""
-
-    @property
-    def exit_code(self) -> int:
-        """What the command line ends with."""
-        return exit_code(self.error("a message"))
 
 
 def catalogue_entry(error: type[errors.DistprivError]) -> CatalogueEntry:
@@ -81,41 +54,31 @@ def catalogue_entry(error: type[errors.DistprivError]) -> CatalogueEntry:
     found = re.fullmatch(r"(?P<when>.+?)\n\nCure: (?P<cure>.+?)\n\n(?P<example>>>> .+)", text, flags=re.DOTALL)
     if found is None:
         raise ValueError(f"{error.__name__} must say when it is raised, its cure after 'Cure: ', and an example.")
-    session, raised = run(DocTestParser().get_examples(found["example"]))
+    raised = run(DocTestParser().get_examples(found["example"]))
     expected = None if error is errors.DistprivError else error  # the root is caught, never raised
     if raised is not expected:
         raise ValueError(f"the example of {error.__name__} raises {raised}: let its last line raise {expected}.")
-    return CatalogueEntry(error=error, when=found["when"], cure=found["cure"], session=session)
+    return CatalogueEntry(error=error, when=found["when"], cure=found["cure"])
 
 
-def run(examples: Iterable[Example]) -> tuple[str, type[BaseException] | None]:
-    """Run examples in an empty folder; return them with what came of each, and what the last one raised."""
-    lines: list[str] = []
+def run(examples: Iterable[Example]) -> type[BaseException] | None:
+    """Run examples in an empty folder, and return what the last one raised."""
     names: dict[str, object] = {"__name__": "__main__"}
     raised: type[BaseException] | None = None
-    with TemporaryDirectory() as folder, chdir(folder):
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
         for example in examples:
             if raised is not None:
                 raise ValueError(f"an example goes on after it has raised {raised.__name__}: end it there.")
-            first, *more = example.source.splitlines()
-            lines += [f">>> {first}", *(f"... {line}" for line in more)]
-            shown = io.StringIO()
             try:
-                with redirect_stdout(shown):
-                    exec(compile(example.source, "example", "single"), names)
+                exec(compile(example.source, "example", "single"), names)
             except Exception as failure:
                 raised = type(failure)
-                lines += ["Traceback (most recent call last):", *"".join(format_exception_only(failure)).splitlines()]
-            lines += shown.getvalue().splitlines()
-    return "\n".join(lines), raised
+    return raised
 
 
 def page() -> str:
     """Return the whole page."""
-    entries = [catalogue_entry(getattr(errors, name)) for name in _names()]
-    command = run(DocTestParser().get_examples(COMMAND_EXAMPLE))[0]
-    beginning = [f"{INTRODUCTION}```text\n{tree()}\n```\n", COMMAND_LINE + _pycon(command)]
-    return "\n".join([*beginning, *(_section(entry) for entry in entries)])
+    return INTRODUCTION + "".join(_row(catalogue_entry(getattr(errors, name))) for name in _names())
 
 
 def tree() -> str:
@@ -124,29 +87,15 @@ def tree() -> str:
     return inspect.cleandoc("\n".join(drawn))
 
 
-def _section(entry: CatalogueEntry) -> str:
-    bases = " and a ".join(f"`{base.__name__}`" for base in entry.error.__bases__)
-    below = ", ".join(f"[`{name}`](#{name.lower()})" for name in _names() if _base(name) is entry.error)
-    kinds = f"A kind of {bases}{f', with {below} below it' if below else ''}."
-    place = f"Code {entry.error.code}. {kinds} Exit code {entry.exit_code}."
-    return (
-        f"## {entry.error.__name__}\n\n{fill(entry.when, WIDTH)}\n\n{_pycon(entry.session)}\n"
-        f"{fill(f'**Cure:** {entry.cure}', WIDTH)}\n\n{fill(place, WIDTH)}\n"
-    )
+def _row(entry: CatalogueEntry) -> str:
+    base = entry.error.__bases__[0].__name__
+    texts = [" ".join(text.split()).replace("|", "\\|") for text in (entry.when, entry.cure)]
+    return f"| {entry.error.code} | `{entry.error.__name__}` | `{base}` | {' | '.join(texts)} |\n"
 
 
 def _names() -> list[str]:
     """Return the names of all classes, in the order of the tree."""
     return [name for name in re.findall(r"\w+", tree()) if name in errors.__all__]
-
-
-def _base(name: str) -> type:
-    base: type = getattr(errors, name).__bases__[0]
-    return base
-
-
-def _pycon(session: str) -> str:
-    return f"```pycon\n{session}\n```\n"
 
 
 def main() -> None:

@@ -1,25 +1,23 @@
-"""Write docs/reference/evidence.md: every code of evidence and of refusals, what it means and what to do.
+"""Write docs/reference/evidence.md: every code of evidence, its title and what to do.
 
 Usage: python scripts/evidence_page.py
 
-All of it comes from the registry, src/distpriv/guarantees/evidence.toml, and the docstrings of distpriv.errors.
+All of it comes from the registry, src/distpriv/guarantees/evidence.toml.
 """
 
 from pathlib import Path
-from textwrap import fill
 
 from distpriv.guarantees.evidence import Evidence
-from distpriv.guarantees.evidence_text import refusals, registry
+from distpriv.guarantees.evidence_text import registry
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "evidence.md"
 
 INTRODUCTION = """\
 # Evidence
 
-What certificates rest on, by code. A certificate has a list of evidence, each with a code, a status and typed facts:
-`certificate.evidence` in Python, `certificate.evidence` in `release.json`. Codes of DP1xx are proved, those of DP2xx
-were checked on the model, and those of DP3xx have to be assumed. Refusals have codes of DP4xx, as `error.code`; the
-[errors](errors.md) page has an example of each. This page is made by `scripts/evidence_page.py` from the registry.
+What certificates rest on, by code. Every item of `certificate.evidence`, in Python and in `release.json`, has a code,
+a status and typed facts. `distpriv explain CODE` prints the long text: what it means, and why it matters. Refusals have
+codes of DP4xx: see [errors](errors.md). This page is made by `scripts/evidence_page.py` from the registry.
 
 """
 
@@ -30,26 +28,13 @@ def page() -> str:
     """Return the whole page."""
     parts = []
     for status, heading in HEADINGS.items():
-        parts.append(f"{heading}\n")
-        for code, entry in registry().items():
-            if Evidence.of(code).status == status:
-                numbers = "".join(f"\n- `{detail}`" for detail in entry.details)
-                parts += [
-                    f"### {code}: {entry.title}\n",
-                    f"`{entry.sentence}`\n",
-                    *([f"With the numbers, where there are any:\n{numbers}\n"] if numbers else []),
-                    f"{_wrapped(entry.explanation)}\n",
-                    f"{_wrapped(f'**What to do:** {entry.cure}')}\n",
-                ]
-    rows = [
-        f"| {code} | [`{error.__name__}`](errors.md#{error.__name__.lower()}) |" for code, error in refusals().items()
-    ]
-    table = "\n".join(["| code | error |", "|---|---|", *sorted(rows)])
-    return INTRODUCTION + "\n".join([*parts, f"## Refused\n\n{table}\n"])
-
-
-def _wrapped(text: str) -> str:
-    return fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+        rows = [
+            f"| {code} | {entry.title} | {' '.join(entry.cure.split())} |"
+            for code, entry in registry().items()
+            if Evidence.of(code).status == status
+        ]
+        parts.append("\n".join([heading, "", "| code | what | what to do |", "|---|---|---|", *rows, ""]))
+    return INTRODUCTION + "\n".join(parts)
 
 
 def main() -> None:

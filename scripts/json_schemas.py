@@ -147,6 +147,8 @@ class Dataset:
     """What a ledger has of a dataset."""
 
     dataset: str
+    continues: str | None
+    """The id whose budget it shares; null where it has its own."""
     total: PrivacyTarget | None
     looks: int
     """How often the private table was looked at."""

@@ -15,10 +15,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "examples" / "notebook.ipynb"
 PAGE = ROOT / "docs" / "examples" / "notebook.md"
 IMAGES = ROOT / "docs" / "images" / "examples"
-SAID = (
-    "_This page is `examples/notebook.ipynb` as it was run last. The noise of a release is drawn anew each time, so "
-    "your numbers will be others._"
-)
+SAID = "_This page shows the last run of `examples/notebook.ipynb`. Noise has no seed, so your numbers will differ._"
 
 SCROLLED = '<div style="overflow-x:auto">{}</div>'
 """A table that is wider than the window has a bar of its own."""
@@ -70,9 +67,10 @@ def shown(cell: Any) -> Iterator[tuple[str, str]]:
 
 
 def _one_block(html: str) -> str:
-    """Return HTML without what Markdown would take for its own, and without a style that is for notebooks alone."""
-    plain = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)
-    return re.sub(r"\n\s*", "", plain)
+    """Return the tables and sentences of an output on one line: no folded details, and no style but the site's."""
+    plain = re.sub(r"<(style|details|figcaption|caption)\b.*?</\1>", "", html, flags=re.DOTALL)
+    bare = re.sub(r"<(\w+)\s[^<>]*>", r"<\1>", plain)
+    return re.sub(r"\n\s*", "", bare)
 
 
 if __name__ == "__main__":

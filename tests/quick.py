@@ -13,7 +13,7 @@ __all__ = ["LONGER", "Timings", "measured", "pytest_addoption", "pytest_collecti
 
 LONGER = Path(__file__).parent / "longer.txt"
 LONGEST = (
-    "test_ledger_on_postgres",
+    "ledger/test_on_postgres",
     "killed",
     "at_once",
     "spark",

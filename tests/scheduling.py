@@ -21,7 +21,7 @@ TOGETHER = {
     "looks": ("tests/workflow/test_report_in_browser",),
     "protocol": ("tests/paper/",),
     "exact laws": ("tests/mechanisms/test_exact_law.py",),
-    "postgres": ("test_ledger_on_postgres",),
+    "postgres": ("ledger/test_on_postgres",),
     "notebooks": ("tests/test_notebooks",),
     "tables": ("tests/guarantees/test_tables_by_simulation", "tests/releasing/test_released_tables"),
     "real rows": ("tests/modelling/test_estimates_of_real_rows",),

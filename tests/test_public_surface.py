@@ -25,12 +25,12 @@ from distpriv.framework.statistics import FunctionOfRows, Quantile, RowMean, Sta
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Entry, History
 from distpriv.modelling.model import Provenance, QueryDistribution
 from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, Noise, NoNoise, SumNoise, UnimodalNoise
 from distpriv.planning.option import Option, Refusal
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
-from distpriv.releasing.ledger import Entry, History
 
 HEAVY = (
     "duckdb",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from distpriv.framework.target import PrivacyTarget
     from distpriv.guarantees.exact_delta import exact_delta, exact_epsilon, privacy_profile
     from distpriv.guarantees.relaxation import relaxed, relaxed_by_divergence
+    from distpriv.ledger import Ledger
     from distpriv.modelling.from_rows import model
     from distpriv.modelling.given import empirical_model, gaussian_model
     from distpriv.modelling.model import QueryModel
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from distpriv.planning.plan import Plan, plan
     from distpriv.progress import show_progress
     from distpriv.releasing.declaring import Declaration, declare
-    from distpriv.releasing.ledger import Ledger
     from distpriv.releasing.release import earlier_releases, release
     from distpriv.releasing.released import Release
 
@@ -89,7 +89,7 @@ _LAZY = {
     "Combinations": "distpriv.framework.secrets",
     "Correlation": "distpriv.framework.secrets",
     "Declaration": "distpriv.releasing.declaring",
-    "Ledger": "distpriv.releasing.ledger",
+    "Ledger": "distpriv.ledger",
     "Mean": "distpriv.framework.secrets",
     "Plan": "distpriv.planning.plan",
     "PrivacyTarget": "distpriv.framework.target",

@@ -16,8 +16,8 @@ from distpriv.bundle import verify_bundle
 from distpriv.errors import LedgerUnavailable
 from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
+from distpriv.ledger import History, Ledger
 from distpriv.releasing.joint import about_questions
-from distpriv.releasing.ledger import History, Ledger
 from distpriv.workflow.release_policy import release_policy
 
 

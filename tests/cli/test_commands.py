@@ -14,7 +14,7 @@ from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv import errors
 from distpriv.cli.app import exit_code, main
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 
 
 @frozen

@@ -57,8 +57,8 @@ def test_the_code_of_the_readme_ends_with_a_release_that_is_certified(
 
 def test_pages_that_plan_or_attack_are_slow_and_others_are_not() -> None:
     slow = {name_of(page) for page in PAGES if is_slow(page)}
-    assert {"docs/releasing.md", "docs/how_much_noise.md", "docs/auditing.md"} <= slow
-    assert not {"docs/index.md", "docs/distances.md"} & slow
+    assert {"docs/howto/publish.md", "docs/howto/audit.md", "docs/examples/census.md"} <= slow
+    assert not {"docs/concepts/other_secrets.md", "docs/proofs/distances.md"} & slow
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
 from tests.guarantees.exact_laws import Stratum, SumLaw, exact_deltas
 from tests.guarantees.random_models import projected_deltas
 
@@ -130,15 +129,3 @@ def test_rows_near_a_coarse_lattice_with_an_offset_are_found_out() -> None:
     noise = GaussianNoise.isotropic(1, 4.0)
     assert dp.exact_delta(model, noise, epsilon=1.0) < 1e-6
     assert worst_projected_pair(model, projected_laws(model, laws, noise, np.ones(1)), 1.0)[1] > 0.5
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-def test_a_normal_population_is_as_its_moments_say(replacement: bool) -> None:
-    quantiles = norm.ppf((np.arange(4000) + 0.5) / 4000)[:, np.newaxis]
-    laws = RowLaws(
-        strata=(quantiles, quantiles + 1), drawn={"a": {0: 30, 1: 20}, "b": {0: 20, 1: 30}}, replacement=replacement
-    )
-    model = dp.gaussian_model(means={"a": [20], "b": [30]}, covariances=[[50 * quantiles.var()]], pairs=[("a", "b")])
-    noise = GaussianNoise.isotropic(1, 10.0)
-    found = projected_deltas(model, laws, noise, 1.0, np.ones(1)).max()
-    assert found == pytest.approx(dp.exact_delta(model, noise, epsilon=1.0), rel=0.02)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.guarantees.normal_laplace import sampled_delta
 from tests.guarantees.random_models import random_covariance, random_model
 
 import distpriv as dp
@@ -25,17 +24,21 @@ def true_delta_in_the_plane(shift: Floats, first: Floats, second: Floats, noise:
     return max(float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum()) for one, other in (laws, laws[::-1]))
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10**6), st.floats(0.5, 4), st.floats(0.5, 4), st.floats(0, 2))
-def test_the_bound_is_never_below_the_truth_under_noise_on_every_statistic(
-    seed: int, one: float, other: float, epsilon: float
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.3, 4), st.floats(0.5, 4), st.floats(0, 2), st.sampled_from([0, 1, 2]))
+def test_the_bound_is_never_below_the_truth_in_the_plane(
+    seed: int, one: float, other: float, epsilon: float, kind: int
 ) -> None:
+    """Under noise on both statistics, and along a line that carries the shift or not, with Gaussian noise beside it."""
     rng = np.random.default_rng(seed)
-    shift, scales = rng.normal(size=2), np.array([one, other])
-    first, second = random_covariance(rng, 2, 0.3), random_covariance(rng, 2, 0.3)
-    noise = LaplaceNoise(axes=np.eye(2), scales=scales)
+    shift, first, second = rng.normal(size=2), random_covariance(rng, 2, 0.3), random_covariance(rng, 2, 0.3)
+    noise: Noise = LaplaceNoise(axes=np.eye(2), scales=np.array([one, other]))
+    if kind:
+        axis = shift if kind == 1 else rng.normal(size=2)
+        scale = float(np.linalg.norm(shift)) / one
+        noise = sum_noise(axis / np.linalg.norm(axis), scale, random_covariance(rng, 2, 0.3))
     bound = delta_upper_bound(pair_model(shift, first, second), noise, epsilon=epsilon)
-    assert true_delta_in_the_plane(shift, first, second, noise, epsilon) <= bound + 1e-6
+    assert true_delta_in_the_plane(shift, first, second, noise, epsilon) <= bound + (2e-4 if kind else 1e-6)
 
 
 def test_the_total_variation_of_a_shift_along_several_axes_is_at_most_that_of_the_summed_ratios() -> None:
@@ -69,37 +72,6 @@ def pair_model(shift: Floats, first: Floats, second: Floats) -> dp.QueryModel:
     return dp.gaussian_model(
         means={"a": shift, "b": np.zeros_like(shift)}, covariances={"a": first, "b": second}, pairs=[("a", "b")]
     )
-
-
-@settings(max_examples=6)
-@given(st.integers(0, 10**6), st.floats(0.3, 2.5), st.floats(0, 2), st.booleans())
-def test_the_bound_is_never_below_the_truth_in_the_plane(
-    seed: int, ratio: float, epsilon: float, aligned: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    shift, gaussian = rng.normal(size=2), random_covariance(rng, 2, 0.3)
-    first, second = random_covariance(rng, 2, 0.3), random_covariance(rng, 2, 0.3)
-    axis = shift if aligned else rng.normal(size=2)
-    axis, scale = axis / np.linalg.norm(axis), float(np.linalg.norm(shift)) / ratio
-    noise = sum_noise(axis, scale, gaussian)
-    bound = delta_upper_bound(pair_model(shift, first, second), noise, epsilon=epsilon)
-    assert true_delta_in_the_plane(shift, first, second, noise, epsilon) <= bound + 2e-4
-
-
-@pytest.mark.slow
-def test_sampled_divergences_never_exceed_the_bound() -> None:
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        size = int(rng.integers(1, 7))
-        model = random_model(seed, size, unequal=float(rng.uniform(0.02, 0.4)), distance=2.0)
-        shift, epsilon = model.mean_shift(("s0", "s1")), float(rng.uniform(0.1, 3))
-        axis, scale = shift / np.linalg.norm(shift), float(np.linalg.norm(shift)) / (epsilon * rng.uniform(0.4, 1.3))
-        gaussian = random_covariance(rng, size) * 0.1
-        bound = delta_upper_bound(model, sum_noise(axis, scale, gaussian), epsilon=epsilon)
-        for sign, pair in ((1, ("s0", "s1")), (-1, ("s1", "s0"))):
-            first, second = (model.distributions[name].covariance + gaussian for name in pair)
-            found, error = sampled_delta(sign * shift, first, second, axis, scale, epsilon, 40_000, seed)
-            assert found - 5 * error <= bound
 
 
 def test_unimodal_noise_is_bounded_by_a_sum_or_as_if_there_were_none() -> None:

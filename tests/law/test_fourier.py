@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import hypergeom, norm
+from scipy.stats import hypergeom
 
 from distpriv.framework.arrays import Floats
 from distpriv.law.fourier import Circle, StratumLaw, projected
@@ -45,15 +45,6 @@ def test_a_count_is_hypergeometric_however_much_of_the_table_is_drawn(size: int)
     counts = np.arange(1801)
     law = np.exp(1j * np.outer(circle.angular[::37], counts)) @ hypergeom(6000, 1800, size).pmf(counts)
     np.testing.assert_allclose(found[::37], law, atol=1e-10)
-
-
-def test_a_density_is_that_of_its_transform() -> None:
-    circle = Circle(circumference=30.0, frequencies=200)
-    transform = np.exp(1j * circle.angular * 15.0 - circle.angular**2 * 2.0)
-    (density,) = circle.densities([transform])
-    points = np.arange(len(density)) * 30.0 / len(density)
-    np.testing.assert_allclose(density, norm(15.0, 2.0).pdf(points), atol=1e-12)
-    assert density.mean() * 30.0 == pytest.approx(1.0)
 
 
 def test_many_rows_that_are_each_a_little_off_their_place_leave_ripples_as_they_are() -> None:

@@ -19,8 +19,8 @@ from distpriv.guarantees.evidence_text import combination
 from distpriv.guarantees.lattice_floor import covers_floor
 from distpriv.guarantees.masked_directions import directions
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.mechanisms.search import informative_search
-from distpriv.mechanisms.search.informative_search import ClimbSettings
+from distpriv.mechanisms.search import gaussian_search
+from distpriv.mechanisms.search.gaussian_search import SearchSettings
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights
 from distpriv.noise.laws import GaussianNoise
 
@@ -380,7 +380,7 @@ def test_of_many_statistics_pairs_that_bind_are_searched_with_and_hardly_anythin
         pairs=[("a", name) for name in uneven],
     )
     found = error(model, made(model).noise.covariance)
-    with patch.object(informative_search, "SETTINGS", ClimbSettings(in_turn=24)):
+    with patch.object(gaussian_search, "SETTINGS", SearchSettings(in_turn=24)):
         assert found <= 1.03 * error(model, made(model).noise.covariance)
 
 
@@ -396,5 +396,5 @@ def test_of_many_statistics_a_few_combinations_are_searched_and_hardly_anything_
         pairs=[("a", "b")],
     )
     few = error(model, made(model).noise.covariance)
-    with patch.object(informative_search, "SETTINGS", ClimbSettings(few=12)):
+    with patch.object(gaussian_search, "SETTINGS", SearchSettings(few=12)):
         assert few <= 1.03 * error(model, made(model).noise.covariance)

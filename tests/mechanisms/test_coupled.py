@@ -25,7 +25,7 @@ from distpriv.modelling.drawing import Reference
 from distpriv.modelling.model import as_they_are
 from distpriv.modelling.utility import OBJECTIVES, Objective
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 
 M = dp.mechanisms
 BOTH: list[Callable[..., AdditiveMechanism]] = [M.coupled_gaussian, M.coupled_laplace]
@@ -170,11 +170,11 @@ def test_the_shape_for_estimates_leaves_them_less_error_than_the_shape_of_least_
         """The error of estimates by noise that is made for either, statistics and weights changed along."""
         query = dp.Query({name: dp.mean(f"{factor} * {name}") for name in (*columns, "y")})
         made = dp.model(table, query, dp.Share("s", values=shares), records=30)
-        merit = Merit.of(made, weights=[factor**-2] * 4)
+        criterion = Criterion.of(made, weights=[factor**-2] * 4)
         return {
-            objective: merit.cost(
+            objective: criterion.cost(
                 M.coupled_gaussian(
-                    made, TARGET, draws=20_000, seed=3, objective=objective, weights=merit.weights.tolist()
+                    made, TARGET, draws=20_000, seed=3, objective=objective, weights=criterion.weights.tolist()
                 ).noise.covariance
             )
             for objective in OBJECTIVES

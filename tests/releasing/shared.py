@@ -10,7 +10,7 @@ import distpriv as dp
 from distpriv.framework.queries import Statistic
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.planning.option import Option, Refusal
 from distpriv.planning.running import attempt
 
@@ -43,14 +43,14 @@ def planned(table: pa.Table, statistics: Mapping[str, Statistic], mechanism: str
 
 def plan_with(model: dp.QueryModel, mechanism: str, target: dp.PrivacyTarget = TARGET) -> dp.Plan:
     (candidate,) = (each for each in CANDIDATES if each.name == mechanism)
-    merit = Merit.of(model)
+    criterion = Criterion.of(model)
     with remembering():
-        found = attempt(candidate, model, target, merit, 1)
+        found = attempt(candidate, model, target, criterion, 1)
     return dp.Plan(
         model=model,
         target=target,
         assurance="checked",
-        merit=merit,
+        criterion=criterion,
         undefended_attack_accuracy=1.0,
         options=(found,) if isinstance(found, Option) else (),
         refusals=(found,) if isinstance(found, Refusal) else (),

@@ -18,7 +18,7 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.records import plain
 from distpriv.modelling.public_knowledge import PublicKnowledge, noise_side_by_side
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.releasing.estimating import Answers, Estimates
 
 
@@ -106,7 +106,7 @@ def test_a_release_has_estimates_between_its_value_and_what_was_public(plan: dp.
 def test_a_prior_moves_estimates_and_neither_values_nor_noise(plan: dp.Plan, table: pa.Table, url: str) -> None:
     first = dp.release(plan, private(table), ledger=url, dataset="d", total=TOTAL)
     one, other = plan.model.distributions
-    told = evolve(plan, merit=Merit.of(plan.model, prior={one: 1.0, other: 0.0}))
+    told = evolve(plan, criterion=Criterion.of(plan.model, prior={one: 1.0, other: 0.0}))
     sure = dp.release(told, private(table), ledger=url, dataset="d", total=TOTAL)
     assert sure.repeated
     assert sure.values == first.values

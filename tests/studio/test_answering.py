@@ -14,9 +14,9 @@ from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
 from distpriv.errors import InvalidInput
+from distpriv.ledger import Ledger
 from distpriv.policy import Policy
 from distpriv.progress import silent
-from distpriv.releasing.ledger import Ledger
 from distpriv.studio import answering
 from distpriv.studio.answering import Studio
 from distpriv.studio.certifying import certified_numbers

@@ -13,7 +13,7 @@ from tests.studio.asgi import Visitor
 from tests.workflow.small import write_policy, write_tables
 
 from distpriv.errors import LedgerUnavailable
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 from distpriv.studio.access import Gate
 from distpriv.studio.answering import Studio
 from distpriv.studio.certifying import Certifier

@@ -24,10 +24,10 @@ import pydantic  # noqa: F401
 from attrs import evolve
 from tests.workflow.small import POLICY
 
+from distpriv.ledger import Ledger
 from distpriv.planning.plan import Plan
 from distpriv.policy import Policy, read_policy
 from distpriv.releasing.joint import EarlierReleases
-from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.release import Release
 from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.release_policy import release_policy

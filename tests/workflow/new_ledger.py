@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 
 
 def new_ledger(folder: Path) -> Ledger:

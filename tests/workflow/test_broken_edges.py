@@ -27,9 +27,9 @@ from tests.workflow.small import POLICY, only, write_policy, write_tables
 
 from distpriv.bundle.write import BundleFolder, csv_text, replace_files
 from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
+from distpriv.ledger import Ledger
 from distpriv.policy import read_policy
 from distpriv.policy.sources import same_source
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.release_policy import release_policy
 
 

@@ -19,8 +19,8 @@ from distpriv.bundle import verify_bundle
 from distpriv.bundle.write import BundleFolder, csv_text, replace_files
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
 from distpriv.framework.display import display_values
+from distpriv.ledger import Ledger
 from distpriv.releasing.joint import widening
-from distpriv.releasing.ledger import Ledger
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy

@@ -19,9 +19,9 @@ from tests.workflow.small import only, write_policy, write_tables
 import distpriv as dp
 from distpriv.errors import LedgerUnavailable
 from distpriv.guarantees.certify import gaussian_certificate
+from distpriv.ledger import Ledger
 from distpriv.releasing.fixed import earlier_of
 from distpriv.releasing.joint import THEOREM
-from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.record import NOISE
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.plan_policy import plan_policy
@@ -111,7 +111,12 @@ def test_a_ledger_that_may_only_be_read_or_has_no_room_releases_nothing(tmp_path
     private = table.slice(0, CROWD)
     writing = Ledger.create(f"sqlite:///{tmp_path / 'ledger.db'}")
     dp.release(first, private, ledger=writing, dataset="d", total=TOTAL)
-    reading = f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true"
+    reading = Ledger.open(writing.url)
+
+    def read_only(connection: sql.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+
+    sql.event.listen(reading._store.engine, "begin", read_only)
     with pytest.raises(LedgerUnavailable, match="nothing was released"):
         dp.release(second, private, ledger=reading, dataset="d", total=TOTAL, adaptive="assumed")
     assert dp.release(first, private, ledger=reading, dataset="d", total=TOTAL).repeated

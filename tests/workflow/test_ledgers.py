@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.ledger.test_broken_once import FORGETFUL, SPELLINGS, WITH_PASSWORD
 from tests.policy.right import changed, policy_from
-from tests.releasing.test_ledger_broken_once import FORGETFUL, SPELLINGS, WITH_PASSWORD
 from tests.workflow.small import only, write_policy, write_tables
 from typer.testing import CliRunner
 
 import distpriv as dp
 from distpriv.cli.app import app
 from distpriv.errors import DistprivError, InvalidInput, InvalidPolicy, LedgerUnavailable
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 from distpriv.workflow.ledgers import create_ledger, list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy

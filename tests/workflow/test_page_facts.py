@@ -12,7 +12,7 @@ from tests.workflow.small import only, write_policy, write_tables
 from distpriv.bundle.verify import Opened
 from distpriv.bundle.write import read_record
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.releasing.ledger import Ledger
+from distpriv.ledger import Ledger
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.release_policy import release_policy
 

@@ -24,7 +24,7 @@ from tests.workflow.quick_command import Commands, Running
 
 import distpriv as dp
 from distpriv.bundle.write import BundleFolder
-from distpriv.releasing.ledger import Entry, Ledger
+from distpriv.ledger import Entry, Ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="processes are killed")]
 

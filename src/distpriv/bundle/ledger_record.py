@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from distpriv.framework.records import plain
 from distpriv.framework.secrets import protect
+from distpriv.ledger.chain import Entry, History
 from distpriv.policy import Policy
 from distpriv.policy.load import policy_in_release
 from distpriv.releasing.certified_laws import NEAR, same_moments
-from distpriv.releasing.ledger.chain import Entry, History
 from distpriv.releasing.record import ModelRecord, ReleaseRecord
 from distpriv.releasing.release import Release
 from distpriv.releasing.written_queries import query_from_dict

@@ -45,15 +45,15 @@ from distpriv.framework.secrets import protect
 from distpriv.guarantees.certificate import ASSURANCE, Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Ledger
 from distpriv.modelling.model import QueryModel, SampledStratum
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
 from distpriv.policy.load import policy_in_release, policy_in_toml
 from distpriv.releasing.estimating import Answers, Estimates
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import THEOREM, EarlierRelease, EarlierReleases, about_questions
-from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.private import reading_evidence
 from distpriv.releasing.promised import DRAWN, in_order_of
 from distpriv.releasing.readings import listed_evidence
@@ -582,8 +582,8 @@ def _numbers(opened: Opened) -> str:
         if (place := difference(one, other, NEAR, units)) is not None:
             raise Contradicted(f"{place} is not what values, noise and moments give")
     policy = opened.policy
-    merit = Merit.of(opened.model, objective=policy.objective, prior=policy.prior, max_error=policy.max_error)
-    if large := merit.too_large(record.noise.covariance):
+    criterion = Criterion.of(opened.model, objective=policy.objective, prior=policy.prior, max_error=policy.max_error)
+    if large := criterion.too_large(record.noise.covariance):
         raise Contradicted(f"the error of {large[0]!r} is larger than the policy allows")
     return "intervals, estimates, tables and attack accuracies follow from values, noise and moments."
 

@@ -219,8 +219,7 @@ def _worst_pair(model: QueryModel, noise: Noise, epsilon: float, smoothed: dict[
     from distpriv.guarantees.upper_bound import worst_pair_upper_bound
 
     left, missing = np.maximum(0.0, reduced), -np.expm1(np.minimum(0.0, reduced))
-    at = dict(zip(pairs, zip(left.tolist(), most.tolist(), strict=True), strict=True))
-    pair, delta = worst_pair_upper_bound(model, noise, at.__getitem__)
+    pair, delta = worst_pair_upper_bound(model, noise, left, most)
     return pair, min(1.0, delta + float((most * missing).max()))
 
 

@@ -13,7 +13,7 @@ p the law of (b, κ) on the lattice, one Fourier series, and g the densities of 
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
@@ -28,11 +28,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise, Noise
 from distpriv.noise.lengths import laplace_log_density
 
-__all__ = ["COARSE", "FINE", "ROUGH", "AtPair", "Fineness", "LineNoise", "LinePair", "LineSum", "worst_by"]
-
-AtPair = Callable[[Pair], tuple[float, float]]
-"""The ε of a pair, and a factor for its δ."""
-
+__all__ = ["COARSE", "FINE", "ROUGH", "Fineness", "LineNoise", "LinePair", "LineSum"]
 
 NORMAL_REACH = 7.04
 """A standard normal number is beyond that, on one side, with a probability of no more than 1e-12."""
@@ -113,15 +109,6 @@ class LineNoise:
         """Return about what δ is, for some pairs."""
         return np.array([self.delta(model, pair, epsilon, ROUGH) for pair in pairs])
 
-    def worst_pair(self, model: QueryModel, at: AtPair) -> tuple[Pair, float]:
-        """Return the ordered pair with the largest bound, and that bound, each pair at an ε and with a factor."""
-        return worst_by(
-            model.protected_pairs,
-            at,
-            coarse=lambda pair, epsilon: self.delta(model, pair, epsilon, COARSE),
-            fine=lambda pair, epsilon: self.delta(model, pair, epsilon, FINE),
-        )
-
     def _carries(self, model: QueryModel, pair: Pair, epsilon: float) -> bool:
         """Tell whether the scenarios differ by a shift along the line that Laplace noise hides at ε, and nothing else.
 
@@ -137,24 +124,6 @@ class LineNoise:
         parallel = bool((off <= 1e-14 * (np.abs(shift) + np.abs(along * self.axis))).all())
         hidden = bool((off <= 1e-10 * np.sqrt(np.diag(first + self.gaussian.covariance))).all())
         return parallel and hidden and abs(along) <= self.scale * epsilon * (1 + 1e-12)
-
-
-def worst_by(
-    pairs: Sequence[Pair], at: AtPair, *, coarse: Callable[[Pair, float], float], fine: Callable[[Pair, float], float]
-) -> tuple[Pair, float]:
-    """Return the ordered pair with the largest bound, and that bound.
-
-    All pairs are bounded coarsely, and those with the largest bounds finely until no other can be the worst.
-    """
-    coarsely = {pair: at(pair)[1] * coarse(pair, at(pair)[0]) for pair in pairs}
-    worst, most = pairs[0], -1.0
-    for pair in sorted(coarsely, key=lambda candidate: -coarsely[candidate]):
-        if coarsely[pair] <= most:
-            break
-        epsilon, factor = at(pair)
-        bound = min(1.0, coarsely[pair], factor * fine(pair, epsilon))
-        worst, most = (pair, bound) if bound > most else (worst, most)
-    return worst, most
 
 
 @frozen(kw_only=True)

@@ -8,10 +8,11 @@ and of what is left of the mean:
 
 Lap(b) is a Gaussian whose variance is exponential with mean 2b², so by joint convexity the first term is at most the
 mean of a divergence of Gaussians, which decreases in every variance. The least of q standard exponentials is an
-exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/laplace_bound.md`).
+exponential with mean 1/q, and the mean is at most its upper sum (`docs/proofs/expected_value_laplace.md`).
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
@@ -23,7 +24,7 @@ from distpriv.framework.domains import real
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import odds
 from distpriv.guarantees.exact_delta import exact_delta
-from distpriv.guarantees.line_noise import AtPair, LineNoise, worst_by
+from distpriv.guarantees.line_noise import COARSE, FINE, LineNoise
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.noise.laws import Noise, NoNoise, UnimodalNoise
@@ -47,30 +48,38 @@ def delta_upper_bound(model: QueryModel, mechanism: AdditiveMechanism | Noise, *
         return exact_delta(model, noise, epsilon=epsilon)
     require_model(model)
     epsilon = real("epsilon", epsilon, InvalidInput, at_least=0, cure="at 0 the bound is on the total variation")
-    return worst_pair_upper_bound(model, noise, lambda _: (epsilon, 1.0))[1]
+    return worst_pair_upper_bound(model, noise, epsilon)[1]
 
 
-def worst_pair_upper_bound(model: QueryModel, noise: Noise, at: AtPair) -> tuple[Pair, float]:
-    """Return the ordered pair with the largest bound, and that bound.
+def worst_pair_upper_bound(
+    model: QueryModel, noise: Noise, epsilon: float | Floats, factors: Floats | None = None
+) -> tuple[Pair, float]:
+    """Return the ordered pair with the largest bound, and that bound; of pair k :math:`b_k H_{ε_k}`.
 
-    Every pair has an ε of its own and a factor for its divergence, by `at`.
+    All pairs are bounded coarsely, and those with the largest bounds finely until no other can be the worst.
     """
+    pairs = model.protected_pairs
+    epsilons = np.broadcast_to(np.asarray(epsilon, dtype=float), len(pairs)).tolist()
+    most = np.ones(len(pairs)) if factors is None else factors
+
+    def worst(bound: Callable[[Pair, float, bool], float]) -> tuple[Pair, float]:
+        coarsely = most * [bound(pair, own, False) for pair, own in zip(pairs, epsilons, strict=True)]
+        place, largest = 0, -1.0
+        for k in np.argsort(-coarsely, kind="stable").tolist():
+            if coarsely[k] <= largest:
+                break
+            delta = float(min(1.0, coarsely[k], most[k] * bound(pairs[k], epsilons[k], True)))
+            place, largest = (k, delta) if delta > largest else (place, largest)
+        return pairs[place], largest
+
     if isinstance(noise, UnimodalNoise):
-        deltas = {
-            pair: at(pair)[1] * _unimodal_delta(model, pair, noise, at(pair)[0]) for pair in model.protected_pairs
-        }
-        return max(deltas.items(), key=lambda entry: entry[1])
+        return worst(lambda pair, own, _: _unimodal_delta(model, pair, noise, own))
     line = LineNoise.of(noise)
     if line is not None:
-        pair, delta = line.worst_pair(model, at)
+        pair, delta = worst(lambda pair, own, fine: line.delta(model, pair, own, FINE if fine else COARSE))
         if delta < 1:
             return pair, delta
-    return worst_by(
-        model.protected_pairs,
-        at,
-        coarse=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon),
-        fine=lambda pair, epsilon: laplace_bound(model, pair, noise, epsilon, terms=64),
-    )
+    return worst(lambda pair, own, fine: laplace_bound(model, pair, noise, own, terms=64 if fine else 8))
 
 
 def _unimodal_delta(model: QueryModel, pair: Pair, noise: UnimodalNoise, epsilon: float) -> float:

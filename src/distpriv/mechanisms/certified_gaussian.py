@@ -14,13 +14,12 @@ from distpriv.guarantees.masked_directions import masked_evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import cautious
 from distpriv.mechanisms.hypotheses import gaussian_radius
-from distpriv.mechanisms.search.gaussian_search import Search, least_noise
-from distpriv.mechanisms.search.informative_search import SETTINGS, InformativeSearch
+from distpriv.mechanisms.search.gaussian_search import SETTINGS, GaussianSearch
 from distpriv.mechanisms.search.noise_floor import (
     floors_to_search,
     natural_units,
     plain_floor,
-    private_search,
+    private_noise,
     settled,
     widened_until_checked,
 )
@@ -109,13 +108,18 @@ def certified_gaussian(
     def error(covariance: Floats) -> float:
         return weighted_rms(known.error_covariance(covariance) if objective == "estimate" else covariance, costs)
 
+    scale = np.outer(natural_units(model), natural_units(model))
     candidates: list[Floats] = []
     private: list[Floats] = []
     for floor in floors_to_search(model, target, costs):
-        search = private_search(made_for, target, costs, floor)
-        covariance = _searched(search, model, known if objective == "estimate" else None, progress)
+        constraints = private_noise(made_for, target, costs, floor)
+        search = GaussianSearch.above_best_floor(
+            constraints, unknown=known.covariance / scale, weights=np.diag(constraints.costs), objective=objective
+        )
+        covariance = search.best(progress)
         if covariance is None:
             continue
+        covariance = covariance * scale
         candidates.append(covariance)
         enough = settled(made_for, target, costs, covariance)
         if enough is None:
@@ -123,23 +127,10 @@ def certified_gaussian(
         private.append(enough)
         # Above a higher floor there is no better noise than above this one, but for what settling it cost.
         cheap = error(enough) < error(covariance) * (1 + EFFORT.settled)
-        if search.satisfied or (model.dimension > SETTINGS.few and cheap):
+        if constraints.satisfied or (model.dimension > SETTINGS.few and cheap):
             break
     wide = plain_floor(model).covariance + (mean_sensitivity(model, order=2) / radius) ** 2 * np.eye(model.dimension)
     best = min(private or candidates or [wide], key=error)
     made = widened_until_checked(model, target, GaussianNoise.of(best), name=NAME, theorem=THEOREM)
     evidence = (masked_evidence(model, made.noise.covariance), *made.certificate.evidence)
     return evolve(made, certificate=evolve(made.certificate, evidence=evidence))
-
-
-def _searched(search: Search, model: QueryModel, known: PublicKnowledge | None, progress: Progress) -> Floats | None:
-    """Return the covariance of noise that is best for estimates from what is publicly known, or by itself."""
-    units = natural_units(model)
-    scale = np.outer(units, units)
-    if known is None:
-        covariance = least_noise(search, progress)
-    else:
-        unknown, weights = known.covariance / scale, np.diag(search.costs)
-        problem = InformativeSearch.above_best_floor(search, unknown=unknown, weights=weights)
-        covariance = problem.best(progress)
-    return None if covariance is None else np.asarray(covariance * scale)

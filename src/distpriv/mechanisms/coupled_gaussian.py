@@ -1,12 +1,14 @@
 """Gaussian noise for any query, from coupled draws: nothing is assumed but how the data are drawn."""
 
+from functools import partial
+
 from distpriv.distances.gaussian import gaussian_deltas_upper_bound
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import one_of
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.mechanisms.search.coupled_draws import calibration, coupled
-from distpriv.mechanisms.search.noise_shapes import shape_for
+from distpriv.mechanisms.search.noise_shapes import gaussian_shape
 from distpriv.modelling.coupling import Pairing
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
@@ -64,5 +66,5 @@ def coupled_gaussian(
     one_of("objective", objective, OBJECTIVES, InvalidInput)
     plan = calibration(model, target, name=NAME, pairing=pairing, draws=draws, seed=seed, progress=progress)
     public = PublicKnowledge.of(model, prior).covariance if objective == "estimate" else None
-    shape, curve = shape_for(public), gaussian_deltas_upper_bound
+    shape, curve = partial(gaussian_shape, public=public), gaussian_deltas_upper_bound
     return coupled(model, target, plan, weights, name=NAME, measure="gaussian", shape=shape, curve=curve)

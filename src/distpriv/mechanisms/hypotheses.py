@@ -1,7 +1,7 @@
 """The hypotheses that theorems share: what a target allows, what a pair has in common, and what couplings prove."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -61,9 +61,6 @@ Group = Literal["sufficient", "records"] | int
 
 Law = TypeVar("Law", GaussianNoise, LaplaceNoise)
 
-SAME: Final = 1e-9
-"""Covariances whose ratio is this close to 1 are the same but for rounding."""
-
 
 def gaussian_radius(target: PrivacyTarget, radius: Radius) -> float:
     """Return the Mahalanobis distance that the target can bear."""
@@ -89,11 +86,13 @@ def laplace_epsilon(target: PrivacyTarget) -> float:
     return target.epsilon
 
 
-def pair_covariance(model: QueryModel, pair: "Pair", covariance: Covariance, theorem: str) -> Floats:
+def pair_covariance(
+    model: QueryModel, pair: "Pair", covariance: Covariance, theorem: str, *, rounding: float = 1e-9
+) -> Floats:
     """Return the covariance that a pair shares, or its average if pooling is asked for."""
     one_of("covariance", covariance, ("shared", "pooled"), InvalidInput)
     first, second = (model.distributions[name].covariance for name in pair)
-    if covariance == "shared" and (ratio := variance_ratio(first, second)) > 1 + SAME:
+    if covariance == "shared" and (ratio := variance_ratio(first, second)) > 1 + rounding:
         raise AssumptionViolated(
             f"{theorem} needs the covariances of a protected pair to be equal, and those of {pair[0]!r} and "
             f"{pair[1]!r} differ by a factor of {ratio:.3g}: use covariance='pooled' and mind the certificate."
@@ -101,7 +100,9 @@ def pair_covariance(model: QueryModel, pair: "Pair", covariance: Covariance, the
     return np.asarray((first + second) / 2)
 
 
-def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -> tuple[Floats, Floats]:
+def shared_eigenbasis(
+    model: QueryModel, covariance: Covariance, theorem: str, *, rounding: float = 1e-9
+) -> tuple[Floats, Floats]:
     """Return the variances of every scenario, one a row, along eigenvectors common to all, and those eigenvectors.
 
     Pooled, there is one row: the variances of the average of all covariances.
@@ -120,7 +121,7 @@ def shared_eigenbasis(model: QueryModel, covariance: Covariance, theorem: str) -
     rotated = axes.T @ covariances @ axes
     variances = np.diagonal(rotated, axis1=1, axis2=2)
     off = np.abs(rotated - np.einsum("ij,jk->ijk", variances, np.eye(len(axes)))).max()
-    if off > SAME * np.abs(variances).max():
+    if off > rounding * np.abs(variances).max():
         raise AssumptionViolated(
             f"{theorem} needs eigenvectors that all scenarios' covariances share, and these leave {off:.3g} off the "
             "diagonal: use covariance='pooled' and mind the certificate."

@@ -9,13 +9,28 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
+from attrs import frozen
 
 from distpriv.framework.arrays import Floats, Rows
 
 __all__ = ["integer_basis", "joint_lattice", "resolution", "spacing"]
 
-MOST: Final = 0.55
-"""The share of datasets that makes a lattice theirs."""
+
+@frozen(kw_only=True)
+class LatticeSettings:
+    """How a lattice is looked for that a few odd rows do not hide."""
+
+    most: float = 0.55
+    """The share of datasets that makes a lattice theirs."""
+    groups: int = 20
+    """Groups of rows of which some have no odd row in them, for the spacing of one statistic."""
+    group_rows: int = 8
+    """Rows of such a group."""
+    joint_groups: int = 8
+    """The same groups for a joint lattice, which has more rows the more statistics there are."""
+
+
+SETTINGS: Final = LatticeSettings()
 
 
 def spacing(samples: Iterable[Floats]) -> float:
@@ -71,14 +86,14 @@ def resolution(strata: Sequence[Floats], sizes: Sequence[Sequence[int]], weights
     chances = weights or [None] * len(strata)
     for unit in _candidates(strata, chances):
         on_lattice = np.log([_largest_coset(*of, unit) for of in zip(strata, chances, strict=True)])
-        if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
+        if (np.array(sizes) @ on_lattice).max() >= np.log(SETTINGS.most):
             return unit
     return 0.0
 
 
-def _candidates(strata: Sequence[Floats], weights: Weights, groups: int = 20, size: int = 8) -> list[float]:
+def _candidates(strata: Sequence[Floats], weights: Weights) -> list[float]:
     """Return the spacings of all rows, and of groups so small that some have no odd row in them, the coarsest first."""
-    rng = np.random.default_rng(0)
+    rng, groups, size = np.random.default_rng(0), SETTINGS.groups, SETTINGS.group_rows
     mixed = [
         values[rng.permutation(len(values))[: groups * size]]  # rows may come sorted
         if chances is None
@@ -111,7 +126,6 @@ def joint_lattice(
     sizes: Sequence[Sequence[int]],
     width: int,
     weights: Weights | None = None,
-    groups: int = 8,
 ) -> Floats:
     """Return a basis, as columns, of the coarsest lattice on which most of some scenario's datasets lie.
 
@@ -124,7 +138,7 @@ def joint_lattice(
     coarser = {}
     chances = weights or [None] * len(strata)
     rng = np.random.default_rng(0)
-    for _ in range(groups if strata and all(len(rows) for rows in strata) else 0):
+    for _ in range(SETTINGS.joint_groups if strata and all(len(rows) for rows in strata) else 0):
         group = [
             rows[rng.choice(len(rows), size=min(max(fewest, width + 4), 30), p=own)]
             for rows, fewest, own in zip(strata, np.min(sizes, axis=0), chances, strict=True)
@@ -134,7 +148,7 @@ def joint_lattice(
             coarser[basis.tobytes()] = basis
     for basis in sorted(coarser.values(), key=_volume, reverse=True):
         on_lattice = np.log([_share_on(basis, *of) for of in zip(strata, chances, strict=True)])
-        if (np.array(sizes) @ on_lattice).max() >= np.log(MOST):
+        if (np.array(sizes) @ on_lattice).max() >= np.log(SETTINGS.most):
             return basis
     return finest
 

@@ -5,6 +5,8 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
+from attrs import frozen
+
 from distpriv.deadline import Deadline
 from distpriv.errors import InvalidInput, NotCertified
 from distpriv.framework.domains import real
@@ -12,19 +14,27 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.utility import Objective, Weights
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.plan import plan
 from distpriv.progress import Progress, silent
 
 __all__ = ["least_epsilon"]
 
-STARTS = (1e-3, 1.0, 3.0, 10.0, 30.0)
-"""Where ε is looked for: below the first that will do, since as little noise as a large ε needs may not hold."""
-SHARE = 0.25
-"""What of the time one plan may take; with more, as `plan` has it, its error is no larger."""
-CLOSE = 1.01
-"""The answer is at most so many times one that will not do."""
+
+@frozen(kw_only=True)
+class EpsilonSettings:
+    """How ε is bracketed and bisected."""
+
+    starts: tuple[float, ...] = (1e-3, 1.0, 3.0, 10.0, 30.0)
+    """The bracket ends at the first that will do, since as little noise as a large ε needs may not hold."""
+    share: float = 0.25
+    """The share of the time that one plan may take; with more, as `plan` has it, its error is no larger."""
+    close: float = 1.01
+    """The answer over an ε that will not do, at most."""
+
+
+SETTINGS = EpsilonSettings()
 
 
 class _Enough(Exception):
@@ -72,14 +82,15 @@ def least_epsilon(
     True
     """
     wanted = real("error", error, InvalidInput, above=0, cure="it is in the units of the weights, such as 0.5")
-    merit = Merit.of(model, weights=weights, objective=objective)
-    _require_a_need(merit, wanted)
+    criterion = Criterion.of(model, weights=weights, objective=objective)
+    _require_a_need(criterion, wanted)
     cure = "it is how long a search may take, such as 20; None for as long as it takes"
     budget = None if seconds is None else Deadline(seconds=real("seconds", seconds, InvalidInput, above=0, cure=cure))
-    each = None if seconds is None else seconds * SHARE
+    each = None if seconds is None else seconds * SETTINGS.share
     settings: dict[str, Any] = {"seed": seed or 0, "seconds": each, "processes": 1}
     reached: dict[float, float] = {}
-    steps = len(STARTS) + math.ceil(math.log2(math.log(STARTS[1] / STARTS[0]) / math.log(CLOSE)))
+    starts, close = SETTINGS.starts, SETTINGS.close
+    steps = len(starts) + math.ceil(math.log2(math.log(starts[1] / starts[0]) / math.log(close)))
 
     def enough(epsilon: float) -> bool:
         """Tell whether the plan at this ε has an error that is small enough."""
@@ -99,27 +110,27 @@ def least_epsilon(
         reached[epsilon] = least
         return least <= wanted
 
-    if enough(STARTS[0]):
-        return STARTS[0]
-    bracket = next(((low, high) for low, high in pairwise(STARTS) if enough(high)), None)
+    if enough(starts[0]):
+        return starts[0]
+    bracket = next(((low, high) for low, high in pairwise(starts) if enough(high)), None)
     if bracket is None:
         nearest = min(reached.values())
         least = "no mechanism holds there" if math.isinf(nearest) else f"the least error there is {nearest:.4g}"
         raise NotCertified(
-            f"an error of {wanted:g} is out of reach even at epsilon = {STARTS[-1]:g}, delta = {delta:g} and assurance "
+            f"an error of {wanted:g} is out of reach even at epsilon = {starts[-1]:g}, delta = {delta:g} and assurance "
             f"{assurance!r}, as {least}: accept a larger error."
         )
     low, high = bracket
-    while high > low * CLOSE and (budget is None or budget.spent < 1):
+    while high > low * close and (budget is None or budget.spent < 1):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     progress("searching for epsilon", steps, steps)
     return high
 
 
-def _require_a_need(merit: Merit, wanted: float) -> None:
-    public = merit.public.error(merit.weights)
-    if merit.objective == "estimate" and public <= wanted:
+def _require_a_need(criterion: Criterion, wanted: float) -> None:
+    public = criterion.public.error(criterion.weights)
+    if criterion.objective == "estimate" and public <= wanted:
         raise InvalidInput(
             f"an error of {wanted:g} needs no release, as the public mean alone has {public:.4g}: ask for a smaller "
             "error, or print that mean."

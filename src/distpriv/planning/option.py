@@ -12,7 +12,7 @@ from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import deviations, weighted_rms
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 
 __all__ = ["Option", "Refusal", "Skipped", "Watch", "option", "unwatched"]
 
@@ -142,17 +142,17 @@ def unwatched(found: Option | Refusal | Skipped) -> None:
     """Take no note."""
 
 
-def option(model: QueryModel, mechanism: AdditiveMechanism, merit: Merit) -> Option:
+def option(model: QueryModel, mechanism: AdditiveMechanism, criterion: Criterion) -> Option:
     """Return a mechanism with its errors and the attacker's success."""
-    noise, public = mechanism.noise.covariance, merit.public
+    noise, public = mechanism.noise.covariance, criterion.public
     missed = public.error_covariance(noise)
     return Option(
         mechanism=mechanism,
-        error=weighted_rms(noise, merit.weights),
-        estimate_error=weighted_rms(missed, merit.weights),
+        error=weighted_rms(noise, criterion.weights),
+        estimate_error=weighted_rms(missed, criterion.weights),
         estimate_errors=deviations(mechanism.statistics, missed),
-        information=public.information(noise, merit.weights),
-        cost=merit.cost(noise),
-        too_large=merit.too_large(noise),
+        information=public.information(noise, criterion.weights),
+        cost=criterion.cost(noise),
+        too_large=criterion.too_large(noise),
         attack_accuracy=attack_accuracy_upper_bound(model, mechanism),
     )

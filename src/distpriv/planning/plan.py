@@ -24,22 +24,19 @@ from distpriv.mechanisms.search.noise_floor import plain_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge
 from distpriv.modelling.utility import Objective, Weights
+from distpriv.planning.branch_and_bound import Pruning, branch_and_bound
 from distpriv.planning.candidates import CANDIDATES, Choice, chosen_from
-from distpriv.planning.earlier import Earlier, Settlement
-from distpriv.planning.merit import MaxError, Merit
+from distpriv.planning.composition import Composition, Earlier
+from distpriv.planning.criterion import Criterion, MaxError
 from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
 from distpriv.planning.running import run_all
 from distpriv.planning.table import gaussian_price, plan_table
-from distpriv.planning.trying import Prospects, try_what_can_win
 from distpriv.progress import Progress, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Plan", "plan"]
-
-FLOOR = 1.01
-"""Variances that are at most so many times those of the floor are the floor, as it is drawn."""
 
 COLUMNS = ("mechanism", "noise", "estimate", "information", "delta", "keeps_target", "assurance", "attacker", "chosen")
 
@@ -95,7 +92,7 @@ class Plan:
     """The (ε, δ) that was asked for."""
     assurance: Assurance
     """What may have to be believed."""
-    merit: Merit = field(repr=False)
+    criterion: Criterion = field(repr=False)
     """What options are compared by, and which errors are allowed."""
     undefended_attack_accuracy: float
     """How often the best attacker is right without noise."""
@@ -116,22 +113,22 @@ class Plan:
     @property
     def public(self) -> PublicKnowledge:
         """What is known of the statistics without a release."""
-        return self.merit.public
+        return self.criterion.public
 
     @property
     def weights(self) -> Floats:
         """What an error in each statistic costs: the diagonal of Q."""
-        return self.merit.weights
+        return self.criterion.weights
 
     @property
     def objective(self) -> Objective:
         """What options are compared by: the error of their estimates or that of their noise."""
-        return self.merit.objective
+        return self.criterion.objective
 
     @property
     def max_errors(self) -> Mapping[str, float]:
         """The largest errors that are allowed, by statistic; none for those not named."""
-        return self.merit.max_errors
+        return self.criterion.max_errors
 
     @property
     def public_error(self) -> float:
@@ -173,7 +170,7 @@ class Plan:
         if self.chosen is None or not self.chosen.mechanism.noise.is_gaussian:
             return False
         noise = self.chosen.mechanism.noise.covariance
-        return bool((np.diag(noise) <= FLOOR * np.diag(plain_floor(self.model).covariance)).all())
+        return bool((np.diag(noise) <= 1.01 * np.diag(plain_floor(self.model).covariance)).all())
 
     @property
     def mechanism(self) -> AdditiveMechanism:
@@ -202,7 +199,7 @@ class Plan:
         name = nearest.too_large[0]
         return NotCertified(
             f"no mechanism meets {asked} with errors as small as asked for, as the best of them, {nearest.name}, has "
-            f"{self.merit.errors(nearest.mechanism.noise.covariance)[name]:.3g} in {name!r} where at most "
+            f"{self.criterion.errors(nearest.mechanism.noise.covariance)[name]:.3g} in {name!r} where at most "
             f"{self.max_errors[name]:g} is allowed: allow more, or ask for a larger epsilon or delta."
         )
 
@@ -387,32 +384,32 @@ def plan(
     """
     require_target(target)
     one_of("assurance", assurance, tuple(ASSURANCE), InvalidInput)
-    merit = Merit.of(model, weights=weights, objective=objective, prior=prior, max_error=max_error)
+    criterion = Criterion.of(model, weights=weights, objective=objective, prior=prior, max_error=max_error)
     made_for(model, target)
     if processes is not None:
         whole("processes", processes, InvalidInput, at_least=1, cure="1 does all the work in this process")
         model = _using(model, processes)
     candidates = chosen_from(CANDIDATES, mechanisms)
-    settlement = Settlement(earlier=after, model=model, assurance=assurance, merit=merit)
+    composition = Composition(earlier=after, model=model, assurance=assurance, criterion=criterion)
     skipped: list[Skipped] = []
     out_of_time = False
     cure = "it is how long a plan may take, such as 20; None for as long as it takes"
     budget = None if seconds is None else Deadline(seconds=real("seconds", seconds, InvalidInput, above=0, cure=cure))
     if all or mechanisms is not None:
         results = run_all(
-            candidates, model, target, merit, seed=seed, processes=processes, progress=progress, watch=watch
+            candidates, model, target, criterion, seed=seed, processes=processes, progress=progress, watch=watch
         )
     else:
-        prospects = Prospects(model=model, target=target, assurance=assurance, merit=merit, seed=seed)
-        results, skipped, out_of_time = try_what_can_win(candidates, prospects, settlement, progress, watch, budget)
-    results = settlement.of(results)
+        pruning = Pruning(model=model, target=target, assurance=assurance, criterion=criterion, seed=seed)
+        results, skipped, out_of_time = branch_and_bound(candidates, pruning, composition, progress, watch, budget)
+    results = composition.of(results)
     options = [found for found in results if isinstance(found, Option)]
     by_rows = [found.attack_accuracy for found in options if found.mechanism.certificate.law is not None]
     return Plan(
         model=model,
         target=target,
         assurance=assurance,
-        merit=merit,
+        criterion=criterion,
         undefended_attack_accuracy=max([undefended_attack_accuracy(model), *by_rows]),
         options=tuple(sorted(options, key=lambda o: (o.cost, -ASSURANCE[o.mechanism.certificate.assurance]))),
         refusals=tuple(found for found in results if isinstance(found, Refusal)),

@@ -115,7 +115,7 @@ def _price_of_ball(plan: Plan) -> list[str]:
 
 def _limits(plan: Plan, held: Option) -> str:
     """Say which errors of the best mechanism are larger than allowed."""
-    errors = plan.merit.errors(held.mechanism.noise.covariance)
+    errors = plan.criterion.errors(held.mechanism.noise.covariance)
     over = [f"{name} {errors[name]:.3g} where {plan.max_errors[name]:g} is allowed" for name in held.too_large]
     return f"The errors of {held.name} are too large: {', '.join(over)}."
 

@@ -17,6 +17,7 @@ from distpriv.framework.secrets import AcrossReferences, Combinations, Secret, T
 from distpriv.framework.secrets import Share as ShareSecret
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
+from distpriv.ledger.chain import Continues
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.from_rows import model
 from distpriv.modelling.model import QueryModel
@@ -93,6 +94,11 @@ class Policy:
     def dataset(self) -> str:
         """What the ledger calls the private dataset."""
         return self.written.data.id
+
+    @property
+    def continues(self) -> Continues:
+        """The id under which the same data were released before; False for a budget of its own."""
+        return self.written.data.continues
 
     @property
     def records(self) -> int:

@@ -21,13 +21,13 @@ from distpriv.framework.queries import Query, Statistic, Table
 from distpriv.framework.secrets import Correlation, Mean, Quantile, Scenarios, Secret, Share, Shift
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance
+from distpriv.ledger.chain import dataset_id
 from distpriv.modelling.drawing import Drawing, Method, Missing, Reference
 from distpriv.modelling.utility import Objective
 from distpriv.planning.candidates import CANDIDATES, chosen_from
 from distpriv.policy.sources import WITHHELD, ledger_url, source
 from distpriv.policy.toml_text import KeyPath, TomlText, toml_line
 from distpriv.releasing.fixed import Adaptive
-from distpriv.releasing.ledger.chain import dataset_id
 
 __all__ = ["TABLES", "PolicyFile", "Protect", "Release", "TableOfStatistics", "validated"]
 
@@ -85,6 +85,9 @@ class Data(_Keys):
     reference: Source | None = Field(default=None, examples=["census.parquet"])
     private: Source | None = Field(default=None, examples=["hospital.parquet"], repr=False)
     id: Annotated[str, AfterValidator(dataset_id)] = Field(examples=["hospital-2026"])
+    continues: Annotated[str, AfterValidator(dataset_id)] | Literal[False] | None = Field(
+        default=None, examples=["hospital-2025"]
+    )
     robust: list[Source] | None = Field(default=None, examples=[["other.parquet"]])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from distpriv.engines.source_names import source_name
 from distpriv.errors import InvalidInput, InvalidSource
-from distpriv.releasing.ledger.urls import checked_url, seen_from
+from distpriv.ledger.address import ledger_address, sqlite_file
 
 __all__ = ["WITHHELD", "ledger_url", "same_source", "source"]
 
@@ -53,10 +53,13 @@ def ledger_url(text: str, folder: Path) -> str:
     'sqlite:////policies/ledger.db'
     """
     try:
-        url = checked_url(text)
+        url = ledger_address(text)
     except InvalidInput as refusal:
         raise InvalidSource(str(refusal)) from None
-    return seen_from(url, lambda path: os.path.normpath(folder / os.path.expanduser(path))) or text
+    if sqlite_file(url) is None:
+        return text
+    file = os.path.normpath(folder / os.path.expanduser(str(url.database)))
+    return url.set(database=file).render_as_string(hide_password=False)
 
 
 def _identities(text: str) -> set[Hashable]:

@@ -17,11 +17,12 @@ from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Ledger
+from distpriv.ledger.chain import Continues
 from distpriv.planning.plan import Plan
 from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.fixed import commitment_to_dict
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
-from distpriv.releasing.ledger import Ledger
 from distpriv.releasing.promised import with_reading
 from distpriv.releasing.release import named, opened
 from distpriv.releasing.written_queries import has_functions, query_key, require_distinct
@@ -69,6 +70,7 @@ def declare(
     ledger: str | Ledger,
     dataset: str,
     total: PrivacyTarget | None = None,
+    continues: Continues = None,
     seed: int | None = None,
 ) -> Declaration:
     """Write all questions of a dataset and their noise to the ledger, before the first answer.
@@ -81,6 +83,7 @@ def declare(
         ledger: the ledger, or its URL.
         dataset: what it calls the dataset.
         total: what all questions may cost together; the plans' target when not given.
+        continues: the id of the same data in the ledger, whose budget it shares; False for a budget of its own.
         seed: of coupled draws for the joint certificate, where they are needed.
 
     Raises:
@@ -102,7 +105,7 @@ def declare(
     """
     _require_alike(plans)
     book, name = opened(ledger), named(dataset)
-    history = book.history(name)
+    history = book.history(name, continues)
     budget = next(iter(plans.values())).target if total is None else total
     history.check_total(budget)
     earlier: tuple[EarlierRelease, ...] = ()

@@ -15,7 +15,7 @@ from distpriv.engines.engine import SOURCE, Engine
 from distpriv.engines.total import is_text, raw_columns
 from distpriv.errors import InvalidSource
 
-__all__ = ["agree", "fingerprint"]
+__all__ = ["agree", "fingerprint", "mostly_agree"]
 
 AT_ONCE = 8
 """How many columns are held in memory at a time."""
@@ -54,6 +54,20 @@ def agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """
     common = one.keys() & other.keys()
     return bool(common - {ROWS}) and all(hmac.compare_digest(one[name], other[name]) for name in common)
+
+
+def mostly_agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Tell whether two tables are likely to be one: as many rows, and at least half of the common columns the same.
+
+    Columns may have been added, renamed or recoded. Two tables that share few columns, one of them the same in both by
+    chance, are taken for one as well; that is what an explicit new budget is for.
+
+    >>> mostly_agree({"rows": "3", "a": "1", "b": "1"}, {"rows": "3", "a": "1", "b": "2"})
+    True
+    """
+    common = one.keys() & other.keys()
+    same = [name for name in common if hmac.compare_digest(one[name], other[name])]
+    return ROWS in same and 2 * (len(same) - 1) >= len(common - {ROWS}) > 0
 
 
 def _counted(column: pa.ChunkedArray) -> Iterator[bytes]:

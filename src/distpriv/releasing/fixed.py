@@ -15,12 +15,12 @@ from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Entry, History
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import reference_digests, require_same_laws
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases, Questions
-from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.record import CERTIFICATE, NOISE, WITNESS
 from distpriv.releasing.written_queries import definitions, query_from_dict, query_to_dict
 

@@ -15,12 +15,12 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Assurance, Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import History
 from distpriv.modelling.from_rows import remodelled
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.plan import Plan
 from distpriv.releasing.fixed import Fixed
 from distpriv.releasing.joint import EarlierReleases
-from distpriv.releasing.ledger import History
 from distpriv.releasing.private import reading_evidence
 from distpriv.releasing.written_queries import definitions, has_functions, query_to_dict
 

@@ -6,22 +6,23 @@ from typing import Any
 from attrs import evolve
 
 from distpriv._version import __version__
-from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged
+from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged, PrivateTableRefused
 from distpriv.framework.domains import one_of
 from distpriv.framework.queries import Query
 from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import History, Ledger, dataset_id
+from distpriv.ledger.chain import Continues
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
 from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.estimating import estimates_of
-from distpriv.releasing.fingerprint import agree
+from distpriv.releasing.fingerprint import agree, mostly_agree
 from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierReleases
-from distpriv.releasing.ledger import History, Ledger, dataset_id
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
 from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
 from distpriv.releasing.released import Release
@@ -44,6 +45,7 @@ def release(
     dataset: str | None = None,
     total: PrivacyTarget | None = None,
     adaptive: Adaptive = "refuse",
+    continues: Continues = None,
     seed: int | None = None,
     approve: Approval | None = None,
     terms: Mapping[str, Any] | None = None,
@@ -67,6 +69,8 @@ def release(
         adaptive: what to do about a later question that was not declared with `distpriv.declare` before the first
             answer: ``"refuse"`` it; ``"assumed"``, go on and state that no question depends on an answer; or
             ``"immune"``, only use noise whose cost adds up whatever is asked, from the first release on.
+        continues: the id under which the same data were released before, whose budget it shares. False gives the
+            dataset a budget of its own, although the ledger has the same table under another id.
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
         approve: is given the mechanism that will answer, its noise as wide as all releases need it, and its model,
             before the private table is looked at; what it raises refuses the release.
@@ -121,7 +125,7 @@ def release(
     seen: PrivateAnswer | None = None
     approved: AdditiveMechanism | None = None
     for _ in range(MOST_TRIES):
-        history = book.history(name)
+        history = book.history(name, continues)
         earlier = earlier_of(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
         own = next((fixed for fixed in fixed_questions(history) if fixed.query_key == key), None)
         promise = newly_promised(plan, earlier) if own is None else promised_already(own, plan, earlier, history)
@@ -146,6 +150,8 @@ def release(
             require_source(private_source)
             book.look(history, budget, key)
             seen = look_at(private_source, promise.model, key=book.key, known=_fingerprint(history))
+            if continues is None:
+                _require_own_budget(book, name, seen)
         elif not _is_known(seen, history):
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
@@ -281,6 +287,20 @@ def _fingerprint(history: History) -> dict[str, str] | None:
     for entry in history.entries:
         found |= entry.content.get("fingerprint") or {}
     return found or None
+
+
+def _require_own_budget(book: Ledger, name: str, seen: PrivateAnswer) -> None:
+    """Refuse a table that the ledger has under another id, where its releases would not be counted."""
+    histories = {history.dataset: history for history in book.histories()}
+    if histories[name].continues is not None:
+        return
+    for other, history in histories.items():
+        known = _fingerprint(history)
+        if other != name and known and seen.fingerprint and mostly_agree(seen.fingerprint, known):
+            raise PrivateTableRefused(
+                f"the private table of dataset {name!r} is that of dataset {other!r}, whose releases would not be "
+                f'counted: write `continues = "{other}"` under [data], or `continues = false` for a budget of its own.'
+            )
 
 
 def _is_known(seen: PrivateAnswer, history: History) -> bool:

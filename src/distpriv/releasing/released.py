@@ -18,13 +18,13 @@ from distpriv.framework.records import plain
 from distpriv.framework.spreadsheets import table_text
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Entry
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import ASSUMES, Fit
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.estimating import Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
-from distpriv.releasing.ledger import Entry
 from distpriv.releasing.record import DrawnRecord
 from distpriv.releasing.released_tables import ReleasedTable, released_tables, table_files
 from distpriv.releasing.synthetic import synthetic_rows

@@ -72,7 +72,7 @@ class Studio:
         outlook, privacy = self._outlook(draft), draft.privacy.model_dump(exclude_none=True)
         key, places = ("epsilon", EPSILONS) if "epsilon" in privacy else ("max_attack_accuracy", ACCURACIES)
         errors = [outlook.error_at(_target({**privacy, key: place})) for place in places]
-        public = outlook.merit.public.error(outlook.merit.weights)
+        public = outlook.criterion.public.error(outlook.criterion.weights)
         chosen = (privacy[key], outlook.error_at(_target(privacy)))
         curve = error_curve(dict(zip(places, errors, strict=True)), public, chosen, log=key == "epsilon")
         return {"svg": curve, "errors": errors, "public_error": public}

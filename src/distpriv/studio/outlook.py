@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from distpriv.errors import NotCertified
 from distpriv.framework.arrays import Floats
@@ -18,19 +18,19 @@ from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.guarantees.exact_delta import exact_delta
 from distpriv.guarantees.reference_sample import Cautious, cautious
 from distpriv.guarantees.relaxation import made_for
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.informative_search import InformativeSearch
+from distpriv.mechanisms.search.gaussian_constraints import GaussianConstraints
+from distpriv.mechanisms.search.gaussian_search import GaussianSearch
 from distpriv.mechanisms.search.noise_floor import (
     SmoothFloor,
     natural_units,
     plain_floor,
-    private_search,
+    private_noise,
     uncounted,
 )
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import deviations
 from distpriv.noise.laws import GaussianNoise, NoiseLaw
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
 from distpriv.report.contents import would_see
 
@@ -51,7 +51,7 @@ class Outlook:
     >>> model = dp.gaussian_model(
     ...     means={"low": [40, 50], "high": [42, 46]}, covariances=[[2, 0], [0, 25]], pairs=[("low", "high")]
     ... )
-    >>> outlook = Outlook(model=model, merit=Merit.of(model, weights="units"))
+    >>> outlook = Outlook(model=model, criterion=Criterion.of(model, weights="units"))
     >>> wide, narrow = (outlook.noise(dp.PrivacyTarget(epsilon, 0.001)) for epsilon in (0.5, 1))
     >>> found = dp.plan(model, dp.PrivacyTarget(1, 0.001), weights="units").chosen
     >>> bool(outlook.error(wide) > outlook.error(narrow)), abs(outlook.error(narrow) / found.estimate_error - 1) < 0.01
@@ -59,17 +59,17 @@ class Outlook:
     """
 
     model: QueryModel
-    merit: Merit = field(repr=False)
+    criterion: Criterion = field(repr=False)
     _errors: dict[PrivacyTarget, float | None] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
         """Make the model of a policy's question, from public tables alone."""
         model = policy.model()
-        merit = Merit.of(
+        criterion = Criterion.of(
             model, weights=policy.weights, objective="estimate", prior=policy.prior, max_error=policy.max_error
         )
-        return cls(model=model, merit=merit)
+        return cls(model=model, criterion=criterion)
 
     def noise(self, target: PrivacyTarget) -> Floats:
         """Return the covariance of noise that about meets a target.
@@ -80,11 +80,11 @@ class Outlook:
         if target.delta == 0:
             raise NotCertified("what is shown at once is about Gaussian noise, which needs a delta above 0: give one.")
         left = made_for(self.model, target)
-        search = self._in_view(private_search(self._made_for, left, self.merit.weights, self._floor))
+        search = self._in_view(private_noise(self._made_for, left, self.criterion.weights, self._floor))
         units = natural_units(self.model)
         scale = np.outer(units, units)
-        problem = InformativeSearch.of(
-            search, unknown=self.merit.public.covariance / scale, weights=np.diag(search.costs)
+        problem = GaussianSearch.of(
+            search, unknown=self.criterion.public.covariance / scale, weights=np.diag(search.costs)
         )
         found = problem.first()
         if found is None:
@@ -93,7 +93,7 @@ class Outlook:
 
     def error(self, noise: Floats) -> float:
         """Return the weighted error of all estimates together."""
-        return self.merit.cost(noise)
+        return self.criterion.cost(noise)
 
     @cached_property
     def undefended(self) -> float:
@@ -109,8 +109,8 @@ class Outlook:
             "provisional": True,
             "mechanism": MECHANISM,
             "attacker": most,
-            "information": self.merit.public.information(noise, self.merit.weights),
-            "errors": deviations(self.model.names, self.merit.public.error_covariance(noise)),
+            "information": self.criterion.public.information(noise, self.criterion.weights),
+            "errors": deviations(self.model.names, self.criterion.public.error_covariance(noise)),
             "error": self.error(noise),
             **self.public_numbers(),
             "curves": shown_curves(self.model, GaussianNoise.of(noise), self.undefended, most),
@@ -118,10 +118,10 @@ class Outlook:
 
     def public_numbers(self) -> dict[str, Any]:
         """Return what is known without a release."""
-        public = self.merit.public
+        public = self.criterion.public
         return {
             "undefended": self.undefended,
-            "public_error": public.error(self.merit.weights),
+            "public_error": public.error(self.criterion.weights),
             "public_errors": public.errors,
             "public_means": dict(zip(public.names, public.mean.tolist(), strict=True)),
         }
@@ -143,14 +143,13 @@ class Outlook:
     def _floor(self) -> SmoothFloor:
         return SmoothFloor(covariance=plain_floor(self.model).covariance, smoothed=uncounted(self.model))
 
-    def _in_view(self, search: Search) -> Search:
+    def _in_view(self, search: GaussianConstraints) -> GaussianConstraints:
         """Return a search for a few of its pairs, taken evenly, the model's own among them."""
         count = len(search.deltas)
         if count <= IN_VIEW:
             return search
         kept = np.unique(np.linspace(0, count - 1, IN_VIEW).round().astype(int))
-        parts = ("epsilons", "deltas", "shifts", "firsts", "seconds")
-        return evolve(search, **{name: getattr(search, name)[kept] for name in parts})
+        return search.only(kept)
 
 
 def shown_curves(model: QueryModel, noise: NoiseLaw, undefended: float, most: float) -> list[dict[str, str]]:

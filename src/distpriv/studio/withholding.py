@@ -3,7 +3,7 @@
 import os
 import re
 
-from distpriv.releasing.ledger.urls import checked_url, shown_url, sqlite_file
+from distpriv.ledger.address import ledger_address, shown_url, sqlite_file
 
 __all__ = ["without_ledger"]
 
@@ -29,7 +29,7 @@ def without_ledger(sentence: str, url: str) -> str:
 
 def _names(url: str) -> dict[str, str]:
     """Return what a ledger is called in messages, the longest names first, and what is said instead."""
-    shown, file = shown_url(url), sqlite_file(checked_url(url))
+    shown, file = shown_url(url), sqlite_file(ledger_address(url))
     found = {f"the ledger {shown}": "the ledger", f"the ledger {shown!r}": "the ledger"}
     found |= {repr(shown): "the ledger", shown: "the ledger"}
     if file is not None:

@@ -8,9 +8,9 @@ from typing import Any
 from attrs import frozen
 
 from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.ledger import Entry, History, Ledger
+from distpriv.ledger.address import shown_url
 from distpriv.policy import Policy, read_policy
-from distpriv.releasing.ledger import Entry, History, Ledger
-from distpriv.releasing.ledger.urls import shown_url
 from distpriv.releasing.written_queries import query_from_dict
 
 __all__ = [
@@ -68,7 +68,7 @@ def history_of(policy: Policy) -> History:
     url = policy.ledger.url
     if url is None or not Ledger.exists(url):
         return _nothing(policy.dataset)
-    return Ledger.open(url).history(policy.dataset)
+    return Ledger.open(url).history(policy.dataset, policy.continues)
 
 
 def require_ledger(policy: Policy) -> None:
@@ -79,7 +79,7 @@ def require_ledger(policy: Policy) -> None:
     """
     url = policy.ledger_url()
     if not policy.ledger.create or Ledger.exists(url):
-        Ledger.open(url).history(policy.dataset)
+        Ledger.open(url).history(policy.dataset, policy.continues)
 
 
 def opened_ledger(policy: Policy) -> Ledger:
@@ -103,7 +103,7 @@ def _nothing(dataset: str) -> History:
 
 
 def _listing(ledger: Ledger, policy: Policy | None) -> LedgerListing:
-    histories = ledger.histories() if policy is None else (ledger.history(policy.dataset),)
+    histories = ledger.histories() if policy is None else (ledger.history(policy.dataset, policy.continues),)
     return LedgerListing(histories=histories, ledger=ledger.id, head=ledger.head)
 
 
@@ -112,6 +112,7 @@ def _dataset(history: History) -> dict[str, Any]:
     declared = history.declaration
     return {
         "dataset": history.dataset,
+        "continues": history.continues or None,
         "total": total,
         "looks": history.looks,
         "looks_without_release": history.looks_without_release,
@@ -163,7 +164,8 @@ def _lines(history: History) -> str:
     looks = f"{_counted(history.looks, 'look')} at the private table"
     if history.looks_without_release:
         looks += f", {history.looks_without_release} of them without a release"
-    lines = [f"{history.dataset}: {_counted(len(history.entries), 'release')}, {looks}"]
+    also = f" (shares the budget of {history.continues})" if history.continues else ""
+    lines = [f"{history.dataset}{also}: {_counted(len(history.entries), 'release')}, {looks}"]
     if history.declaration is not None:
         lines.append(f"  all questions were declared before the first answer, {history.declaration.time}")
     for entry in history.entries:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.framework.records import plain
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Entry, History
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
@@ -19,7 +20,6 @@ from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.declaring import Declaration, declare
 from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
-from distpriv.releasing.ledger import Entry, History
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.record import ModelRecord
 from distpriv.releasing.release import Approval
@@ -179,7 +179,13 @@ def declare_policy(
             made = found.rest.calibrated(found.plan.model, found.plan.mechanism, found.plan.assurance)[0]
             approve(made, found.plan.model)
         plans[str(found.policy.asked)] = found.plan
-    return declare(plans, ledger=opened_ledger(policy), dataset=policy.dataset, total=policy.ledger.total)
+    return declare(
+        plans,
+        ledger=opened_ledger(policy),
+        dataset=policy.dataset,
+        total=policy.ledger.total,
+        continues=policy.continues,
+    )
 
 
 def _still_to_declare(policy: Policy, history: History) -> bool:

@@ -95,6 +95,7 @@ def release_policy(
             dataset=policy.dataset,
             total=policy.ledger.total,
             adaptive=policy.ledger.adaptive,
+            continues=policy.continues,
             approve=approve,
             terms=policy.to_dict(),
         )

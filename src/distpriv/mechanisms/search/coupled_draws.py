@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats, Rows, array_field
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.domains import one_of, whole
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from distpriv.modelling.simulator import RowSimulator
 
 __all__ = [
-    "ROUGH",
     "SETTINGS",
     "Calibration",
     "Curve",
@@ -56,9 +56,6 @@ Curve = Callable[[Floats], Floats]
 Shape = Callable[[Sequence[Floats], Floats, float, float], tuple[GaussianNoise | LaplaceNoise, float]]
 """From differences of every law, weights, ε and the limit of δ to noise up to its scale, and about its error."""
 
-ROUGH: Final = 512
-"""Into how many lengths a factor of 2 is divided for a choice; for a certificate it is `PER_OCTAVE`."""
-
 
 @frozen(kw_only=True)
 class DrawSettings:
@@ -72,6 +69,10 @@ class DrawSettings:
     """Draws that test the noise, at most."""
     usual: int = 200_000
     """The same at least, of means; between the two it is 1000/δ."""
+    pilot_draws: int = 5000
+    """Draws that estimate the noise before anything is decided, from a thousand rows of each stratum."""
+    pilot_lengths: int = 512
+    """Lengths in a factor of 2 for a choice; for a certificate they are `PER_OCTAVE`."""
     shape_draws: int = 100_000
     """Draws of one law that choose the shape, at most."""
     shape_draws_of_all: int = 1_000_000
@@ -141,25 +142,6 @@ def length(whitening: Floats, order: int, differences: Floats) -> Floats:
     return np.asarray(lengths)
 
 
-def _least_scale(passes: Callable[[float], bool], start: float, accuracy: float) -> float:
-    """Return a scale that passes and is little above one that does not, or small; what passes still does enlarged."""
-    step = 1.02
-    low = high = start
-    if passes(start):
-        while low > 1e-12 * start and passes(low := low / step):
-            high, step = low, min(step**2, 100.0)
-    else:
-        while not passes(high := high * step):
-            low, step = high, min(step**2, 100.0)
-    while high > low * (1 + accuracy):
-        middle = math.sqrt(low * high)
-        if passes(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
 def pilot_scale(pilot: Sequence[Lengths], curve: Curve, limit: float) -> float:
     """Return about the least scale at which every law's mean is below the limit."""
 
@@ -168,7 +150,11 @@ def pilot_scale(pilot: Sequence[Lengths], curve: Curve, limit: float) -> float:
 
     if not any(lengths.moves for lengths in pilot):
         return 1.0
-    return _least_scale(passes, max(float(lengths.values.max()) for lengths in pilot), 1e-4)
+    return _least_scale(passes, max(float(lengths.values.max()) for lengths in pilot), within=1e-4)
+
+
+def _least_scale(passes: Callable[[float], bool], start: float, *, within: float) -> float:
+    return least_passing(passes, 1e-12 * start, start, largest=math.inf, within=within)
 
 
 def standard(differences: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
@@ -236,7 +222,9 @@ class Calibration:
         That is ŝ of `docs/proofs/coupled_gaussian.md`, "The scale": evidence only grows with the scale, so the least
         one may be searched for. A scale of 0 says that the statistics move so seldom that no noise is needed.
         """
-        pilot = [Lengths.rounded_up(length(whitening, order, differences), ROUGH) for differences in shape]
+        pilot = [
+            Lengths.rounded_up(length(whitening, order, differences), SETTINGS.pilot_lengths) for differences in shape
+        ]
         bets, start = self._bets(pilot, curve)
         measure = partial(length, whitening, order)
         drawn = [Lengths.rounded_up(lengths) for lengths in self.tests(measure)]
@@ -255,7 +243,7 @@ class Calibration:
                     "left without noise: give more draws."
                 )
             if not passes(least):
-                least = _least_scale(passes, max(least, start), 1e-5) * (1 + 1e-6)
+                least = _least_scale(passes, max(least, start), within=1e-5) * (1 + 1e-6)
         if least > 0:
             rounding = np.where(whitening.any(axis=1), self.rounding, 0.0)
             # A curve rises by at most half of what a length grows by, and that much of δ was set aside.
@@ -290,7 +278,7 @@ class Calibration:
                     for lengths, bet in zip(pilot, bets, strict=True)
                 )
 
-            start = _least_scale(passes, start, 1e-4) if any(lengths.moves for lengths in pilot) else start
+            start = _least_scale(passes, start, within=1e-4) if any(lengths.moves for lengths in pilot) else start
         return bets, start
 
     def pilot(self, measure: Callable[[Floats], Floats]) -> list[Floats]:

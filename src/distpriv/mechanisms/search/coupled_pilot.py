@@ -8,6 +8,7 @@ needs. A closer look takes the draws that would choose the shape of the noise, w
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,8 @@ from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
-from distpriv.mechanisms.search.coupled_draws import Shape, calibration
-from distpriv.mechanisms.search.noise_shapes import laplace_shape, shape_for
+from distpriv.mechanisms.search.coupled_draws import SETTINGS, Shape, calibration
+from distpriv.mechanisms.search.noise_shapes import gaussian_shape, laplace_shape
 from distpriv.modelling.coupling import row_features, row_sums
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
@@ -26,10 +27,7 @@ from distpriv.modelling.utility import weighted_rms
 if TYPE_CHECKING:
     from distpriv.modelling.simulator import RowSimulator
 
-__all__ = ["DRAWS", "close_covariance_estimate", "covariance_estimates"]
-
-DRAWS = 5000
-"""How many differences of datasets a pilot draws, from a thousand rows of each stratum."""
+__all__ = ["close_covariance_estimate", "covariance_estimates"]
 
 
 def covariance_estimates(
@@ -54,7 +52,7 @@ def covariance_estimates(
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)
     differences = [_differences(rows, group, rng) for group in groups]
-    limit = target.delta + 3 * math.sqrt(target.delta / DRAWS) + 3 / DRAWS
+    limit = target.delta + 3 * math.sqrt(target.delta / SETTINGS.pilot_draws) + 3 / SETTINGS.pilot_draws
     return {
         name: _covariance(shape, differences, weights, target.epsilon, min(limit, 0.5))
         for name, shape in _shapes(public).items()
@@ -71,7 +69,7 @@ def close_covariance_estimate(
 
 
 def _shapes(public: Floats | None) -> dict[str, Shape]:
-    return {"coupled_gaussian": shape_for(public), "coupled_laplace": laplace_shape}
+    return {"coupled_gaussian": partial(gaussian_shape, public=public), "coupled_laplace": laplace_shape}
 
 
 def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, epsilon: float, limit: float) -> Floats:
@@ -83,20 +81,21 @@ def _covariance(shape: Shape, differences: Sequence[Floats], weights: Floats, ep
 
 def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Generator) -> Floats:
     """Draw differences of the statistics of coupled datasets that differ in as many rows as any of the pairs."""
+    draws = SETTINGS.pilot_draws
     if rows.has_weights(pairs[0][0]):
         seed = int(rng.integers(2**32))
-        return rows.measured_differences(pairs, DRAWS, seed, rows.best_pairing(pairs[0]), as_they_are)[-1]
+        return rows.measured_differences(pairs, draws, seed, rows.best_pairing(pairs[0]), as_they_are)[-1]
     swaps = [rows.swap(pair, "independent") for pair in pairs]
     swapped = max(swap.swapped for swap in swaps)
     features = row_features(rows.query, rows.pool(pairs[0][0]), rows.scenarios[pairs[0][0]].records)
     first, second = (
         features[rng.choice(side, size=min(1000, len(side)), replace=False)] for side in (swaps[0].out, swaps[0].into)
     )
-    shape = DRAWS, swapped
+    shape = draws, swapped
     if rows.best_pairing(pairs[0]) == "transport":
         pairing = RowPairing.between(*in_units_of_noise(first, second, swapped))
         one, other = pairing.draw(rng, shape)
     else:
         one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
-    ends = np.arange(DRAWS + 1) * swapped
+    ends = np.arange(draws + 1) * swapped
     return row_sums(first, one.ravel(), ends) - row_sums(second, other.ravel(), ends)

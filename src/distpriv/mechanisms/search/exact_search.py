@@ -9,7 +9,7 @@ is that of the noise that comes out of them.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Final
 
@@ -19,7 +19,7 @@ from attrs import frozen
 from distpriv.deadline import require_time
 from distpriv.errors import InvalidModel, InvalidTarget
 from distpriv.framework.arrays import Floats
-from distpriv.framework.bisection import least_passing
+from distpriv.framework.bisection import least_crossing, least_passing
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.exact_rows import (
@@ -57,8 +57,6 @@ class Settings:
     """The same in the end."""
     widest: float = 64.0
     """How many times wider than for δ = 0 noise along the shifts may be."""
-    computations: int = 16
-    """How often δ is computed for one floor at most."""
     least: float = math.sqrt(9 / 12)
     """The deviation, in steps, of the least noise there is: none at all would trust the reference to its last row."""
     within: float = 0.02
@@ -213,8 +211,14 @@ class _GridSearch:
             noise = self.noise(kind, share, factor)
             return max(min(1.0, float(self.deltas(noise, point).max())) / point.delta for point in self.target.points)
 
+        def excess(factor: float) -> float:
+            return math.log(max(spent(factor), 1e-30))
+
         try:
-            return _root(spent, close, about, bare=self.axes.size == 0)
+            if spent(0.0) <= 1 or not self.axes.size:
+                return 0.0 if spent(0.0) <= 1 else math.inf
+            of = {"least": 1e-3, "largest": SETTINGS.widest, "within": 5e-4, "enough": -math.log(close)}
+            return least_crossing(excess, about, **of)
         except InvalidModel:
             return math.inf
 
@@ -258,29 +262,3 @@ def _unit_scales(shifts: Floats, axes: Floats, weights: Floats) -> Floats:
     parts = np.abs(shifts @ axes)
     scales = np.cbrt(parts.max(axis=0) / np.maximum(weights @ axes**2, 1e-300))
     return np.asarray(scales * (parts / scales).sum(axis=1).max())
-
-
-def _root(spent: Callable[[float], float], close: float, about: float, *, bare: bool) -> float:
-    """Return about the least factor at which no more than all of δ is spent: regula falsi on logarithms."""
-    if spent(0.0) <= 1:
-        return 0.0
-    if bare:
-        return math.inf
-    low = high = about
-    step = 1.05
-    while spent(high) > 1:
-        if high > SETTINGS.widest:
-            return math.inf
-        low, high, step = high, high * step, step**2
-    while low == high or spent(low) <= 1:
-        if low < 1e-3:
-            return high
-        low, high, step = low / step, low, step**2
-    for _ in range(SETTINGS.computations):
-        if spent(high) >= close or high < low * 1.0005:
-            break
-        above, below = math.log(spent(low)), math.log(max(spent(high), 1e-30))
-        part = min(max(above / (above - below) + 0.02, 0.15), 0.85)
-        middle = low * (high / low) ** part
-        low, high = (low, middle) if spent(middle) <= 1 else (middle, high)
-    return high

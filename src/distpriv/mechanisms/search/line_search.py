@@ -4,25 +4,25 @@ The steps are those of `docs/proofs/certified_laplace.md`, "How the noise is cho
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.optimize import brentq
 
 from distpriv.deadline import require_time
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_crossing
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certify import smoothed_target
-from distpriv.guarantees.line_noise import FINE, ROUGH, Fineness, LineNoise
+from distpriv.guarantees.line_noise import FINE, ROUGH, Fineness, LineNoise, LineSum
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
 
-__all__ = ["LineSearch", "Shape", "least_factor"]
+__all__ = ["LineSearch", "Shape"]
 
 
 @frozen(kw_only=True)
@@ -173,14 +173,16 @@ class LineSearch:
             require_time()
             noise = self.noise(shape, top)
             sums = [noise.sums(self.model, pair, self.epsilon, fineness) for pair in self.pairs]
-            lattices = [of for of in sums if of is not None]
+            lattices = [lattice for lattice in sums if lattice is not None]
             if len(lattices) < len(sums):
                 return math.inf
-            width = top * least_factor(
-                lambda by: max(of.delta(noise.scale * by) for of in lattices),  # noqa: B023
-                self.delta,
-                SETTINGS.narrowest / top,
-            )
+
+            def excess(factor: float, noise: LineNoise = noise, lattices: list[LineSum] = lattices) -> float:
+                largest = max(lattice.delta(noise.scale * factor) for lattice in lattices)
+                return math.log(max(largest, 1e-300) / self.delta)
+
+            least = SETTINGS.narrowest / top
+            width = top * least_crossing(excess, 1.0, least=least, largest=1.0, within=SETTINGS.close)
             if width < math.inf:
                 return width
             top *= 4
@@ -256,25 +258,3 @@ def _covariance_differences(model: QueryModel, axis: Floats, weights: Floats) ->
     values, vectors = values[some], vectors[:, some]
     given = np.einsum("ik,ij,jk->k", vectors, pooled, vectors)
     return vectors / unit[:, np.newaxis], np.cbrt(values), given
-
-
-def least_factor(delta: Callable[[float], float], target: float, least: float) -> float:
-    """Return about the least factor in [least, 1] at which δ is at most the target; infinite if there is none.
-
-    >>> round(least_factor(lambda factor: math.exp(-3 * factor), math.exp(-2.0), 1e-3), 2)
-    0.67
-    """
-    passing = [0.0]
-
-    def excess(log_factor: float) -> float:
-        ratio = math.log(max(delta(math.exp(log_factor)), 1e-300) / target)
-        if ratio <= 0:
-            passing.append(log_factor)
-        return min(max(ratio, -5.0), 5.0)  # so that secants are of use
-
-    if excess(0.0) > 0:
-        return math.inf
-    if excess(math.log(least)) <= 0:
-        return least
-    brentq(excess, math.log(least), 0.0, xtol=SETTINGS.close, rtol=SETTINGS.close)
-    return math.exp(min(passing))

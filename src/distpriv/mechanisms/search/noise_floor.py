@@ -14,8 +14,8 @@ from distpriv.guarantees.lattice_floor import Smoothing, counted, covers_floor, 
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.guarantees.reference_sample import Cautious
 from distpriv.guarantees.repair import certified_against_rows
-from distpriv.mechanisms.search.gaussian_search import Search
-from distpriv.mechanisms.search.semidefinite import least_majorant
+from distpriv.mechanisms.search.gaussian_constraints import GaussianConstraints
+from distpriv.mechanisms.search.semidefinite import small_majorant
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import GaussianNoise
 
@@ -24,7 +24,7 @@ __all__ = [
     "floors_to_search",
     "natural_units",
     "plain_floor",
-    "private_search",
+    "private_noise",
     "settled",
     "uncounted",
     "widened_until_checked",
@@ -93,7 +93,7 @@ def _smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor
             break
         # S ⪰ t diag(h²) and S ⪰ t BBᵀ for every lattice's short basis B.
         above = np.array([times * np.diag(deviations**2), *(times * tie for tie in ties)])
-        coarser.append(_measured(model, least_majorant(costs, above) if ties else above[0]))
+        coarser.append(_measured(model, small_majorant(costs, above) if ties else above[0]))
     while error <= LARGEST_SMOOTHING:
         for floor in coarser:
             if floor.error <= error:
@@ -161,7 +161,7 @@ def floors_to_search(model: QueryModel, target: PrivacyTarget, costs: Floats) ->
     return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]
 
 
-def private_search(made_for: Cautious, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> Search:
+def private_noise(made_for: Cautious, target: PrivacyTarget, costs: Floats, floor: SmoothFloor) -> GaussianConstraints:
     """Return the problem in natural units, with ε and δ less what the lattice costs, as a certificate counts it.
 
     Noise is looked for that hides the pairs of all populations that a reference may be a sample of.
@@ -172,7 +172,7 @@ def private_search(made_for: Cautious, target: PrivacyTarget, costs: Floats, flo
     left = target.delta / most + np.expm1(np.minimum(0.0, reduced))
     scale = np.outer(units, units)
     covariances = {name: law.covariance / scale for name, law in made_for.model.distributions.items()}
-    return Search(
+    return GaussianConstraints(
         costs=costs * units**2 / (costs * units**2).max(),
         lowest=floor.covariance / scale,
         epsilons=np.maximum(0.0, reduced)[origins],
@@ -188,7 +188,7 @@ def settled(made_for: Cautious, target: PrivacyTarget, costs: Floats, covariance
 
     def settles(scale: float) -> bool:
         floor = _measured(made_for.origin, scale * covariance)
-        return floor.error <= LARGEST_SMOOTHING and private_search(made_for, target, costs, floor).satisfied
+        return floor.error <= LARGEST_SMOOTHING and private_noise(made_for, target, costs, floor).satisfied
 
     scale = least_passing(settles, 1.0, 1.0, largest=SETTINGS.largest_scale, within=1e-5)
     return None if scale == np.inf else scale * covariance

@@ -6,7 +6,7 @@ of the noises tried so far say, is solved again until its noise keeps δ (`docs/
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 
 from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
 from distpriv.framework.scenarios import Pair
 from distpriv.framework.target import PrivacyTarget
 from distpriv.law.step_laws import MARGIN, EvenSums, StepLaws
@@ -43,6 +44,10 @@ class Settings:
     """Noise that is wider, in steps, is out of proportion."""
     nothing: float = 1e-12
     """A probability below this says nothing that a program could be told."""
+    least_share: float = 2.0**-8
+    """Shares of the noise that is known to do are no smaller."""
+    within: float = 2e-3
+    """By which share of itself such a share may be too large."""
     tail: float = 4.0
     """Noise reaches so many scales farther than where its tail is δ."""
 
@@ -167,7 +172,10 @@ class _Problem:
 
 def _solved(problem: _Problem, scale: float) -> Floats:
     """Return the shares of the least noise of these widths; geometric noise of this scale is known to do."""
-    enough = problem.geometric(_least(lambda share: problem.keeps(problem.geometric(share * scale)), 8) * scale)
+    of = {"low": SETTINGS.least_share, "high": 1.0, "largest": 1.0, "within": SETTINGS.within}
+    enough = problem.geometric(
+        scale * least_passing(lambda share: problem.keeps(problem.geometric(share * scale)), **of)
+    )
     bins = problem.bins(enough)
     noise: Floats = np.eye(len(problem.widths))[0]
     cuts: list[Cut] = []
@@ -178,24 +186,16 @@ def _solved(problem: _Problem, scale: float) -> Floats:
             return noise
         worst = [int(k) for k in np.argsort(-spent, kind="stable")[: SETTINGS.violated] if spent[k] > 1]
         cuts += problem.cuts(worst, noisy, bins)
-        least = _program(problem, cuts, len(bins))
-        if least is None:
+        candidate = _program(problem, cuts, len(bins))
+        if candidate is None:
             return enough
-        noise = least
+        noise = candidate
 
     def mixed(share: float) -> Floats:
         return np.asarray((1 - share) * noise + share * enough)
 
-    return mixed(_least(lambda share: problem.keeps(mixed(share)), 12))  # δ is convex in the shares
-
-
-def _least(keeps: Callable[[float], bool], halvings: int) -> float:
-    """Return about the least number up to 1 that keeps what 1 keeps."""
-    low, high = 0.0, 1.0
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
+    # δ is convex in the shares
+    return mixed(least_passing(lambda share: problem.keeps(mixed(share)), **of))
 
 
 def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:

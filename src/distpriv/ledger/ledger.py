@@ -1,35 +1,32 @@
-"""The ledger: every look at a private table and every release, written, synced and read back before anything is shown.
+"""The ledger: every access to a private table and every release, written and read back before anything is shown.
 
 An entry holds the answer and what was spent on it in one row, so a crash can lose neither without the other. Entries
-are numbered without gaps, each names the digest of the one before, and a number can be taken once: of two processes
-that planned on the same history of a dataset one is told that the history has changed. A ledger is made on purpose,
-never because there is none: otherwise one that was lost would be a budget that is new.
+are numbered without gaps, each names the digest of the one before, and writers take turns: of two processes that
+planned on the same history of a dataset one is told that the history has changed. A ledger is made on purpose, never
+because there is none: otherwise a lost one would be a new budget.
 """
 
-import os
+import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Self
 
 from attrs import field, frozen
 
-from distpriv.errors import InvalidInput, LedgerChanged, LedgerUnavailable
+from distpriv.errors import InvalidInput, LedgerChanged
 from distpriv.framework.target import PrivacyTarget
-from distpriv.releasing.ledger.chain import Chain, ChainBroken, Entry, History, Kind, canonical, content_of, dataset_id
-from distpriv.releasing.ledger.patience import Interrupted, Patience
-from distpriv.releasing.ledger.sql_tables import NumberTaken, extend, version_of
-from distpriv.releasing.ledger.store import Store
+from distpriv.ledger.beside import key_of_server
+from distpriv.ledger.chain import Chain, ChainBroken, Continues, Entry, History, Kind, canonical, dataset_id
+from distpriv.ledger.store import Store, patiently
 
 __all__ = ["Ledger"]
-
-MOST_TRIES = 1000
-"""How often an entry is written again because another one has taken its number."""
 
 
 @frozen
 class Ledger:
-    """A database of looks and releases; made once by `Ledger.create`, and opened by `Ledger.open`.
+    """A database of accesses and releases; made once by `Ledger.create`, and opened by `Ledger.open`.
 
     >>> import distpriv as dp
     >>> ledger = dp.Ledger.create("sqlite:///ledger.db")
@@ -41,8 +38,8 @@ class Ledger:
     >>> ledger.datasets(), ledger.history("Clinic-2026").entries == (entry,)
     (('clinic-2026',), True)
 
-    Beside the database of SQLite stand a file with the ledger's key and one with the newest entry that was seen, by
-    which a database that was put back, emptied or exchanged is told; all three belong together.
+    Beside the database of SQLite are a file with the ledger's key and one with the newest entry that was seen, which
+    reveals a database that was rolled back, emptied or exchanged; all three belong together.
 
     >>> import os
     >>> sorted(os.listdir())
@@ -68,7 +65,7 @@ class Ledger:
             exist_ok: whether to open one that is there already.
 
         Raises:
-            InvalidInput: this is no URL of a database, or of one that forgets, or there is a ledger already.
+            InvalidInput: this is not the URL of a ledger, or there is a ledger already.
             LedgerUnavailable: it cannot be made, or there are traces of one that was used.
 
         >>> import distpriv as dp
@@ -79,22 +76,11 @@ class Ledger:
         distpriv.Ledger.open(…), or give another name.
         """
         store = Store.at(url)
-        key = store.new_key()
-        with store.named("be made"):
-            if store.beside is not None:
-                if store.beside.is_empty:
-                    store.refuse_traces()
-                store.beside.touch()
-        with store.transaction("be made", writes=True) as connection:
-            if version_of(connection) is not None:
-                if exist_ok:
-                    return cls(store)
-                raise InvalidInput(
-                    f"there is a ledger {store.shown} already: open it with distpriv.Ledger.open(…), or give another "
-                    "name."
-                )
-            store.refuse_traces()
-            store.begin(connection, secrets.token_hex(16), key)
+        made = store.create(secrets.token_hex(16), secrets.token_bytes(32) if store.beside else key_of_server())
+        if not made and not exist_ok:
+            raise InvalidInput(
+                f"there is a ledger {store.shown} already: open it with distpriv.Ledger.open(…), or give another name."
+            )
         return cls(store)
 
     @classmethod
@@ -102,22 +88,21 @@ class Ledger:
         """Open a ledger by the URL of its database, such as ``sqlite:///ledger.db``.
 
         Raises:
-            InvalidInput: this is no URL of a database, or of one that forgets everything at its end.
+            InvalidInput: this is not the URL of a ledger.
             LedgerUnavailable: there is no ledger, or it cannot be read.
 
         >>> import distpriv as dp
         >>> dp.Ledger.open("ledger.db")
         Traceback (most recent call last):
-        distpriv.errors.InvalidInput: 'ledger.db' is no URL of a database: write 'sqlite:///ledger.db', or the URL of a
-        server.
+        distpriv.errors.InvalidInput: 'ledger.db' is not the URL of a ledger: write 'sqlite:///ledger.db', or the URL
+        of a PostgreSQL database.
         >>> dp.Ledger.open("sqlite:///ledger.db")
         Traceback (most recent call last):
         distpriv.errors.LedgerUnavailable: there is no ledger sqlite:///ledger.db, so nothing is released: make it once,
         on purpose, with `distpriv ledger POLICY --create` or distpriv.Ledger.create(…).
         """
         store = Store.at(url)
-        with store.transaction("be read", writes=False) as connection:
-            store.require(version_of(connection))
+        store.read()
         return cls(store)
 
     @classmethod
@@ -128,27 +113,37 @@ class Ledger:
         >>> dp.Ledger.exists("sqlite:///ledger.db")
         False
         """
-        store = Store.at(url)
-        with store.named("be read"):
-            if store.beside is not None and not os.path.exists(store.beside.file):
-                return store.beside.traces() is not None
-        with store.transaction("be read", writes=False) as connection:
-            found = version_of(connection) is not None
-            return found or (store.beside is not None and store.beside.traces() is not None)
+        return Store.at(url).exists()
 
-    def history(self, dataset: str) -> History:
+    @contextmanager
+    def connected(self) -> Iterator[Self]:
+        """Use one connection for everything inside.
+
+        >>> import distpriv as dp
+        >>> with dp.Ledger.create("sqlite:///ledger.db").connected() as ledger:
+        ...     look = ledger.look(ledger.history("ward"), dp.PrivacyTarget(epsilon=1, delta=0.001), "mean age")
+        """
+        with self._store.connected():
+            yield self
+
+    def history(self, dataset: str, continues: Continues = None) -> History:
         """Return all releases of a dataset, having checked every entry of the ledger.
 
+        Args:
+            dataset: its id.
+            continues: the id of the same data under which releases were made before: both share one budget. False
+                says that the dataset is to have a budget of its own.
+
         Raises:
-            InvalidInput: this cannot be the id of a dataset.
+            InvalidInput: this cannot be the id of a dataset, or it cannot continue the other one.
             LedgerUnavailable: the ledger cannot be read, or is not as it was written.
         """
         name = dataset_id(dataset)
-        return self._store.read().chain.history(name)
+        return self._chain().history(name, dataset_id(continues) if continues else continues)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the ids of all datasets."""
-        return self._store.read().chain.datasets
+        return tuple(sorted(self._chain().roots))
 
     def histories(self) -> tuple[History, ...]:
         """Return the histories of all datasets.
@@ -159,8 +154,8 @@ class Ledger:
         >>> [(history.dataset, history.looks) for history in ledger.histories()]
         [('ward', 1)]
         """
-        chain = self._store.read().chain
-        return tuple(map(chain.history, chain.datasets))
+        chain = self._chain()
+        return tuple(map(chain.history, sorted(chain.roots)))
 
     @property
     def id(self) -> str:
@@ -171,7 +166,7 @@ class Ledger:
         >>> len(ledger.id), ledger.history("ward").ledger == ledger.id
         (32, True)
         """
-        return self._store.read().chain.ledger
+        return self._chain().ledger
 
     @property
     def head(self) -> str | None:
@@ -185,7 +180,7 @@ class Ledger:
         >>> ledger.head == entry.digest
         True
         """
-        chain = self._store.read().chain
+        chain = self._chain()
         return chain.head if chain.entries else None
 
     @property
@@ -196,24 +191,25 @@ class Ledger:
         >>> len(dp.Ledger.create("sqlite:///ledger.db").key)
         32
         """
+        self._chain()
         return self._store.key()
 
     def look(self, history: History, total: PrivacyTarget, query_key: str) -> Entry:
-        """Write down that the private table will be looked at, whatever comes of it; only then may it be opened.
+        """Record that the private table will be accessed, whatever comes of it; only then may it be opened.
 
         Args:
             history: the dataset's, as `history` returned it.
-            total: what all its releases may cost together; it is held to it from the first look on.
+            total: what all its releases may cost together; it is held to it from the first access on.
             query_key: what makes two queries the same.
 
         Raises:
-            BudgetSpent: the total is another than that of the first look.
-            LedgerUnavailable: nothing may be looked at.
+            BudgetSpent: the total is another than that of the first access.
+            LedgerUnavailable: the table may not be accessed.
         """
         return self._write(history, total, "look", query_key, {}, lambda _: None)
 
     def declare(self, history: History, total: PrivacyTarget, content: Mapping[str, Any]) -> Entry:
-        """Write down all questions of a dataset, before the first of them is answered.
+        """Write down all queries of a dataset, before the first of them is answered.
 
         Raises:
             InvalidInput: the dataset has a release or a declaration already.
@@ -255,6 +251,9 @@ class Ledger:
 
         return self._write(history, total, "release", query_key, content, check)
 
+    def _chain(self) -> Chain:
+        return patiently(self._store.read)
+
     def _write(
         self,
         history: History,
@@ -266,45 +265,33 @@ class Ledger:
     ) -> Entry:
         """Write an entry behind all others, after that of its dataset where there is none, and read it back."""
         history.check_total(total)
-        plain = content_of(canonical(content))
+        plain = json.loads(canonical(content))
         if query_key is not None and not isinstance(query_key, str):
             raise InvalidInput(f"a query is known by a text, got {query_key!r}: give the key of the query.")
-        name, now = dataset_id(history.dataset), _now()
-        tried, patience = -1, Patience()
-        entries: list[Entry] = []
-        for _ in range(MOST_TRIES):
-            try:
-                with self._store.transaction("be written", writes=True) as connection:
-                    chain = self._store.checked(connection, self._store.seen()).chain
-                    if kind != "look" and chain.holds(entries):
-                        break  # a server had committed them when the connection was lost; a look may be there twice
-                    if tried == len(chain.entries):
-                        raise ChainBroken(f"it takes no entry {tried + 1}, perhaps because of a trigger")
-                    tried = len(chain.entries)
-                    found = _of_the_same(history, chain, name)
-                    found.check_total(total)
-                    check(found)
-                    fact = {"dataset": name, "time": now, "kind": kind, "query_key": query_key, "content": plain}
-                    entries = chain.following(_facts(found, total, fact))
-                    extend(connection, chain, entries)
-                break
-            except NumberTaken:
-                continue
-            except Interrupted as failure:
-                tried = -1
-                patience.wait(failure)
-        else:
-            raise LedgerUnavailable(
-                f"the ledger {self._store.shown} cannot be written, since its numbers keep being taken: nothing was "
-                "released; ask again when others are done, or see whether something else writes into it."
-            )
-        return self._store.kept(entries)
+        name, now = dataset_id(history.dataset), datetime.now(UTC).isoformat(timespec="seconds")
+        fact = {"dataset": name, "time": now, "kind": kind, "query_key": query_key, "content": plain}
+        written: list[Entry] = []
+
+        def write() -> None:
+            with self._store.transaction("be written", writes=True) as connection:
+                chain = self._store.checked(connection, self._store.seen())
+                if kind != "look" and chain.holds(written):
+                    return  # a server had committed them when the connection was lost; an access may be there twice
+                found = _of_the_same(history, chain, name)
+                found.check_total(total)
+                check(found)
+                written[:] = chain.following(_facts(chain, found, total, fact))
+                self._store.extend(connection, chain, written)
+
+        patiently(write)
+        return patiently(lambda: self._store.kept(written))
 
 
-def _facts(history: History, total: PrivacyTarget, fact: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _facts(chain: Chain, history: History, total: PrivacyTarget, fact: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what is to be written: the total of a dataset that has none, and the fact, a release with its position."""
-    if history.total is None:
-        held = {"epsilon": total.epsilon, "delta": total.delta}
+    if history.dataset not in chain.roots or history.continues != chain.history(history.dataset).continues:
+        held: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta}
+        held |= {} if history.continues is None else {"continues": history.continues}
         yield {**fact, "kind": "dataset", "query_key": None, "content": held}
     yield {**fact, "position": history.next_position if fact["kind"] == "release" else None}
 
@@ -315,11 +302,11 @@ def _of_the_same(history: History, chain: Chain, name: str) -> History:
         raise InvalidInput("the history is that of another ledger: read it from the one that is written to.")
     if history.head is not None and all(entry.digest != history.head for entry in chain.entries):
         raise ChainBroken("an entry that was there when the history was read is not there now")
-    return chain.history(name)
+    return chain.history(name, history.continues)
 
 
 def _same(history: History, now: History) -> None:
-    """Refuse to go on from a history that has changed; looks of others do not matter."""
+    """Refuse to go on from a history that has changed; accesses by others do not matter."""
     was, found = ([entry.digest for entry in (*one.entries, *_declared(one))] for one in (history, now))
     if was != found:
         what = "release" if len(history.entries) != len(now.entries) else "declaration"
@@ -328,7 +315,3 @@ def _same(history: History, now: History) -> None:
 
 def _declared(history: History) -> list[Entry]:
     return [] if history.declaration is None else [history.declaration]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

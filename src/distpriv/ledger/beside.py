@@ -1,8 +1,8 @@
-"""What stands beside an SQLite ledger: its key, and the newest entry that anybody has seen.
+"""The files beside an SQLite ledger: its key, and the newest entry that anybody has seen.
 
-A database file can be put back to an older one, emptied or exchanged, and is sound in itself after that. So the newest
-entry is also kept in a file of its own, which is written after each commit and before anything is shown. A crash in
-between leaves it behind the ledger, never ahead of it: a sound ledger always has the entry that the file names.
+A database file can be replaced by an older copy, emptied or exchanged, and is consistent in itself after that. So the
+newest entry is also kept in a file of its own, written after each commit and before anything is shown. A crash in
+between leaves that file behind the ledger, never ahead of it: a sound ledger always has the entry that the file names.
 """
 
 import json
@@ -15,12 +15,12 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from distpriv.errors import LedgerUnavailable
-from distpriv.releasing.ledger.chain import Chain, ChainBroken, start_of
+from distpriv.ledger.chain import Chain, ChainBroken, start_of
 
 __all__ = ["KEY_VARIABLE", "Beside", "KeyFile", "Seen", "key_of_server"]
 
 KEY_VARIABLE = "DISTPRIV_LEDGER_KEY"
-"""Where the key of a ledger on a server is, in hexadecimal digits."""
+"""The environment variable with the key of a ledger on a server, in hexadecimal digits."""
 
 _OWNER_ONLY = 0o600
 
@@ -36,7 +36,7 @@ class Seen:
 
 @frozen(kw_only=True)
 class KeyFile:
-    """The key of a ledger, and whose it is."""
+    """The key of a ledger, and which ledger it belongs to."""
 
     ledger: str
     key: bytes = field(repr=False)
@@ -44,44 +44,37 @@ class KeyFile:
 
 @frozen
 class Beside:
-    """The files beside an SQLite ledger: ``ledger.db.key`` and ``ledger.db.head`` of ``ledger.db``."""
+    """The files ``ledger.db.key`` and ``ledger.db.head`` of ``ledger.db``."""
 
     file: str
 
     @property
     def key_path(self) -> str:
-        """Where the key is."""
+        """The file of the key."""
         return f"{self.file}.key"
 
     @property
     def head_path(self) -> str:
-        """Where the newest entry that was seen is."""
+        """The file of the newest entry that was seen."""
         return f"{self.file}.head"
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no ledger, or a file with nothing in it."""
-        return not os.path.exists(self.file) or os.path.getsize(self.file) == 0
-
     def touch(self) -> None:
-        """Make an empty file for the ledger that its owner alone may read, unless there is one."""
+        """Make an empty file for the ledger that only its owner may read, unless there is one."""
         os.close(os.open(self.file, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
 
     def key(self) -> KeyFile | None:
-        """Return the key, or nothing where there is no such file."""
+        """Return the key, or None where there is no such file."""
         found = _read(self.key_path)
         if found is None:
             return None
-        try:
+        with suppress(KeyError, TypeError, ValueError):
             key = KeyFile(ledger=str(found["ledger"]), key=bytes.fromhex(found["key"]))
-        except (KeyError, TypeError, ValueError):
-            raise _unreadable(self.key_path) from None
-        if len(key.key) != 32:
-            raise _unreadable(self.key_path)
-        return key
+            if len(key.key) == 32:
+                return key
+        raise _unreadable(self.key_path)
 
     def seen(self) -> Seen | None:
-        """Return the newest entry that was seen, or nothing where there is no such file."""
+        """Return the newest entry that was seen, or None where there is no such file."""
         found = _read(self.head_path)
         if found is None:
             return None
@@ -92,7 +85,7 @@ class Beside:
     def traces(self) -> str | None:
         """Return what tells of a ledger that was used here, if anything does.
 
-        A file that has seen no entry is what is left of a ledger that was never used, or not even finished.
+        A head file that has seen no entry is what is left of a ledger that was never used, or not even finished.
         """
         seen = self.seen()
         if seen is not None and seen.number:
@@ -101,27 +94,32 @@ class Beside:
             return f"{os.path.basename(self.key_path)!r} is there"
         return None
 
+    def refuse_traces(self) -> None:
+        """Refuse to take a ledger that was emptied or lost for one that never was."""
+        if traces := self.traces():
+            raise ChainBroken(f"it is empty or gone, and {traces}")
+
     def begin(self, ledger: str, key: bytes) -> None:
-        """Write the files of a new ledger; inside the transaction that makes it."""
+        """Write the files of a new ledger, inside the transaction that makes it."""
         _replace(self.head_path, asdict(Seen(ledger=ledger, number=0, head=start_of(ledger))))
         _replace(self.key_path, {"ledger": ledger, "key": key.hex()})
 
     def record(self, chain: Chain) -> None:
-        """Write down the newest entry, if it was not seen before; while nobody else may write to the ledger."""
+        """Write down the newest entry if it was not seen before, while nobody else may write to the ledger."""
         newest = Seen(ledger=chain.ledger, number=len(chain.entries), head=chain.head)
         if self.seen() != newest:
             _replace(self.head_path, asdict(newest))
 
 
 def key_of_server() -> bytes:
-    """Return the key of a ledger on a server, which nothing that is stored beside the ledger may hold."""
+    """Return the key of a ledger on a server, which is kept away from the ledger itself."""
     with suppress(ValueError):
         key = bytes.fromhex(os.environ.get(KEY_VARIABLE, "").strip())
         if len(key) == 32:
             return key
     raise LedgerUnavailable(
         f"a ledger on a server takes its key from {KEY_VARIABLE}, which is not set to 64 hexadecimal digits: make them "
-        "once with `openssl rand -hex 32`, and keep them from all who see releases."
+        "once with `openssl rand -hex 32`, and keep them from everyone who sees releases."
     )
 
 

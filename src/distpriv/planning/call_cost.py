@@ -2,6 +2,8 @@
 
 from time import process_time
 
+from attrs import frozen
+
 from distpriv.errors import DistprivError
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target, made_for
@@ -9,16 +11,25 @@ from distpriv.mechanisms.search.coupled_draws import calibration
 from distpriv.modelling.model import QueryModel
 from distpriv.progress import duration
 
-__all__ = ["PATIENCE", "needed_calls", "seconds_a_call", "too_long"]
-
-PATIENCE = 12.0
-"""Seconds of a processor that calls of a function may take in a plan where nobody asked for the mechanism by name."""
-
-TRIED, LONG = 32, 0.5
-"""How many datasets are tried to time a function, unless one of them takes so many seconds."""
+__all__ = ["CallSettings", "excessive_cost", "needed_calls", "seconds_per_call"]
 
 
-def too_long(name: str, model: QueryModel, target: PrivacyTarget) -> str | None:
+@frozen(kw_only=True)
+class CallSettings:
+    """How long functions may take in a plan where nobody asked for the mechanism by name; seconds of a processor."""
+
+    affordable: float = 12.0
+    """All calls together."""
+    timed: int = 32
+    """How many datasets are tried to time a function."""
+    slow: float = 0.5
+    """A single call that takes so long is timed alone."""
+
+
+SETTINGS = CallSettings()
+
+
+def excessive_cost(name: str, model: QueryModel, target: PrivacyTarget) -> str | None:
     """Return what a mechanism that calls a function on coupled datasets needs; None if that is little.
 
     What it says of time is about this machine. It only decides what is tried, and says how to have it tried.
@@ -29,8 +40,8 @@ def too_long(name: str, model: QueryModel, target: PrivacyTarget) -> str | None:
         calls = needed_calls(name, model, target)
     except DistprivError:  # which the mechanism itself says better
         return None
-    seconds = calls * seconds_a_call(model)
-    if seconds <= PATIENCE:
+    seconds = calls * seconds_per_call(model)
+    if seconds <= SETTINGS.affordable:
         return None
     return (
         f"it calls functions on about {calls:,} datasets, which takes about {duration(seconds)} of a processor here: "
@@ -44,14 +55,14 @@ def needed_calls(name: str, model: QueryModel, target: PrivacyTarget) -> int:
     return 2 * plan.laws * (plan.draws + plan.shape_draws)
 
 
-def seconds_a_call(model: QueryModel) -> float:
+def seconds_per_call(model: QueryModel) -> float:
     """Return about how long the functions take for one dataset, with drawing it."""
     rows = model.rows()
     scenario = next(iter(model.scenarios))
     began = process_time()
     rows.samples(scenario, 1, 0)  # also makes ready what all of them share
-    if (once := process_time() - began) > LONG:
+    if (once := process_time() - began) > SETTINGS.slow:
         return once
     began = process_time()
-    rows.samples(scenario, TRIED, 1)
-    return (process_time() - began) / TRIED
+    rows.samples(scenario, SETTINGS.timed, 1)
+    return (process_time() - began) / SETTINGS.timed

@@ -11,10 +11,10 @@ from distpriv.errors import DistprivError
 from distpriv.guarantees.certificate import Assurance, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.model import QueryModel
-from distpriv.planning.merit import Merit
+from distpriv.planning.criterion import Criterion
 from distpriv.planning.option import Option, Refusal, option
 
-__all__ = ["Earlier", "Settlement"]
+__all__ = ["Composition", "Earlier"]
 
 
 class Earlier(Protocol):
@@ -30,13 +30,13 @@ class Earlier(Protocol):
 
 
 @frozen(kw_only=True)
-class Settlement:
+class Composition:
     """What becomes of options after earlier releases, if there are any."""
 
     earlier: Earlier | None
     model: QueryModel
     assurance: Assurance
-    merit: Merit
+    criterion: Criterion
     _known: dict[str, Option | Refusal] = field(factory=dict, init=False)
     _bounds: dict[str, float] = field(factory=dict, init=False)
 
@@ -82,7 +82,7 @@ class Settlement:
             except DistprivError:
                 factor = 1.0
             wider = option.mechanism.noise.widened(factor) if factor > 1 else option.mechanism.noise
-            self._bounds[option.name] = max(option.cost, self.merit.cost(wider.covariance))
+            self._bounds[option.name] = max(option.cost, self.criterion.cost(wider.covariance))
         return self._bounds[option.name]
 
     def best(self, results: Iterable[Option | Refusal]) -> Option | None:
@@ -94,7 +94,7 @@ class Settlement:
         if found.name not in self._known:
             try:
                 later = earlier.calibrated(self.model, found.mechanism, self.assurance)[0]
-                self._known[found.name] = option(self.model, later, self.merit)
+                self._known[found.name] = option(self.model, later, self.criterion)
             except DistprivError as refusal:
                 self._known[found.name] = Refusal(name=found.name, reason=str(refusal), kind=type(refusal))
         return self._known[found.name]

@@ -1,9 +1,10 @@
 """Trying first what can win, and what cannot win not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from distpriv.deadline import Deadline, OutOfTime, deadline
 from distpriv.errors import DistprivError
@@ -15,61 +16,66 @@ from distpriv.guarantees.lattice_floor import has_rows, never_smooth
 from distpriv.law.cells import MOST_STATISTICS
 from distpriv.mechanisms.certified_laplace import noise_by_search
 from distpriv.mechanisms.search.coupled_draws import SETTINGS as DRAW_SETTINGS
-from distpriv.mechanisms.search.coupled_pilot import DRAWS, close_covariance_estimate, covariance_estimates
+from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
 from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import SumNoise
+from distpriv.planning.bounds import best_assurance, gaussian_noise_delta_lower_bound
+from distpriv.planning.call_cost import excessive_cost
 from distpriv.planning.candidates import DRAWN, FREE, Candidate
-from distpriv.planning.earlier import Settlement
-from distpriv.planning.merit import Merit
+from distpriv.planning.composition import Composition
+from distpriv.planning.criterion import Criterion
 from distpriv.planning.option import Option, Refusal, Skipped, Watch, unwatched
-from distpriv.planning.patience import too_long
-from distpriv.planning.prospects import best_assurance, gaussian_noise_delta_lower_bound
 from distpriv.planning.running import NUMERICAL, attempt
 from distpriv.progress import Progress
 
-__all__ = ["Prospects", "try_what_can_win"]
-
-SEARCHED = {"certified_laplace": 1.04, "exact_law": 1.2}
-"""Whose noise is estimated in a tenth of the time that the mechanism takes, and how many times narrower it may be."""
-
-APART = 1.1
-"""A mechanism is ruled out if noise so many times narrower than a pilot's would still have a larger error."""
-
-CLOSELY_APART = 1.04
-"""The same after a closer look, which is right to about a percent."""
-
-NEAR = 0.6
-"""A closer look is not worth its time where the pilot's noise, divided by this, would still have less error."""
+__all__ = ["Pruning", "branch_and_bound"]
 
 
 @frozen(kw_only=True)
-class Prospects:
+class PruningSettings:
+    """How far estimates of a mechanism's noise may be off: its deviations as a multiple of the true ones."""
+
+    of_line: Mapping[str, float] = field(factory=lambda: {"certified_laplace": 1.04, "exact_law": 1.2})
+    """Of mechanisms judged by the search for noise along a line, which takes a tenth of their time."""
+    of_pilot: float = 1.1
+    """Of a pilot of few draws."""
+    of_shape: float = 1.04
+    """Of all draws that choose the shape, whose estimate is right to about a percent."""
+    hopeful: float = 0.6
+    """These draws are not made where the pilot's noise, divided by this, would still have less error."""
+
+
+SETTINGS: Final = PruningSettings()
+
+
+@frozen(kw_only=True)
+class Pruning:
     """What can be said of mechanisms on a model before they are run."""
 
     model: QueryModel
     target: PrivacyTarget
     assurance: Assurance
-    merit: Merit
+    criterion: Criterion
     seed: int | None
 
-    def in_order(self, candidates: Sequence[Candidate], settlement: Settlement) -> Iterator[Candidate]:
+    def in_order(self, candidates: Sequence[Candidate], composition: Composition) -> Iterator[Candidate]:
         """Yield them in the order in which to try them; of those that draw, the one first that a pilot prefers.
 
         What costs nothing comes first, but not after earlier releases, which it has to be calibrated with. There is no
         pilot before its turn has come.
         """
-        last = (FREE,) if settlement.earlier is not None else ()
+        last = (FREE,) if composition.earlier is not None else ()
         by_turn = sorted(candidates, key=lambda c: c.turn)
         yield from (c for c in by_turn if c.turn != DRAWN and c.turn not in last)
-        yield from sorted((c for c in by_turn if c.turn == DRAWN), key=self._about)
+        yield from sorted((c for c in by_turn if c.turn == DRAWN), key=self._error_estimate)
         yield from (c for c in by_turn if c.turn in last)
 
-    def too_little_assurance(self, candidate: Candidate) -> str | None:
+    def insufficient_assurance(self, candidate: Candidate) -> str | None:
         """Return why a certificate of the mechanism could not be at the assurance asked for; None if it could."""
-        if self.too_still and candidate.rests_on == "moments" and self.assurance != "assumed":
+        if self.unsmoothable and candidate.rests_on == "moments" and self.assurance != "assumed":
             return (
-                f"{_still(self.too_still)} so little that no noise makes a bell curve of it: it is assumed at best: "
-                "leave such statistics out, or gather the cells of a table in an 'other' level."
+                f"{_vary_in_words(self.unsmoothable)} too little for noise to smooth the lattice, so it is assumed "
+                "at best: leave such statistics out, or gather the cells of a table in an 'other' level."
             )
         best = best_assurance(candidate, self.model)
         return (
@@ -78,65 +84,67 @@ class Prospects:
             else f"it is at assurance {best!r} at best on this model."
         )
 
-    def too_much_error(self, candidate: Candidate, best: Option) -> str | None:
+    def dominated(self, candidate: Candidate, best: Option) -> str | None:
         """Return why the mechanism would not have a smaller error than the best found so far; None if it may have."""
         assurance = best.mechanism.certificate.assurance
         if best.name == "no_noise" and ASSURANCE[best_assurance(candidate, self.model)] <= ASSURANCE[assurance]:
             return "no noise is needed."
         try:
-            found = self._exact(best) if candidate.exact else self._about_its_noise(candidate, best)
+            found = self._exact(best) if candidate.exact else self._dominated_by_estimate(candidate, best)
         except (DistprivError, OutOfTime, *NUMERICAL):  # what cannot be computed rules nothing out
             return None
-        whose = f"{best.name} leaves estimates with" if self.merit.objective == "estimate" else f"{best.name} has"
+        whose = f"{best.name} leaves estimates with" if self.criterion.objective == "estimate" else f"{best.name} has"
         return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
 
-    def worse_gaussian(self, candidate: Candidate, best: Option | Refusal | None) -> str | None:
+    def dominated_gaussian(self, candidate: Candidate, best: Option | Refusal | None) -> str | None:
         """Return why other Gaussian noise than `certified_gaussian` need not be tried: that holds, and errors least."""
         held = isinstance(best, Option) and best.mechanism.certificate.holds_at(self.assurance)
-        if self.merit.objective == "estimate" and candidate.exact and held:
+        if self.criterion.objective == "estimate" and candidate.exact and held:
             return "certified_gaussian is the Gaussian noise that is made for estimates."
         return None
 
     def _exact(self, best: Option) -> str | None:
-        if self.merit.objective != "noise":
+        if self.criterion.objective != "noise":
             return None
-        delta = gaussian_noise_delta_lower_bound(self.model, self.target, self.merit.weights, best.error)
+        delta = gaussian_noise_delta_lower_bound(self.model, self.target, self.criterion.weights, best.error)
         over = delta > self.target.delta * (1 + 1e-6) > 0
         return f"all Gaussian noise of that error or less has a δ of {delta:.2g} or more." if over else None
 
-    def _about_its_noise(self, candidate: Candidate, best: Option) -> str | None:
+    def _dominated_by_estimate(self, candidate: Candidate, best: Option) -> str | None:
         quick = candidate.name == "exact_law" and not 1 < self.model.dimension <= MOST_STATISTICS
-        if candidate.name not in SEARCHED or quick:
-            return self._drawn(candidate, best)
-        if self.searched is None:
+        if candidate.name not in SETTINGS.of_line or quick:
+            return self._dominated_by_draws(candidate, best)
+        if self.line_noise_estimate is None:
             return None
-        over = self.merit.cost(self.searched.covariance / SEARCHED[candidate.name] ** 2) > best.cost
-        about = self.merit.cost(self.searched.covariance)
+        over = (
+            self.criterion.cost(self.line_noise_estimate.covariance / SETTINGS.of_line[candidate.name] ** 2) > best.cost
+        )
+        about = self.criterion.cost(self.line_noise_estimate.covariance)
         return f"a search without proof puts noise along a line at about {about:.3g}." if over else None
 
-    def _drawn(self, candidate: Candidate, best: Option) -> str | None:
-        about = self.pilot.get(candidate.name)
+    def _dominated_by_draws(self, candidate: Candidate, best: Option) -> str | None:
+        about = self.pilot_covariances.get(candidate.name)
         if about is None:
             return None
-        cost = self.merit.cost
-        if cost(about / APART**2) > best.cost:
-            return f"a pilot of {DRAWS:,} draws puts this one's above about {cost(about):.3g}."
-        if cost(about / NEAR**2) < best.cost or candidate.turn != DRAWN:
+        cost = self.criterion.cost
+        if cost(about / SETTINGS.of_pilot**2) > best.cost:
+            return f"a pilot of {DRAW_SETTINGS.pilot_draws:,} draws puts this one's above about {cost(about):.3g}."
+        if cost(about / SETTINGS.hopeful**2) < best.cost or candidate.turn != DRAWN:
             return None
         about = close_covariance_estimate(
-            candidate.name, self.model, self.target, self.merit.weights, self.seed or 0, self._public
+            candidate.name, self.model, self.target, self.criterion.weights, self.seed or 0, self._public
         )
-        over = cost(about / CLOSELY_APART**2) > best.cost
+        over = cost(about / SETTINGS.of_shape**2) > best.cost
         draws = f"{DRAW_SETTINGS.shape_draws:,} draws, or fewer"
         return f"{draws}, put this one's at about {cost(about):.4g}." if over else None
 
-    def _about(self, candidate: Candidate) -> float:
+    def _error_estimate(self, candidate: Candidate) -> float:
         """Return about the error of a mechanism that draws; 0 where nothing is known of it."""
-        about = self.pilot.get(candidate.name)
-        return 0.0 if about is None else self.merit.cost(about)
+        about = self.pilot_covariances.get(candidate.name)
+        return 0.0 if about is None else self.criterion.cost(about)
 
     @cached_property
-    def too_still(self) -> tuple[str, ...]:
+    def unsmoothable(self) -> tuple[str, ...]:
         """The statistics on whose lattice no noise can be coarse."""
         if has_rows(self.model) or not self.model.floor.any():
             return ()
@@ -145,26 +153,26 @@ class Prospects:
     @property
     def _public(self) -> Floats | None:
         """What is publicly unknown, where noise is made for estimates."""
-        return self.merit.public.covariance if self.merit.objective == "estimate" else None
+        return self.criterion.public.covariance if self.criterion.objective == "estimate" else None
 
     @cached_property
-    def searched(self) -> SumNoise | None:
+    def line_noise_estimate(self) -> SumNoise | None:
         """About Laplace noise along a line, with Gaussian noise beside it."""
-        return noise_by_search(self.model, self.target, self.merit.weights)
+        return noise_by_search(self.model, self.target, self.criterion.weights)
 
     @cached_property
-    def pilot(self) -> dict[str, Floats]:
+    def pilot_covariances(self) -> dict[str, Floats]:
         """The covariances of a pilot's noise, by mechanism; none where there can be no pilot."""
         try:
-            return covariance_estimates(self.model, self.target, self.merit.weights, self.seed or 0, self._public)
+            return covariance_estimates(self.model, self.target, self.criterion.weights, self.seed or 0, self._public)
         except (DistprivError, OutOfTime, *NUMERICAL):
             return {}
 
 
-def try_what_can_win(
+def branch_and_bound(
     candidates: Sequence[Candidate],
-    prospects: Prospects,
-    settlement: Settlement,
+    pruning: Pruning,
+    composition: Composition,
     progress: Progress,
     watch: Watch = unwatched,
     budget: Deadline | None = None,
@@ -186,10 +194,10 @@ def try_what_can_win(
                 raise OutOfTime
             with deadline(binding):
                 if reason is None and candidate.turn == DRAWN:
-                    needs = too_long(candidate.name, prospects.model, prospects.target)
+                    needs = excessive_cost(candidate.name, pruning.model, pruning.target)
                 if reason is None and needs is None:
-                    p = prospects
-                    found[candidate.name] = attempt(candidate, p.model, p.target, p.merit, p.seed)
+                    p = pruning
+                    found[candidate.name] = attempt(candidate, p.model, p.target, p.criterion, p.seed)
         except OutOfTime:
             late.append(candidate.name)
             spent = 0.0 if budget is None else budget.seconds
@@ -205,23 +213,23 @@ def try_what_can_win(
 
     able = []
     for each in candidates:
-        reason = prospects.too_little_assurance(each)
+        reason = pruning.insufficient_assurance(each)
         if reason is None:
             able.append(each)
         else:
             run(each, reason)
-    order = prospects.in_order(able, settlement)
+    order = pruning.in_order(able, composition)
     while (candidate := _next(order, binding)) is not None:
-        judged = settlement.earlier is None or candidate.exact or candidate.turn == DRAWN
-        if budget is not None and binding is None and any(_usable(option, prospects) for option in found.values()):
+        judged = composition.earlier is None or candidate.exact or candidate.turn == DRAWN
+        if budget is not None and binding is None and any(_usable(option, pruning) for option in found.values()):
             binding = budget
-        best = settlement.best(found.values()) if judged else None
+        best = composition.best(found.values()) if judged else None
         reason = None
-        if settlement.earlier is None:
-            reason = prospects.worse_gaussian(candidate, found.get("certified_gaussian"))
+        if composition.earlier is None:
+            reason = pruning.dominated_gaussian(candidate, found.get("certified_gaussian"))
         if reason is None and best is not None and (binding is None or binding.spent < 1):
             with deadline(binding):
-                reason = prospects.too_much_error(candidate, best)
+                reason = pruning.dominated(candidate, best)
         run(candidate, reason)
     names = [candidate.name for candidate in candidates]
     return (
@@ -237,14 +245,14 @@ def _next(order: Iterator[Candidate], binding: Deadline | None) -> Candidate | N
         return next(order, None)
 
 
-def _usable(found: Option | Refusal, prospects: Prospects) -> bool:
-    return isinstance(found, Option) and found.may_be_used(prospects.assurance)
+def _usable(found: Option | Refusal, pruning: Pruning) -> bool:
+    return isinstance(found, Option) and found.may_be_used(pruning.assurance)
 
 
-def _still(names: Sequence[str]) -> str:
+def _vary_in_words(names: Sequence[str]) -> str:
     """Return that statistics vary, in words.
 
-    >>> _still(["a"]), _still(["a", "b"]), _still(["a", "b", "c"])
+    >>> _vary_in_words(["a"]), _vary_in_words(["a", "b"]), _vary_in_words(["a", "b", "c"])
     ('a varies', 'a and 1 other vary', 'a and 2 others vary')
     """
     match len(names) - 1:

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import distpriv as dp
-from distpriv.planning import patience
-from distpriv.planning.patience import needed_calls
+from distpriv.planning import call_cost
+from distpriv.planning.call_cost import CallSettings, needed_calls
 
 TARGET = dp.PrivacyTarget(1, 0.01)
 CALLS: list[int] = []
@@ -34,7 +34,7 @@ def model() -> dp.QueryModel:
 def test_what_takes_long_is_not_begun_and_its_needs_are_said(
     model: dp.QueryModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "seconds_a_call", lambda _: 0.01)
+    monkeypatch.setattr(call_cost, "seconds_per_call", lambda _: 0.01)
     CALLS.clear()
     plan = dp.plan(model, TARGET, processes=1)
     assert not CALLS
@@ -61,13 +61,13 @@ def test_what_does_not_is_called_about_as_often_as_was_said(model: dp.QueryModel
 def test_few_calls_of_a_slow_function_are_enough_to_time_it(
     model: dp.QueryModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "LONG", -1.0)
+    monkeypatch.setattr(call_cost, "SETTINGS", CallSettings(slow=-1.0))
     CALLS.clear()
-    assert patience.seconds_a_call(model) > 0
+    assert call_cost.seconds_per_call(model) > 0
     assert len(CALLS) == 1
 
 
 def test_means_are_not_called() -> None:
     rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
     made = dp.model(rows.slice(0, 1000), dp.Query(age=dp.mean("age")), secret, records=20)
-    assert patience.too_long("coupled_gaussian", made, TARGET) is None
+    assert call_cost.excessive_cost("coupled_gaussian", made, TARGET) is None

@@ -18,8 +18,8 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
 from distpriv.modelling.utility import OBJECTIVES, Objective, weighted_rms
 from distpriv.noise.laws import GaussianNoise
+from distpriv.planning.bounds import best_assurance, gaussian_noise_delta_lower_bound
 from distpriv.planning.candidates import CANDIDATES
-from distpriv.planning.prospects import best_assurance, gaussian_noise_delta_lower_bound
 
 INCOME = "income = '>50K'"
 WORK = "workclass = 'Private'"

@@ -27,8 +27,8 @@ from tests.workflow.test_faults import assert_a_crowd_loses_nothing
 
 import distpriv as dp
 from distpriv.errors import LedgerChanged, LedgerUnavailable
-from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger.files import KEY_VARIABLE
+from distpriv.ledger import Ledger
+from distpriv.ledger.beside import KEY_VARIABLE
 from distpriv.workflow.plan_policy import plan_policy
 
 __all__ = ["postgres"]
@@ -78,6 +78,39 @@ def test_it_keeps_what_it_is_told(ledger: Ledger, url: str) -> None:
     assert Ledger.open(url).history("a").entries == (entry,)
     with pytest.raises(LedgerChanged, match="an answer to this query already"):
         ledger.append(ledger.history("a"), TOTAL, "key", {"values": [2.5]})
+
+
+def test_the_key_of_a_server_is_in_the_environment_and_stays_the_same(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ledger.key == bytes.fromhex("ab" * 32)
+    monkeypatch.setenv(KEY_VARIABLE, "cd" * 32)
+    with pytest.raises(LedgerUnavailable, match="not the key"):
+        _ = ledger.key
+    for wrong in ("", "ab", "zz" * 32):
+        monkeypatch.setenv(KEY_VARIABLE, wrong)
+        for use in (lambda: ledger.key, lambda: Ledger.create(ledger.url)):
+            with pytest.raises(LedgerUnavailable, match="64 hexadecimal digits"):
+                use()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entries WHERE number = (SELECT max(number) FROM entries)",
+        "UPDATE entries SET position = 2 WHERE kind = 'release'",
+        "DELETE FROM entries",
+        "UPDATE entries SET content = '{}'",
+    ],
+)
+def test_what_is_removed_or_changed_on_a_server_is_noticed(
+    ledger: Ledger, url: str, postgres: Server, statement: str
+) -> None:
+    ledger.append(ledger.history("a"), TOTAL, "key", {"values": [1.5]})
+    postgres.sql(statement, "ledger")
+    for use in (lambda: ledger.history("a"), lambda: Ledger.open(url)):
+        with pytest.raises(LedgerUnavailable, match="not as it was written"):
+            use()
 
 
 def test_eight_writers_on_connections_of_their_own_lose_nothing_and_write_nothing_twice(ledger: Ledger) -> None:
@@ -174,7 +207,7 @@ def test_a_server_that_is_away_is_waited_for_and_one_that_stays_away_is_said_so(
     postgres.stop()
     try:
         with (
-            patch("distpriv.releasing.ledger.patience.SECONDS", 1.0),
+            patch("distpriv.ledger.store.AWAY_SECONDS", 1.0),
             pytest.raises(LedgerUnavailable, match=r"cannot be read .*see that its server runs"),
         ):
             ledger.history("a")

@@ -16,8 +16,8 @@ from tests.crowds import crowd_of
 
 import distpriv as dp
 from distpriv.errors import BudgetSpent, InvalidInput, LedgerChanged, LedgerUnavailable
-from distpriv.releasing.ledger import Ledger
-from distpriv.releasing.ledger.files import _replace
+from distpriv.ledger import Ledger
+from distpriv.ledger.beside import _replace
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 
@@ -79,7 +79,7 @@ def test_what_is_no_number_is_not_written(ledger: Ledger) -> None:
     assert ledger.history("a").entries == ()
 
 
-@pytest.mark.parametrize("url", ["ledger.db", "nosuch:///ledger.db", "", 3, None])
+@pytest.mark.parametrize("url", ["ledger.db", "nosuch:///ledger.db", "mysql://host/db", "", 3, None])
 def test_what_is_no_database_is_refused(url: object) -> None:
     with pytest.raises(InvalidInput, match=r"sqlite:///ledger\.db"):
         Ledger.open(url)  # type: ignore[arg-type]
@@ -116,9 +116,14 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(ledger: Ledger) -> None:
     assert [entry.query_key for entry in ledger.history("a").entries] == ["key"]
 
 
-def test_a_ledger_that_may_only_be_read_can_be_read(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_ledger_that_may_only_be_read_can_be_read(ledger: Ledger) -> None:
     ledger.append(ledger.history("a"), TOTAL, "key", {})
-    reading = Ledger.open(f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true")
+    reading = Ledger.open(ledger.url)
+
+    def read_only(connection: sql.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+
+    sql.event.listen(reading._store.engine, "begin", read_only)
     assert len(reading.history("a").entries) == 1
     with pytest.raises(LedgerUnavailable, match="readonly"):
         reading.append(reading.history("a"), TOTAL, "more", {})
@@ -151,7 +156,7 @@ def test_an_unfinished_write_leaves_no_trace(ledger: Ledger, tmp_path: Path) -> 
     ledger.append(ledger.history("a"), TOTAL, "key", {})
     script = f"""
 import os, sqlalchemy as sql
-from distpriv.releasing import ledger as module
+import distpriv as module
 ledger = module.Ledger.open({ledger.url!r})
 sql.event.listen(ledger._store.engine, "commit", lambda connection: os._exit(9))
 ledger.append(ledger.history("a"), module.PrivacyTarget(epsilon=2, delta=0.002), "more", {{"text": "x" * 50000}})
@@ -280,7 +285,7 @@ def test_a_commit_that_nobody_saw_locks_no_one_out(ledger: Ledger, tmp_path: Pat
     for write in writes:
         before = head.read_bytes()
         with (
-            patch("distpriv.releasing.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
+            patch("distpriv.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
             suppress(KeyboardInterrupt),
         ):
             write()
@@ -294,11 +299,11 @@ def test_a_commit_that_nobody_saw_locks_no_one_out(ledger: Ledger, tmp_path: Pat
 def test_a_ledger_whose_making_was_killed_can_be_made(tmp_path: Path, files: int) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     written = patch(
-        "distpriv.releasing.ledger.files._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
+        "distpriv.ledger.beside._replace", side_effect=[DEFAULT] * files + [KeyboardInterrupt], wraps=_replace
     )
     with (
         written,
-        patch("distpriv.releasing.ledger.store.begin", side_effect=KeyboardInterrupt),
+        patch("distpriv.ledger.store.CreateTable", side_effect=KeyboardInterrupt),
         suppress(KeyboardInterrupt),
     ):
         Ledger.create(url)
@@ -311,12 +316,12 @@ def test_a_ledger_whose_making_was_killed_can_be_made(tmp_path: Path, files: int
 def test_a_folder_that_may_only_be_read_still_answers_what_was_answered(ledger: Ledger) -> None:
     ledger.append(ledger.history("a"), TOTAL, "key", {})
     with (
-        patch("distpriv.releasing.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
+        patch("distpriv.ledger.store.Store.kept", side_effect=KeyboardInterrupt),
         suppress(KeyboardInterrupt),
     ):
         ledger.append(ledger.history("a"), TOTAL, "another", {})
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    with patch("distpriv.releasing.ledger.files._replace", side_effect=denied):
+    with patch("distpriv.ledger.beside._replace", side_effect=denied):
         assert len(Ledger.open(ledger.url).history("a").entries) == 2
         with pytest.raises(LedgerUnavailable, match=r"Permission denied.*nothing was released"):
             ledger.look(ledger.history("a"), TOTAL, "more")

@@ -18,22 +18,22 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge, deviations, weighted_rms
 from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, utility_weights
 
-__all__ = ["MaxError", "Merit"]
+__all__ = ["Criterion", "MaxError"]
 
 MaxError = Mapping[str, float] | None
 """The largest error of statistics, by name, with which a release is of use; none for those not named."""
 
 
 @frozen(kw_only=True)
-class Merit:
+class Criterion:
     """How a plan compares noise, and which errors it allows.
 
     >>> import distpriv as dp
     >>> model = dp.gaussian_model(means={"a": [0], "b": [2]}, covariances=[[3]], pairs=[("a", "b")])
-    >>> [round(Merit.of(model, objective=objective).cost([[12.0]]), 3) for objective in ("estimate", "noise")]
+    >>> [round(Criterion.of(model, objective=objective).cost([[12.0]]), 3) for objective in ("estimate", "noise")]
     [0.866, 1.732]
-    >>> merit = Merit.of(model, weights="units", max_error={"statistic_1": 1.5})
-    >>> merit.public.error(merit.weights), merit.errors([[12.0]]), merit.too_large([[12.0]])
+    >>> criterion = Criterion.of(model, weights="units", max_error={"statistic_1": 1.5})
+    >>> criterion.public.error(criterion.weights), criterion.errors([[12.0]]), criterion.too_large([[12.0]])
     (2.0, {'statistic_1': 1.7320508075688772}, ('statistic_1',))
     """
 

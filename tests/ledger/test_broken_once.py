@@ -16,8 +16,8 @@ import pytest
 
 import distpriv as dp
 from distpriv.errors import DistprivError, InvalidInput, LedgerUnavailable
-from distpriv.releasing.ledger import Ledger, dataset_id
-from distpriv.releasing.ledger.store import Store
+from distpriv.ledger import Ledger, dataset_id
+from distpriv.ledger.store import Store
 
 TOTAL = dp.PrivacyTarget(epsilon=2, delta=0.002)
 SENTENCE = re.compile(r"[^\n]+\.")
@@ -101,6 +101,7 @@ FORGETFUL = [
     "sqlite:///file:x.db?uri=maybe",
     "sqlite:///x.db?uri=true",
     "sqlite:///file:x.db",
+    "sqlite:///x.db?timeout=9",
     "sqlite+pysqlite://",
     "sqlite+pysqlite:///:memory:",
     "sqlite+pysqlite:///file::memory:?uri=true",
