@@ -27,7 +27,7 @@ from distpriv.bundle.exporting.acro import NOT_RUN
 from distpriv.bundle.exporting.export import export_bundle
 from distpriv.bundle.exporting.notebook import notebook
 from distpriv.errors import InvalidInput
-from distpriv.framework.records import plain
+from distpriv.framework.records import json_text, plain
 from distpriv.policy import read_policy
 from distpriv.releasing.record import ModelRecord
 from distpriv.workflow.release_policy import release_policy
@@ -336,7 +336,7 @@ def test_what_no_release_writes_is_refused_in_a_sentence(copied: Path, change: t
         document[key] = type(document[key])()
     else:
         document[key][name] = value
-    (copied / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    (copied / "release.json").write_text(json_text(document), encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"see what distpriv verify says of it\.$"):
         export_bundle(str(copied), "xlsx")
 
@@ -355,7 +355,7 @@ def test_files_that_are_not_those_of_the_release_are_not_exported(copied: Path, 
     (copied / name).write_text("other", encoding="utf-8")
     if "/" in name:
         document["manifest"][name] = hashlib.sha256(b"other").hexdigest()
-        (copied / "release.json").write_text(json.dumps(document), encoding="utf-8")
+        (copied / "release.json").write_text(json_text(document), encoding="utf-8")
     for to in ("ro-crate", "acro"):
         with pytest.raises(InvalidInput, match="is not the file that was written with this release"):
             exported(copied, to, tmp_path)

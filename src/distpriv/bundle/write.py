@@ -13,6 +13,7 @@
 import hashlib
 import os
 import platform
+import re
 import reprlib
 import shutil
 from collections.abc import Collection, Mapping
@@ -245,7 +246,7 @@ def release_content(path: str | os.PathLike[str]) -> bytes:
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         raise InvalidInput(f"{str(found)!r} cannot be read ({reason}): give the folder of a bundle.") from failure
-    if not content.startswith(f'{{\n"format": "{FORMAT}",'.encode()):
+    if not re.match(rf'\s*{{\s*"format"\s*:\s*"{FORMAT}"\s*,'.encode(), content):
         raise InvalidInput(
             f"{str(path)!r} is no release.json of format {FORMAT!r}, as `distpriv release POLICY` writes them into a "
             "bundle: give that."
