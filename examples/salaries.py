@@ -77,7 +77,7 @@ def cost(model: dp.QueryModel, plan: dp.Plan) -> Cost:
         undefended_accuracy=plan.undefended_attack_accuracy,
         accuracy=plan.chosen.attack_accuracy,
         errors=plan.chosen.errors,
-        differing=max(RECORDS * each.apart for each in couplings if isinstance(each, MaximalCoupling)),
+        differing=max(RECORDS * each.total_variation for each in couplings if isinstance(each, MaximalCoupling)),
     )
 
 

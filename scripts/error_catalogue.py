@@ -89,7 +89,7 @@ def tree() -> str:
 
 def _row(entry: CatalogueEntry) -> str:
     base = entry.error.__bases__[0].__name__
-    texts = [" ".join(text.split()).replace("|", "\\|") for text in (entry.when, entry.cure)]
+    texts = [" ".join(text.split()).replace("|", "\\|").replace("[", "\\[") for text in (entry.when, entry.cure)]
     return f"| {entry.error.code} | `{entry.error.__name__}` | `{base}` | {' | '.join(texts)} |\n"
 
 

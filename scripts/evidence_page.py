@@ -29,7 +29,7 @@ def page() -> str:
     parts = []
     for status, heading in HEADINGS.items():
         rows = [
-            f"| {code} | {entry.title} | {' '.join(entry.cure.split())} |"
+            f"| {code} | {entry.title} | {' '.join(entry.cure.split())} |".replace("[", r"\[")
             for code, entry in registry().items()
             if Evidence.of(code).status == status
         ]

@@ -70,7 +70,7 @@ def _one_block(html: str) -> str:
     """Return the tables and sentences of an output on one line: no folded details, and no style but the site's."""
     plain = re.sub(r"<(style|details|figcaption|caption)\b.*?</\1>", "", html, flags=re.DOTALL)
     bare = re.sub(r"<(\w+)\s[^<>]*>", r"<\1>", plain)
-    return re.sub(r"\n\s*", "", bare)
+    return re.sub(r"\s*\n\s*", " ", bare)
 
 
 if __name__ == "__main__":

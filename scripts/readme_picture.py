@@ -49,7 +49,7 @@ def curves(axes: Axes, made: dp.QueryModel, plan: dp.Plan | None = None) -> None
         axes.hist(seen, bins=70, range=(-4.2, 4.2), density=True, color=colour, alpha=0.35)
         middle, spread = (law.mean - centre) @ direction, np.sqrt(direction @ (law.covariance + added) @ direction)
         curve = np.exp(-(((grid - middle) / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi))
-        axes.plot(grid, curve, color=colour, label=f"{share} % of 100 persons earn over 50K")
+        axes.plot(grid, curve, color=colour, label=f"{share} % of 100 people earn over 50K")
     axes.set_ylabel("density")
     axes.set_xlim(-4.2, 4.2)
     axes.set_ylim(0, 0.56)
@@ -62,7 +62,7 @@ def errors(axes: Axes, plan: dp.Plan) -> None:
     public, after = plan.public_errors, plan.chosen.estimate_errors
     names = list(public)[::-1]
     for place, name in enumerate(names):
-        unit = UNITS.get(name, "persons")
+        unit = UNITS.get(name, "people")
         axes.barh(place + 0.2, 100, height=0.36, color=PUBLIC, label="public mean, no release" if place == 0 else None)
         share = 100 * after[name] / public[name]
         axes.barh(place - 0.2, share, height=0.36, color=ESTIMATE, label="estimate" if place == 0 else None)
@@ -78,7 +78,7 @@ def draw_before(made: dp.QueryModel, target: Path) -> None:
     """Draw what the statistics tell as they are."""
     figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
     curves(axes, made)
-    axes.set_xlabel("five published statistics, along their most telling direction (standard deviations)")
+    axes.set_xlabel("five statistics, along their most discriminating direction (standard deviations)")
     axes.legend(frameon=False, loc="upper left")
     figure.savefig(target, metadata={"Date": None})
 
@@ -93,11 +93,13 @@ def draw_at_a_glance(made: dp.QueryModel, plan: dp.Plan, target: Path) -> None:
     curves(after, made, plan)
     errors(worth, plan)
     right, at_most = plan.undefended_attack_accuracy, plan.chosen.attack_accuracy
-    before.set_title(f"Published as they are:\nan attacker is right {100 * right:.0f} times in 100", fontsize=10)
-    after.set_title(f"Released by a plan at ε = 1:\nright at most {math.ceil(100 * at_most)} times in 100", fontsize=10)
-    worth.set_title("How good the published estimates are:\noff by less in 95 of 100 releases", fontsize=10)
+    before.set_title(f"Published without noise:\nan attacker is right {100 * right:.0f} % of the time", fontsize=10)
+    after.set_title(
+        f"Released at ε = 1, δ = 0.001:\nright at most {math.ceil(100 * at_most)} % of the time", fontsize=10
+    )
+    worth.set_title("Error of the published estimates:\n95 % half-widths", fontsize=10)
     for axes in (before, after):
-        axes.set_xlabel("five statistics, most telling direction")
+        axes.set_xlabel("five statistics, most discriminating direction")
     figure.legend(*before.get_legend_handles_labels(), frameon=False, ncols=2, loc="outside lower left", fontsize=9)
     figure.legend(*worth.get_legend_handles_labels(), frameon=False, ncols=2, loc="outside lower right", fontsize=9)
     figure.savefig(target, metadata={"Date": None})
@@ -108,6 +110,7 @@ if __name__ == "__main__":
     plt.rcParams["svg.hashsalt"] = "distpriv"
     adult = model()
     draw_before(adult, IMAGES / "two_scenarios.svg")
-    draw_at_a_glance(adult, dp.plan(adult, dp.PrivacyTarget(epsilon=1, delta=1e-3)), IMAGES / "at_a_glance.svg")
+    target = dp.PrivacyTarget(epsilon=1, delta=1e-3)
+    draw_at_a_glance(adult, dp.plan(adult, target, mechanisms=["certified_gaussian"]), IMAGES / "at_a_glance.svg")
     for name in ("two_scenarios.svg", "at_a_glance.svg"):
         print(f"{name}: {(IMAGES / name).stat().st_size:,} bytes")

@@ -38,6 +38,15 @@ class Deadline:
     def _begin(self) -> float:
         return self.now()
 
+    def part(self, share: float) -> "Deadline":
+        """Return a budget that begins now: a share of this one, or what is left of it.
+
+        >>> times = iter([0.0, 6.0, 6.0])
+        >>> Deadline(seconds=8.0, now=lambda: next(times)).part(0.5).seconds
+        2.0
+        """
+        return Deadline(seconds=max(min(share, 1 - self.spent), 1e-9) * self.seconds, now=self.now)
+
     @property
     def spent(self) -> float:
         """The share of the budget that is spent."""

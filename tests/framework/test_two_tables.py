@@ -44,7 +44,7 @@ def test_coupled_datasets_of_a_mixture_differ_in_as_many_records_as_their_shares
     model = mixed((0.2, 0.5))
     swap = model.rows().coupling(model.protected_pairs[0], "independent")
     assert isinstance(swap, MaximalCoupling)
-    assert swap.apart == pytest.approx(0.3)
+    assert swap.total_variation == pytest.approx(0.3)
     first, second = model.rows().coupled_samples(model.protected_pairs[0], 20_000, 1, "transport")
     for drawn, law in zip((first, second), model.distributions.values(), strict=True):
         assert (np.abs(drawn.mean(axis=0) - law.mean) < 5 * np.sqrt(np.diag(law.covariance) / 20_000)).all()

@@ -53,14 +53,6 @@ def test_units_do_not_matter(model: dp.QueryModel) -> None:
     assert gaussian_certificate(scaled, TARGET, noise_of(scaled, 5.0), "a test").delta == pytest.approx(one, rel=0.2)
 
 
-def test_one_statistic_is_exact() -> None:
-    alone = dp.model(dp.datasets.adult(), dp.Query(age=AGE), SECRET, records=100)
-    law = dp.mechanisms.certified_laplace(alone, TARGET).certificate.law
-    assert law is not None
-    assert law.exact
-    assert law.draws == 0
-
-
 def test_a_sample_is_judged_by_a_population_that_it_may_be_of() -> None:
     rows = dp.datasets.adult().slice(0, 500)
     query = dp.Query(age=AGE, hours=HOURS)

@@ -14,6 +14,7 @@ import distpriv as dp
 from distpriv.distances import analytic_radius
 from distpriv.errors import AssumptionViolated, InvalidInput, InvalidTarget
 from distpriv.framework.arrays import Floats
+from distpriv.framework.bisection import least_passing
 from distpriv.guarantees.certify import certified
 from distpriv.guarantees.evidence_text import combination
 from distpriv.guarantees.lattice_floor import covers_floor
@@ -118,12 +119,7 @@ def scaled_until_it_holds(model: dp.QueryModel, covariance: Floats) -> Floats:
         law = GaussianNoise.of(scale * base)
         return certified(model, TARGET, law, name="scaled", theorem="none").certificate.holds_at("checked")
 
-    low, high = 1.0, 1.0
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1e-4 * high:
-        low, high = (low, (low + high) / 2) if holds((low + high) / 2) else ((low + high) / 2, high)
-    return np.asarray(high * base)
+    return np.asarray(least_passing(holds, 1.0, 1.0, largest=2.0**40, within=1e-4) * base)
 
 
 @either

@@ -157,7 +157,7 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
         M.exact_law(model(age, reference="sample", weight="fnlwgt"), TARGET)
     with pytest.raises(InvalidModel, match="are on no steps"):
         M.exact_law(model(dp.Query(age=dp.mean("ln(age)"))), TARGET)
-    with pytest.raises(InvalidModel, match="possible values, and exact laws are of up to"):
+    with pytest.raises(InvalidModel, match="values, and exact distributions here are of up to"):
         M.exact_law(model(dp.Query(gain=dp.mean("capital_gain"))), TARGET)
     with pytest.raises(InvalidModel, match="over reference rows, and this model has none"):
         M.exact_law(model(dp.Query(age=dp.quantile("age", 0.5))), TARGET)

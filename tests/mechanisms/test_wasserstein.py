@@ -8,7 +8,7 @@ from tests.mechanisms.shared import worst_delta
 import distpriv as dp
 from distpriv.distances import analytic_radius, closeness_radius
 from distpriv.errors import AssumptionViolated, InvalidInput
-from distpriv.mechanisms.hypotheses import has_points, proven_distance, unordered
+from distpriv.mechanisms.hypotheses import unordered
 
 M = dp.mechanisms
 TENTH = dp.PrivacyTarget(epsilon=1, delta=0.1)
@@ -80,12 +80,6 @@ def test_pairs_are_taken_in_one_order() -> None:
     assert len(model.protected_pairs) == 4
     assert {frozenset(pair) for pair in unordered(model)} == {frozenset("ab"), frozenset("ac")}
     assert len(unordered(model)) == 2
-
-
-def test_a_model_of_moments_has_neither_points_nor_a_proven_distance() -> None:
-    model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=np.eye(1), pairs=[("a", "b")])
-    assert not has_points(model)
-    assert proven_distance(model) is None
 
 
 def test_figure_1_needs_a_scale_of_1_at_a_tenth() -> None:

@@ -206,4 +206,4 @@ def test_both_datasets_have_the_law_of_their_own_weights(order: Floats | None) -
 def test_the_chance_that_a_record_differs_is_the_total_variation(seed: int, rows: int) -> None:
     first, second = weightings(seed, rows)
     coupling = MaximalCoupling.of(np.arange(rows), first, second, records=5)
-    assert coupling.apart == pytest.approx(np.abs(first - second).sum() / 2, abs=1e-12)
+    assert coupling.total_variation == pytest.approx(np.abs(first - second).sum() / 2, abs=1e-12)

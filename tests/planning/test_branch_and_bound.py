@@ -16,7 +16,7 @@ from distpriv.errors import InvalidInput
 from distpriv.guarantees.certificate import ASSURANCE, Assurance, Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.mechanisms.search.coupled_pilot import close_covariance_estimate, covariance_estimates
-from distpriv.modelling.utility import OBJECTIVES, Objective, weighted_rms
+from distpriv.modelling.utility import OBJECTIVES, Objective, Weights, weighted_rms
 from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.bounds import best_assurance, gaussian_noise_delta_lower_bound
 from distpriv.planning.candidates import CANDIDATES
@@ -99,7 +99,7 @@ def test_whatever_the_moments_are(
     objective: Objective,
 ) -> None:
     model = random_model(seed, size, unequal=unequal, distance=distance, pairs=pairs, parallel=parallel)
-    weights = tuple(1.0 + k for k in range(size)) if weighted else None
+    weights: Weights = tuple(1.0 + k for k in range(size)) if weighted else "relative"
     assert_the_same_choice(model, target, assurance, weights=weights, objective=objective)
 
 

@@ -27,8 +27,9 @@ from tests.workflow.small import POLICY
 from distpriv.ledger import Ledger
 from distpriv.planning.plan import Plan
 from distpriv.policy import Policy, read_policy
-from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.release import Release
+from distpriv.releasing.session import Session
+from distpriv.workflow.ledgers import history_in
 from distpriv.workflow.plan_policy import PlannedPolicy
 from distpriv.workflow.release_policy import release_policy
 
@@ -46,16 +47,17 @@ def start(folder: Path, plan: Plan, number: int, out: str) -> int:
     code = 1
     try:
         policy = folder / f"{number}.toml"
-        text = POLICY.replace('id = "ward"', f'id = "ward-{number}"')
+        text = POLICY.replace('id = "ward"', f'id = "ward-{number}"\ncontinues = false')
         policy.write_text(text.replace("sqlite:///ledger.db", LEDGER or "sqlite:///ledger.db"), encoding="utf-8")
 
-        def planned(policy: Policy, _: object) -> PlannedPolicy:
+        def planned(ledger: Ledger | None, policy: Policy, *_: object, **__: object) -> PlannedPolicy:
             with_rows = evolve(plan, model=policy.model())
-            rest = EarlierReleases(releases=(), total=policy.ledger.total, questions="first")
-            return PlannedPolicy(policy=policy, plan=with_rows, rest=rest, fixed=None)
+            history, total = history_in(ledger, policy), policy.ledger.total
+            session = Session.of(with_rows.model, ledger=ledger, history=history, total=total)
+            return PlannedPolicy(policy=policy, plan=with_rows, session=session)
 
         with (
-            patch("distpriv.workflow.release_policy.planned", planned),
+            patch("distpriv.workflow.release_policy.planned_in", planned),
             patch("distpriv.workflow.release_policy._page", lambda *_: "a page"),
         ):
             bundle = release_policy(str(policy), folder / out)

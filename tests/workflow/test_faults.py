@@ -70,7 +70,13 @@ def _release_all(url: str, process: int) -> list[tuple[str, float]]:
         column, dataset = divmod(number, DATASETS)
         plan = asked(table, f"x{column}")
         found = dp.release(
-            plan, table.slice(0, CROWD), ledger=url, dataset=f"d{dataset}", total=TOTAL, adaptive="assumed"
+            plan,
+            table.slice(0, CROWD),
+            ledger=url,
+            dataset=f"d{dataset}",
+            total=TOTAL,
+            adaptive="assumed",
+            continues=False,
         )
         assert not found.repeated
         shown.append((f"d{dataset} x{column}", found.values["mean"]))

@@ -1,17 +1,21 @@
 """Plans of policies: which mechanisms they choose from, and that none is made twice for one task."""
 
+import pkgutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
 from distpriv.errors import InvalidPolicy
+from distpriv.ledger import Ledger
 from distpriv.planning.option import Option, Refusal, Skipped
 from distpriv.planning.plan import plan
-from distpriv.workflow.plan_policy import each_plan_once, plan_policy
+from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 
 TRIED = ("expected_value_gaussian", "group_privacy_gaussian", "group_privacy_laplace", "no_noise")
@@ -58,34 +62,6 @@ def test_every_line_of_a_plan_is_told_as_soon_as_it_is_known_what_costs_nothing_
     assert options[-1] == "expected_value_gaussian"
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        ("epsilon = 1.0", "epsilon = 1.5"),
-        ("mean(age, resolution = 1)", "mean(age + 1, resolution = 1)"),
-        ("values = [0.45, 0.55]", "values = [0.4, 0.6]"),
-        ("records = 100", "records = 60"),
-        ("delta = 0.01\n", 'delta = 0.01\nassurance = "assumed"\n'),
-        ("delta = 0.01\n", 'delta = 0.01\nobjective = "noise"\n'),
-    ],
-)
-def test_a_plan_is_made_once_inside_for_the_same_policy(folder: Path, edit: tuple[str, str]) -> None:
-    with only("expected_value_gaussian"), each_plan_once():
-        first = plan_policy("policy.toml").plan
-        with each_plan_once():
-            assert plan_policy("policy.toml").plan is first
-        assert plan_policy(str(write_policy(folder, edit))).plan is not first
-    with only("expected_value_gaussian"):
-        assert plan_policy(str(write_policy(folder))).plan is not first
-
-
-def test_other_rows_are_planned_anew_under_the_same_name(folder: Path, adult: pa.Table) -> None:
-    with only("expected_value_gaussian"), each_plan_once():
-        first = plan_policy("policy.toml").plan
-        pq.write_table(adult.slice(1, 2500), folder / "adult.parquet")
-        assert plan_policy("policy.toml").plan is not first
-
-
 def test_a_release_of_several_questions_plans_each_of_them_once(folder: Path) -> None:
     block = '[[release]]\nname = "{}"\nrecords = 100\n[release.statistics]\n{} = "{}"\n\n'
     two = block.format("ages", "age", "mean(age)") + block.format("hours", "hours", "mean(hours_per_week)")
@@ -94,3 +70,39 @@ def test_a_release_of_several_questions_plans_each_of_them_once(folder: Path) ->
     with only("expected_value_gaussian"), patch("distpriv.workflow.plan_policy.plan", side_effect=plan) as made:
         release_policy("policy.toml", folder / "bundle", only="ages")
     assert made.call_count == 2
+
+
+@contextmanager
+def counted(*names: str) -> Iterator[dict[str, int]]:
+    """Count calls of functions, given by module, class and name."""
+    calls = dict.fromkeys(names, 0)
+    with ExitStack() as patches:
+        for name in names:
+            module, _, attribute = name.rpartition(".")
+            place = pkgutil.resolve_name(module)
+
+            call = getattr(place, attribute)
+
+            def spy(*args: Any, _name: str = name, _call: Any = call, **more: Any) -> Any:
+                calls[_name] += 1
+                return _call(*args, **more)
+
+            patches.enter_context(patch.object(place, attribute, spy))
+        yield calls
+
+
+def test_a_release_opens_its_ledger_and_hashes_its_reference_once_and_calibrates_in_the_plan(folder: Path) -> None:
+    with only("certified_gaussian"):
+        release_policy("policy.toml", folder / "first")
+    earlier = Ledger.open(f"sqlite:///{folder / 'ledger.db'}").history("ward").entries
+    assert len(earlier) == 1
+    edits = (("mean(age, resolution = 1)", "mean(hours_per_week)"), ("create = true", 'adaptive = "assumed"'))
+    second = write_policy(folder, *edits, name="second.toml")
+    opened, validated = "distpriv.ledger.store._engine", "distpriv.ledger.store._entry"
+    hashed = "distpriv.releasing.certified_laws.content_digest"
+    calibrated = "distpriv.releasing.joint.EarlierReleases._found"
+    with only("certified_gaussian"), counted(opened, validated, hashed, calibrated) as calls:
+        made = release_policy(str(second), folder / "second")
+    assert made.release.position == 2
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    assert calls == {opened: 1, validated: len(ledger._store.read().entries), hashed: 1, calibrated: 1}

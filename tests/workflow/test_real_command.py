@@ -36,6 +36,7 @@ POLICY = """\
 reference = "reference.parquet"
 private = "private.parquet"
 id = "{dataset}"
+continues = false
 
 [release]
 records = 40

@@ -50,6 +50,7 @@ from distpriv.modelling.model import QueryModel, SampledStratum
 from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
 from distpriv.policy.load import policy_in_release, policy_in_toml
+from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.estimating import Answers, Estimates
 from distpriv.releasing.immunity import THEOREM as IMMUNE
 from distpriv.releasing.immunity import may_be_immune
@@ -490,7 +491,7 @@ def _model(opened: Opened) -> str:
     if opened.reference is None:
         _ = opened.whole
         return "moments, steps and labels are taken on trust."
-    right = evidence_record(opened.release, model)
+    right = evidence_record(opened.release, model, reference_digests(model))
     _require_same_model(right.model, evidence.model, "")
     if evidence.joint is not None and right.joint is not None:
         _require_same_model(right.joint.model, evidence.joint.model, " of all releases together")

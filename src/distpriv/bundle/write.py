@@ -34,7 +34,6 @@ from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.model import QueryModel
 from distpriv.policy import Policy
 from distpriv.releasing.attackers import attacker_figures
-from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.private import readings
 from distpriv.releasing.record import (
     FORMAT,
@@ -143,16 +142,14 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def release_record(
-    policy: Policy, release: Release, model: QueryModel, evidence: EvidenceRecord | None = None
-) -> ReleaseRecord:
+def release_record(policy: Policy, release: Release, model: QueryModel, evidence: EvidenceRecord) -> ReleaseRecord:
     """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds.
 
     Args:
         policy: what was asked for.
         release: what was released.
         model: the model of its statistics.
-        evidence: what verify needs; made from the rows of the model when not given.
+        evidence: what verify needs.
     """
     assert release.joint is not None
     assert release.ledger is not None
@@ -177,20 +174,20 @@ def release_record(
         versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         manifest={},
         tables={name: tuple(each.to_dict()) for name, each in release.tables.items()},
-        evidence=evidence or evidence_record(release, model),
+        evidence=evidence,
         **release.estimated.shown(),
     )
     return RECORD.of(plain(record))  # as it will be read: a δ of 0 is 0.0
 
 
-def evidence_record(release: Release, model: QueryModel) -> EvidenceRecord:
-    """Return what verify needs, from the rows of a model."""
+def evidence_record(release: Release, model: QueryModel, reference: Mapping[str, str]) -> EvidenceRecord:
+    """Return what verify needs, from the rows of a model and the digests of its tables."""
     return EvidenceRecord(
         model=ModelRecord.of(model),
         joint=_joint(release, model),
         drawn=release.drawn,
         reading=tuple(ReadingRecord(**row) for row in readings(model)),
-        reference=reference_digests(model),
+        reference=reference,
     )
 
 

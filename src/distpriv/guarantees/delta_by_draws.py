@@ -16,6 +16,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from distpriv.deadline import require_time
 from distpriv.framework.arrays import Floats
 from distpriv.law.cumulants import log_densities
 from distpriv.law.draws import TiltedMixture
@@ -189,6 +190,7 @@ def delta_by_draws(
 
 def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: DrawSettings) -> DrawnDelta:
     """Return the estimate of H_ε from draws where δ is decided."""
+    require_time()
     rng = np.random.default_rng(settings.seed)
     mixture, reverse, far_below = _recentred(scenarios, epsilon, matters, settings, rng)
     draws = settings.fewer_draws if far_below else settings.draws

@@ -18,11 +18,18 @@ from distpriv.noise.laws import GaussianNoise
 
 __all__ = ["Smoothing", "counted", "covers_floor", "has_rows", "never_smooth", "smoothing", "sums_rows"]
 
-TOUCHING = 1e-9
-"""Noise that touches the floor may miss it by rounding; the smoothing error counts what it really is."""
 
-INSIDE = 1e-7
-"""A share of a deviation that lies outside the lattice's span and is larger than this is no rounding."""
+@frozen(kw_only=True)
+class Tolerances:
+    """What counts as rounding."""
+
+    floor: float = 1e-9
+    """By which share noise may be narrower than the floor; the smoothing error is that of the noise as it is."""
+    span: float = 1e-7
+    """The largest share of a deviation that may lie outside the lattice's span."""
+
+
+TOLERANCES = Tolerances()
 
 
 @frozen(kw_only=True)
@@ -78,7 +85,7 @@ def covers_floor(model: QueryModel, noise: GaussianNoise) -> bool:
     if noise.axes.shape[1] < noise.dimension or not (noise.variances > 0).all():
         return False
     scaled = model.floor[:, np.newaxis] * noise.axes / np.sqrt(noise.variances)
-    return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOUCHING)
+    return bool(np.linalg.norm(scaled, ord=2) <= 1 + TOLERANCES.floor)
 
 
 def never_smooth(model: QueryModel, largest: float) -> tuple[str, ...]:
@@ -141,7 +148,7 @@ def smoothing(model: QueryModel, distribution: QueryDistribution, noise: Gaussia
     inverse = np.linalg.pinv(basis[rows] / units[:, np.newaxis])
     own = distribution.covariance[np.ix_(rows, rows)] / np.outer(units, units)
     inside = (basis[rows] / units[:, np.newaxis]) @ inverse
-    if np.abs(own - inside @ own @ inside.T).max() > INSIDE**2 * np.abs(own).max():
+    if np.abs(own - inside @ own @ inside.T).max() > TOLERANCES.span**2 * np.abs(own).max():
         return UNSMOOTHED
     # In the noise's own axes and units the noise is the identity, and what is not known of F has λ/(1 + λ) for each λ.
     whitened = noise.axes.T @ distribution.covariance @ noise.axes

@@ -52,8 +52,8 @@ def step_laws(rows: RowGrid, *, most_points: int = 2**17) -> StepLaws:
     points = 2 ** math.ceil(math.log2(last - first + 2))
     if points > most_points:
         raise InvalidModel(
-            f"the statistic has {most - least:,.0f} possible values, and exact laws are of up to {most_points:,}: give "
-            "the column a coarser unit in its expression."
+            f"the statistic may take {points:,} values, and exact distributions here are of up to {most_points:,}: "
+            "round the column in its expression, or use certified_laplace."
         )
     circle = Circle(circumference=float(points), frequencies=points // 2, points=points)
     strata = [_stratum_law(circle, cells) for cells in rows.strata]

@@ -68,9 +68,11 @@ def gaussian_l1_quantile_upper_bound(covariance: Floats, chance: float) -> float
     1.96
     """
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    apart = float(deviations.sum() * -ndtri(chance / (2 * len(deviations))))
-    together = float(np.sqrt(2 / np.pi) * deviations.sum() + _lipschitz(covariance) * np.sqrt(-2 * np.log(chance)))
-    return min(apart, together)
+    by_coordinate = float(deviations.sum() * -ndtri(chance / (2 * len(deviations))))
+    by_concentration = float(
+        np.sqrt(2 / np.pi) * deviations.sum() + _lipschitz(covariance) * np.sqrt(-2 * np.log(chance))
+    )
+    return min(by_coordinate, by_concentration)
 
 
 def _lipschitz(covariance: Floats) -> float:

@@ -7,12 +7,13 @@ from distpriv.errors import InvalidTarget
 from distpriv.framework.arrays import Floats
 from distpriv.framework.bisection import first_passing
 from distpriv.framework.target import PrivacyTarget
-from distpriv.guarantees.certify import moments_delta, smoothed_target
+from distpriv.guarantees.certify import LARGEST_SMOOTHING, moments_delta
 from distpriv.guarantees.mechanism import AdditiveMechanism, across_ball
 from distpriv.guarantees.reference_sample import stretched
 from distpriv.guarantees.repair import certified_against_rows
 from distpriv.mechanisms.hypotheses import equal_means, laplace_epsilon
 from distpriv.mechanisms.search.line_search import LineSearch, Shape
+from distpriv.mechanisms.search.noise_floor import smooth_floor
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.sensitivity import mean_shifts
 from distpriv.modelling.utility import Weights, utility_weights
@@ -40,7 +41,7 @@ def certified_laplace(model: QueryModel, target: PrivacyTarget, *, weights: Weig
     """
     laplace_epsilon(target)
     q = utility_weights(model, weights)
-    floor = GaussianNoise.of(_smooth_floor(model, target))
+    floor = GaussianNoise.of(_floor(model, q))
     if _floor_suffices(model, target, floor):
         return certified_against_rows(model, target, floor, name=NAME, theorem=THEOREM)
     pairs = [[model.distributions[name].covariance for name in pair] for pair in model.protected_pairs]
@@ -70,19 +71,15 @@ def noise_by_search(model: QueryModel, target: PrivacyTarget, weights: Floats) -
     far = evolve(stretched(model), strata=())
     if not mean_shifts(far).any():
         return None
-    search = LineSearch.of(far, target, weights, _smooth_floor(model, target))
+    search = LineSearch.of(far, target, weights, _floor(model, weights))
     if target.delta == 0:  # all of ε is for the shift, and nothing else differs
         return None if search.turns else search.law(Shape(), 1.0)
     return search.result()
 
 
-def _smooth_floor(model: QueryModel, target: PrivacyTarget) -> Floats:
-    """Return the least multiple of the floor, by powers of 2, that smooths the lattice of every scenario."""
-    floor = np.diag(model.floor**2) * (1 + 1e-8)
-    for doublings in range(20):
-        if smoothed_target(model, GaussianNoise.of(2.0**doublings * floor), target) is not None:
-            return 2.0**doublings * floor
-    return floor
+def _floor(model: QueryModel, weights: Floats) -> Floats:
+    """Return little noise that smooths the lattice of every scenario, and a hair."""
+    return smooth_floor(model, weights, LARGEST_SMOOTHING).covariance * (1 + 1e-8)
 
 
 def _floor_suffices(model: QueryModel, target: PrivacyTarget, floor: GaussianNoise) -> bool:

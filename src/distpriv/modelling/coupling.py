@@ -166,7 +166,7 @@ class MaximalCoupling:
     """Two weightings of the same rows, coupled record by record."""
 
     records: int
-    apart: float
+    total_variation: float
     """The total variation of the two: the probability that a record is not the same row in both datasets."""
     common: WeightedDraw
     different: OrderedPairing
@@ -177,7 +177,7 @@ class MaximalCoupling:
         """Return the maximal coupling of two weightings of rows; those that differ are paired by `order`, if given.
 
         >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
-        >>> round(coupling.apart, 12)
+        >>> round(coupling.total_variation, 12)
         0.3
         """
         if order is not None:
@@ -186,7 +186,7 @@ class MaximalCoupling:
         out, into = np.maximum(first - second, 0.0), np.maximum(second - first, 0.0)
         return cls(
             records=records,
-            apart=float(min(1.0, (out.sum() + into.sum()) / 2)),
+            total_variation=float(min(1.0, (out.sum() + into.sum()) / 2)),
             common=WeightedDraw.of(rows, np.minimum(first, second)),
             different=OrderedPairing(
                 first=WeightedDraw.of(rows, out), second=WeightedDraw.of(rows, into), ordered=order is not None
@@ -196,20 +196,20 @@ class MaximalCoupling:
     @property
     def rows_drawn(self) -> int:
         """How many rows `differing` draws on average, of both datasets."""
-        return max(1, round(2 * self.records * self.apart))
+        return max(1, round(2 * self.records * self.total_variation))
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Rows, Rows]:
         """Draw the rows of so many pairs of datasets, one pair a row, each common row at one place in both."""
         shape = draws, self.records
-        differ = rng.random(shape) < self.apart
-        first = self.common.at(rng.random(shape)) if self.apart < 1 else np.zeros(shape, dtype=np.int64)
+        differ = rng.random(shape) < self.total_variation
+        first = self.common.at(rng.random(shape)) if self.total_variation < 1 else np.zeros(shape, dtype=np.int64)
         second = first.copy()
         first[differ], second[differ] = self.different.draw(rng, (int(differ.sum()),))
         return first, second
 
     def differing(self, rng: np.random.Generator, draws: int, _: Sequence[int] = ()) -> Iterator[Differing]:
         """Draw in how many records datasets differ, and the rows there; there is one such number for a pair."""
-        ends = np.append(0, np.cumsum(rng.binomial(self.records, self.apart, size=draws)))
+        ends = np.append(0, np.cumsum(rng.binomial(self.records, self.total_variation, size=draws)))
         yield ends, *self.different.draw(rng, (int(ends[-1]),))
 
 

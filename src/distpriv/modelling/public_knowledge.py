@@ -102,11 +102,11 @@ class LinearEstimator(NamedTuple):
     error_covariance: Floats
     """The covariance of what the estimate misses."""
 
-    def moves_what_is_fixed(self, apart: Floats, sizes: Floats, rounding: float = 1e-5) -> bool:
+    def moves_what_is_fixed(self, deviation: Floats, sizes: Floats, rounding: float = 1e-5) -> bool:
         """Tell whether what cannot vary is elsewhere than it must be, beyond rounding in standard deviations."""
         varies = (self.units > 0) | (self.observed == 0)
-        alone = (np.abs(apart) > rounding * sizes) & ~varies
-        scaled = np.where(self.units > 0, apart * self.observed / np.where(self.units > 0, self.units, 1.0), 0.0)
+        alone = (np.abs(deviation) > rounding * sizes) & ~varies
+        scaled = np.where(self.units > 0, deviation * self.observed / np.where(self.units > 0, self.units, 1.0), 0.0)
         together = np.abs(scaled @ self.fixed) > rounding * (1 + np.abs(scaled).max(initial=0.0))
         return bool(alone.any() or together.any())
 
@@ -258,8 +258,10 @@ class PublicKnowledge:
     @property
     def covariance(self) -> Floats:
         """C: how far the statistics are from the public mean."""
-        apart = self.means - self.mean
-        return np.asarray(np.tensordot(self.chances, self.covariances, axes=1) + (apart.T * self.chances) @ apart)
+        deviation = self.means - self.mean
+        return np.asarray(
+            np.tensordot(self.chances, self.covariances, axes=1) + (deviation.T * self.chances) @ deviation
+        )
 
     @property
     def errors(self) -> dict[str, float]:
@@ -287,11 +289,11 @@ class PublicKnowledge:
             values: the noisy values, in the statistics' order.
             noise_covariance: N; infinite on the diagonal where a noisy value says nothing.
         """
-        apart = self._apart(values)
+        deviation = self._deviation(values)
         estimator = self._estimator(noise_covariance)
-        apart = np.where(estimator.observed, apart, 0.0)
+        deviation = np.where(estimator.observed, deviation, 0.0)
         return Estimate(
-            names=self.names, values=self.mean + estimator.gain @ apart, covariance=estimator.error_covariance
+            names=self.names, values=self.mean + estimator.gain @ deviation, covariance=estimator.error_covariance
         )
 
     def fit(self, values: object, noise: "Sequence[Noise]") -> Fit:
@@ -304,10 +306,10 @@ class PublicKnowledge:
             values: the noisy values, in the statistics' order.
             noise: the law of the noise, or those of several releases whose statistics stand one after the other.
         """
-        apart = self._apart(values)
+        deviation = self._deviation(values)
         estimator = self._estimator(noise_side_by_side(noise))
-        moved = estimator.moves_what_is_fixed(apart, np.maximum(np.abs(self.mean), np.abs(self.mean + apart)))
-        distance = np.inf if moved else float(((apart @ estimator.whitening) ** 2).sum())
+        moved = estimator.moves_what_is_fixed(deviation, np.maximum(np.abs(self.mean), np.abs(self.mean + deviation)))
+        distance = np.inf if moved else float(((deviation @ estimator.whitening) ** 2).sum())
         return Fit(
             distance=distance,
             dimension=estimator.whitening.shape[1],
@@ -317,22 +319,22 @@ class PublicKnowledge:
     def _tail(self, distance: float, whitening: Floats, noise: "Sequence[Noise]") -> float:
         size = len(self.names)
         wanted = max(20_000, min(100_000, 10_000_000 // size))
-        each = -(-wanted // len(self.scenarios))
-        draws, least = each * len(self.scenarios), distance * (1 - 1e-12)
+        draws_each = -(-wanted // len(self.scenarios))
+        draws, least = draws_each * len(self.scenarios), distance * (1 - 1e-12)
         block = max(1, 2_000_000 // size)  # many statistics take time and not memory
         shares = []
         for number, (mean, covariance) in enumerate(zip(self.means - self.mean, self.covariances, strict=True)):
             root, farther = _root(covariance).T @ whitening, 0
-            for start in range(0, each, block):
-                size = min(block, each - start)
+            for start in range(0, draws_each, block):
+                size = min(block, draws_each - start)
                 own, *seeds = np.random.SeedSequence((11, number, start)).generate_state(len(noise) + 1).tolist()
                 drawn = np.hstack([law.simulate(size, seed) for law, seed in zip(noise, seeds, strict=True)])
                 varied = np.random.default_rng(own).normal(size=(size, len(mean))) @ root
                 farther += int((((varied + (mean + drawn) @ whitening) ** 2).sum(axis=1) >= least).sum())
-            shares.append(farther / each)
+            shares.append(farther / draws_each)
         return float((draws * (self.chances @ np.array(shares)) + 1) / (draws + 1))
 
-    def _apart(self, values: object) -> Floats:
+    def _deviation(self, values: object) -> Floats:
         given = np.asarray(values, dtype=float)
         if given.shape != (len(self.names),) or not np.isfinite(given).all():
             raise InvalidInput(

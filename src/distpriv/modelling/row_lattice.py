@@ -109,16 +109,16 @@ def _largest_coset(values: Floats, chances: Floats | None, unit: float) -> float
     if not len(values):
         return 1.0
     within = min(max(1e-5, 2 * _rounding(values) / unit), 0.05)
-    places = ((values - values.min()) / unit) % 1.0
-    order = np.argsort(places, kind="stable")
-    places = places[order]
-    around = np.concatenate([places, places + 1.0])
-    reached = np.searchsorted(around, places + 2 * within, side="right")
+    remainders = ((values - values.min()) / unit) % 1.0
+    order = np.argsort(remainders, kind="stable")
+    remainders = remainders[order]
+    around = np.concatenate([remainders, remainders + 1.0])
+    reached = np.searchsorted(around, remainders + 2 * within, side="right")
     if chances is None:
-        return float((reached - np.arange(len(places))).max() / len(values))
+        return float((reached - np.arange(len(remainders))).max() / len(values))
     heavy = chances[order]
     before = np.concatenate([[0.0], np.cumsum(np.concatenate([heavy, heavy]))])
-    return float(np.clip((before[reached] - before[: len(places)]).max(), np.finfo(float).tiny, 1.0))
+    return float(np.clip((before[reached] - before[: len(remainders)]).max(), np.finfo(float).tiny, 1.0))
 
 
 def joint_lattice(
@@ -161,8 +161,8 @@ def _share_on(basis: Floats, rows: Rows, chances: Floats | None) -> float:
     """Return the share of rows that lie on one and the same copy of a lattice."""
     coordinates = rows @ np.linalg.pinv(basis).T
     outside = np.abs(rows - coordinates @ basis.T).max(axis=1, initial=0.0) > 1e-6
-    places = np.where(outside[:, np.newaxis], -1.0, np.round(coordinates % 1.0, 4) % 1.0)
-    _, copy, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    cosets = np.where(outside[:, np.newaxis], -1.0, np.round(coordinates % 1.0, 4) % 1.0)
+    _, copy, counts = np.unique(cosets, axis=0, return_inverse=True, return_counts=True)
     if chances is None:
         return float(counts.max() / len(rows))
     return float(np.clip(np.bincount(copy.ravel(), weights=chances).max(), np.finfo(float).tiny, 1.0))

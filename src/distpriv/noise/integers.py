@@ -23,14 +23,20 @@ from distpriv.noise.dyadic import Dyadic
 
 __all__ = ["Discrepancy", "IntegerGaussian", "IntegerLaplace", "IntegerNoise", "IntegerPiecewise"]
 
-LARGEST_SCALE = 2.0**40
-"""OpenDP's samplers return the largest 64-bit number for all that exceed it; from here that is 2²³ scales away."""
 
-GAUSSIAN_REACH = 12.0
-"""Standard deviations beyond which the ratio of two laws is not bounded, and their mass counts as failure."""
+@frozen(kw_only=True)
+class SamplerSettings:
+    """What the samplers can draw, and how far out laws are compared."""
 
-LAPLACE_REACH = 72.0
-"""The same in scales of Laplace noise; needed only for the skewness of axes."""
+    largest_scale: float = 2.0**40
+    """OpenDP's samplers return the largest 64-bit number for all that exceed it; from here that is 2²³ scales away."""
+    gaussian_reach: float = 12.0
+    """Standard deviations beyond which the ratio of two laws is not bounded, and their mass counts as failure."""
+    laplace_reach: float = 72.0
+    """The same in scales of Laplace noise; needed only for the skewness of axes."""
+
+
+SETTINGS = SamplerSettings()
 
 
 @frozen(kw_only=True)
@@ -49,7 +55,7 @@ class Discrepancy:
 
 def _scale(value: object) -> float:
     cure = "choose another step"
-    return real("scale in steps", value, InvalidInput, at_least=1, at_most=LARGEST_SCALE, cure=cure)
+    return real("scale in steps", value, InvalidInput, at_least=1, at_most=SETTINGS.largest_scale, cure=cure)
 
 
 @frozen(kw_only=True)
@@ -76,8 +82,8 @@ class IntegerLaplace:
         if skew == 0:
             return Discrepancy()
         turned = skew / (1 - skew)
-        ratio = LAPLACE_REACH * turned - math.log1p(-turned)
-        return Discrepancy(divergence=ratio, failure=math.exp(-LAPLACE_REACH / (1 + skew)))
+        ratio = SETTINGS.laplace_reach * turned - math.log1p(-turned)
+        return Discrepancy(divergence=ratio, failure=math.exp(-SETTINGS.laplace_reach / (1 + skew)))
 
 
 @frozen(kw_only=True)
@@ -101,9 +107,9 @@ class IntegerGaussian:
         unit = 1 / self.scale
         reach = (offset + 0.5) * unit
         normalisation = 3 * math.exp(-2 * math.pi**2 / unit**2)
-        left = GAUSSIAN_REACH - max(reach, unit)
+        left = SETTINGS.gaussian_reach - max(reach, unit)
         return Discrepancy(
-            divergence=GAUSSIAN_REACH * reach + reach**2 / 2 + normalisation,
+            divergence=SETTINGS.gaussian_reach * reach + reach**2 / 2 + normalisation,
             failure=min(1.0, math.erfc(left / math.sqrt(2))),
         )
 
@@ -112,8 +118,8 @@ class IntegerGaussian:
         if skew == 0:
             return Discrepancy()
         turned = skew / (1 - skew)
-        ratio = GAUSSIAN_REACH**2 * turned * (1 + turned / 2) - math.log1p(-turned)
-        return Discrepancy(divergence=ratio, failure=math.erfc(GAUSSIAN_REACH / (1 + skew) / math.sqrt(2)))
+        ratio = SETTINGS.gaussian_reach**2 * turned * (1 + turned / 2) - math.log1p(-turned)
+        return Discrepancy(divergence=ratio, failure=math.erfc(SETTINGS.gaussian_reach / (1 + skew) / math.sqrt(2)))
 
 
 @frozen(kw_only=True)

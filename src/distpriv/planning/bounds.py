@@ -35,7 +35,7 @@ def best_assurance(candidate: Candidate, model: QueryModel) -> Assurance:
     >>> import distpriv as dp
     >>> from distpriv.planning.candidates import CANDIDATES
     >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
-    >>> {found.name: best_assurance(found, model) for found in CANDIDATES[:3]}
+    >>> {candidate.name: best_assurance(candidate, model) for candidate in CANDIDATES[:3]}
     {'no_noise': 'assumed', 'certified_gaussian': 'checked', 'certified_laplace': 'checked'}
     """
     if candidate.name == "exact_law" and model.strata:  # whose law a sample tells but for an error
@@ -71,7 +71,7 @@ def gaussian_noise_delta_lower_bound(model: QueryModel, target: PrivacyTarget, w
     along = unit * vectors[worst, :, -1]
     first, second = along @ laws[worst] @ along + error**2
     shift = float(along @ shifts[worst])
-    found = gaussian_hockey_sticks(
+    divergences = gaussian_hockey_sticks(
         target.epsilon, [[shift], [-shift]], [[[first]], [[second]]], [[[second]], [[first]]]
     )
-    return float((found.value - found.error).max())
+    return float((divergences.value - divergences.error).max())

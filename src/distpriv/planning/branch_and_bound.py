@@ -35,7 +35,7 @@ __all__ = ["Pruning", "branch_and_bound"]
 class PruningSettings:
     """How far estimates of a mechanism's noise may be off: its deviations as a multiple of the true ones."""
 
-    of_line: Mapping[str, float] = field(factory=lambda: {"certified_laplace": 1.04, "exact_law": 1.2})
+    of_line: Mapping[str, float] = field(factory=lambda: {"certified_laplace": 1.04, "exact_law": 1.1})
     """Of mechanisms judged by the search for noise along a line, which takes a tenth of their time."""
     of_pilot: float = 1.1
     """Of a pilot of few draws."""
@@ -43,6 +43,10 @@ class PruningSettings:
     """Of all draws that choose the shape, whose estimate is right to about a percent."""
     hopeful: float = 0.6
     """These draws are not made where the pilot's noise, divided by this, would still have less error."""
+    line_statistics: int = 3
+    """Of more statistics than this noise along one line is not tried for estimates: it was worse wherever it was."""
+    share: float = 0.15
+    """The share of a plan's time that a mechanism may take once another one, which takes any time, is certified."""
 
 
 SETTINGS: Final = PruningSettings()
@@ -59,15 +63,16 @@ class Pruning:
     seed: int | None
 
     def in_order(self, candidates: Sequence[Candidate], composition: Composition) -> Iterator[Candidate]:
-        """Yield them in the order in which to try them; of those that draw, the one first that a pilot prefers.
+        """Yield them in the order in which to try them: what is quick first, then those of least estimated error.
 
-        What costs nothing comes first, but not after earlier releases, which it has to be calibrated with. There is no
-        pilot before its turn has come.
+        What costs nothing comes first, but not after earlier releases, which it has to be calibrated with. Nothing is
+        estimated before its turn has come.
         """
         last = (FREE,) if composition.earlier is not None else ()
         by_turn = sorted(candidates, key=lambda c: c.turn)
-        yield from (c for c in by_turn if c.turn != DRAWN and c.turn not in last)
-        yield from sorted((c for c in by_turn if c.turn == DRAWN), key=self._error_estimate)
+        estimated = [c for c in by_turn if c.turn == DRAWN or c.name in SETTINGS.of_line]
+        yield from (c for c in by_turn if c not in estimated and c.turn not in last)
+        yield from sorted(estimated, key=self._error_estimate)
         yield from (c for c in by_turn if c.turn in last)
 
     def insufficient_assurance(self, candidate: Candidate) -> str | None:
@@ -97,10 +102,14 @@ class Pruning:
         return None if found is None else f"{whose} an error of {best.cost:.4g}, and {found}"
 
     def dominated_gaussian(self, candidate: Candidate, best: Option | Refusal | None) -> str | None:
-        """Return why other Gaussian noise than `certified_gaussian` need not be tried: that holds, and errors least."""
+        """Return why other noise of its kind need not be tried once `certified_gaussian` holds; None if it must."""
         held = isinstance(best, Option) and best.mechanism.certificate.holds_at(self.assurance)
-        if self.criterion.objective == "estimate" and candidate.exact and held:
+        if self.criterion.objective == "noise" or not held:
+            return None
+        if candidate.exact:
             return "certified_gaussian is the Gaussian noise that is made for estimates."
+        if candidate.name == "certified_laplace" and self.model.dimension > SETTINGS.line_statistics:
+            return "for more than three statistics certified_gaussian leaves better estimates than noise along a line."
         return None
 
     def _exact(self, best: Option) -> str | None:
@@ -139,7 +148,10 @@ class Pruning:
         return f"{draws}, put this one's at about {cost(about):.4g}." if over else None
 
     def _error_estimate(self, candidate: Candidate) -> float:
-        """Return about the error of a mechanism that draws; 0 where nothing is known of it."""
+        """Return about the error of a mechanism; 0 where nothing is known of it."""
+        if candidate.name in SETTINGS.of_line:
+            line = self.line_noise_estimate
+            return 0.0 if line is None else self.criterion.cost(line.covariance)
         about = self.pilot_covariances.get(candidate.name)
         return 0.0 if about is None else self.criterion.cost(about)
 
@@ -157,8 +169,11 @@ class Pruning:
 
     @cached_property
     def line_noise_estimate(self) -> SumNoise | None:
-        """About Laplace noise along a line, with Gaussian noise beside it."""
-        return noise_by_search(self.model, self.target, self.criterion.weights)
+        """About Laplace noise along a line, with Gaussian noise beside it; None where it cannot be estimated."""
+        try:
+            return noise_by_search(self.model, self.target, self.criterion.weights)
+        except (DistprivError, OutOfTime, *NUMERICAL):
+            return None
 
     @cached_property
     def pilot_covariances(self) -> dict[str, Floats]:
@@ -185,23 +200,29 @@ def branch_and_bound(
     skipped: dict[str, Skipped] = {}
     progress("planning", 0, len(candidates))
 
-    late: list[str] = []
+    late = False
+    turns = {candidate.name: candidate.turn for candidate in candidates}
 
     def run(candidate: Candidate, reason: str | None) -> None:
-        needs = None
+        nonlocal late
+        needs, allowed = None, binding
+        if binding is not None and any(turns[name] != FREE and _usable(found[name], pruning) for name in found):
+            allowed = binding.part(SETTINGS.share)
         try:
             if reason is None and binding is not None and binding.spent >= 1:
                 raise OutOfTime
-            with deadline(binding):
+            with deadline(allowed):
                 if reason is None and candidate.turn == DRAWN:
                     needs = excessive_cost(candidate.name, pruning.model, pruning.target)
                 if reason is None and needs is None:
                     p = pruning
                     found[candidate.name] = attempt(candidate, p.model, p.target, p.criterion, p.seed)
         except OutOfTime:
-            late.append(candidate.name)
-            spent = 0.0 if budget is None else budget.seconds
-            needs = f"the {spent:g} seconds of the plan are spent: give it more, seconds=…"
+            late = late or (binding is not None and binding.spent >= 1)
+            needs = (
+                f"it takes longer than a plan allows: give it more, seconds=…, or ask for it by name, "
+                f"mechanisms=[{candidate.name!r}]."
+            )
         if candidate.name in found:
             watch(found[candidate.name])
         else:
@@ -235,7 +256,7 @@ def branch_and_bound(
     return (
         [found[name] for name in names if name in found],
         [skipped[name] for name in names if name in skipped],
-        bool(late),
+        late,
     )
 
 

@@ -143,18 +143,18 @@ class Plan:
     @property
     def chosen(self) -> Option | None:
         """The least cost of what holds at the assurance asked for, with no error too large; None if nothing does."""
-        return next((found for found in self.options if found.may_be_used(self.assurance)), None)
+        return next((option for option in self.options if option.may_be_used(self.assurance)), None)
 
     @property
     def nearest(self) -> Option | None:
         """The least cost of what holds at the assurance asked for, however large its errors; None if nothing does."""
-        return next((found for found in self.options if found.mechanism.certificate.holds_at(self.assurance)), None)
+        return next((option for option in self.options if option.mechanism.certificate.holds_at(self.assurance)), None)
 
     @property
     def alternatives(self) -> tuple[Option, ...]:
         """Every mechanism that was tried, applies and was not chosen."""
         chosen = self.chosen
-        return tuple(found for found in self.options if found is not chosen)
+        return tuple(option for option in self.options if option is not chosen)
 
     @property
     def at_floor(self) -> bool:
@@ -223,7 +223,7 @@ class Plan:
             "undefended_attack_accuracy": self.undefended_attack_accuracy,
             "chosen": None if self.chosen is None else self.chosen.name,
             "out_of_time": self.out_of_time,
-            "options": [found.to_dict() for found in self.options],
+            "options": [option.to_dict() for option in self.options],
             "refusals": [{"mechanism": refusal.name, "reason": refusal.reason} for refusal in self.refusals],
             "skipped": [{"mechanism": skipped.name, "reason": skipped.reason} for skipped in self.skipped],
         }
@@ -241,17 +241,17 @@ class Plan:
         """Return for each option its errors, whether it keeps the target at this assurance, and its attacker."""
         return [
             {
-                "mechanism": found.name,
-                "noise": found.error,
-                "estimate": found.estimate_error,
-                "information": found.information,
-                "delta": found.mechanism.certificate.delta,
-                "keeps_target": found.may_be_used(self.assurance),
-                "assurance": found.mechanism.certificate.assurance,
-                "attacker": found.attack_accuracy,
-                "chosen": found is self.chosen,
+                "mechanism": option.name,
+                "noise": option.error,
+                "estimate": option.estimate_error,
+                "information": option.information,
+                "delta": option.mechanism.certificate.delta,
+                "keeps_target": option.may_be_used(self.assurance),
+                "assurance": option.mechanism.certificate.assurance,
+                "attacker": option.attack_accuracy,
+                "chosen": option is self.chosen,
             }
-            for found in self.options
+            for option in self.options
         ]
 
     def to_frame(self) -> Any:
@@ -403,8 +403,8 @@ def plan(
         pruning = Pruning(model=model, target=target, assurance=assurance, criterion=criterion, seed=seed)
         results, skipped, out_of_time = branch_and_bound(candidates, pruning, composition, progress, watch, budget)
     results = composition.of(results)
-    options = [found for found in results if isinstance(found, Option)]
-    by_rows = [found.attack_accuracy for found in options if found.mechanism.certificate.law is not None]
+    options = [option for option in results if isinstance(option, Option)]
+    by_rows = [option.attack_accuracy for option in options if option.mechanism.certificate.law is not None]
     return Plan(
         model=model,
         target=target,
@@ -412,7 +412,7 @@ def plan(
         criterion=criterion,
         undefended_attack_accuracy=max([undefended_attack_accuracy(model), *by_rows]),
         options=tuple(sorted(options, key=lambda o: (o.cost, -ASSURANCE[o.mechanism.certificate.assurance]))),
-        refusals=tuple(found for found in results if isinstance(found, Refusal)),
+        refusals=tuple(refusal for refusal in results if isinstance(refusal, Refusal)),
         skipped=tuple(skipped),
         out_of_time=out_of_time,
     )

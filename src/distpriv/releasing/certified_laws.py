@@ -40,10 +40,10 @@ def reference_digests(model: QueryModel) -> dict[str, str]:
     return {name: known[id(table.engine)] for name, table in tables.items()}
 
 
-def laws_to_dict(model: QueryModel) -> dict[str, Any]:
+def laws_to_dict(model: QueryModel, digests: Mapping[str, str]) -> dict[str, Any]:
     """Return what `require_same_laws` and `require_same_moments` hold a later model against."""
     return {
-        "tables": reference_digests(model),
+        "tables": dict(digests),
         "scenarios": {name: scenario.to_dict() for name, scenario in model.scenarios.items()},
         "draws": model.provenance.draws,
         "drawing": _drawing(model),

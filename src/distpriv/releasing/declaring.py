@@ -20,11 +20,11 @@ from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Ledger
 from distpriv.ledger.chain import Continues
 from distpriv.planning.plan import Plan
-from distpriv.releasing.certified_laws import laws_to_dict
+from distpriv.releasing.certified_laws import laws_to_dict, reference_digests
 from distpriv.releasing.fixed import commitment_to_dict
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.promised import with_reading
-from distpriv.releasing.release import named, opened
+from distpriv.releasing.session import named, opened
 from distpriv.releasing.written_queries import has_functions, query_key, require_distinct
 
 __all__ = ["Declaration", "declare"]
@@ -134,7 +134,7 @@ def _block(question: str, plan: Plan, mechanism: AdditiveMechanism) -> dict[str,
         "name": question,
         "query_key": query_key(_query(plan), records),
         **commitment_to_dict(plan.model, mechanism),
-        "laws": laws_to_dict(plan.model),
+        "laws": laws_to_dict(plan.model, reference_digests(plan.model)),
         "drawn": {"release": plain(mechanism.certificate.drawn)},
         "assurance": plan.assurance,
     }

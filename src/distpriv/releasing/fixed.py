@@ -137,10 +137,11 @@ def earlier_of(
     query_key: str | None = None,
     adaptive: Adaptive = "refuse",
     seed: int | None = None,
+    digests: Mapping[str, str] | None = None,
 ) -> EarlierReleases:
     """Return what a model has to be certified together with: all fixed questions of the dataset but its own.
 
-    The key of the question is given if its own noise may be fixed already.
+    The key of the question is given if its own noise may be fixed already, and digests of the reference if known.
 
     Raises:
         BudgetSpent: the total or the protected pairs are not those of earlier releases.
@@ -149,7 +150,8 @@ def earlier_of(
     """
     history.check_total(total)
     fixed = fixed_questions(history)
-    digests = reference_digests(model) if fixed else {}
+    if digests is None:
+        digests = reference_digests(model) if fixed else {}
     for question in fixed:
         _require_compatible(question, history.dataset, model, digests)
     others = tuple(question for question in fixed if question.query_key != query_key)

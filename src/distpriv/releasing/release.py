@@ -6,13 +6,12 @@ from typing import Any
 from attrs import evolve
 
 from distpriv._version import __version__
-from distpriv.errors import InvalidInput, InvalidModel, LedgerChanged, PrivateTableRefused
+from distpriv.errors import InvalidInput, LedgerChanged, PrivateTableRefused
 from distpriv.framework.domains import one_of
-from distpriv.framework.queries import Query
 from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.ledger import History, Ledger, dataset_id
+from distpriv.ledger import History, Ledger
 from distpriv.ledger.chain import Continues
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
@@ -21,14 +20,14 @@ from distpriv.planning.plan import Plan
 from distpriv.releasing.certified_laws import laws_to_dict
 from distpriv.releasing.estimating import estimates_of
 from distpriv.releasing.fingerprint import agree, mostly_agree
-from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of, fixed_questions
+from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
 from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
 from distpriv.releasing.released import Release
-from distpriv.releasing.written_queries import query_key, require_distinct
+from distpriv.releasing.session import Session, named, opened, query_and_records
 
-__all__ = ["Approval", "Release", "earlier_releases", "named", "opened", "release"]
+__all__ = ["Approval", "Release", "earlier_releases", "release", "released"]
 
 Approval = Callable[[AdditiveMechanism, QueryModel], None]
 """Looks at what is about to answer, and raises what refuses it."""
@@ -111,62 +110,110 @@ def release(
     if not isinstance(plan, Plan):
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
     one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
-    query, records = _query_and_records(plan.model)
-    require_distinct(query)
+    query_and_records(plan.model)
     if ledger is None:
         promise = promised_without_ledger(plan)
         _approve(approve, promise)
         require_source(private_source)
         answer = _drawn(promise, look_at(private_source, plan.model), plan.public.prior)
         return evolve(answer, joint=None, dataset=dataset, earlier=None)
-    book, name = opened(ledger), named(dataset)
-    key = query_key(query, records)
-    budget = plan.target if total is None else total
+    with opened(ledger).connected() as book:
+        session = Session.of(
+            plan.model,
+            ledger=book,
+            history=book.history(named(dataset), continues),
+            total=plan.target if total is None else total,
+            adaptive=adaptive,
+            seed=seed,
+        )
+        return released(session, plan, private_source, approve=approve, terms=terms)
+
+
+def released(
+    session: Session,
+    plan: Plan,
+    private_source: Any,
+    *,
+    approve: Approval | None = None,
+    terms: Mapping[str, Any] | None = None,
+) -> Release:
+    """Answer the query of a session: promise, access, draw, record; once more where others released meanwhile."""
     seen: PrivateAnswer | None = None
     approved: AdditiveMechanism | None = None
     for _ in range(MOST_TRIES):
-        history = book.history(name, continues)
-        earlier = earlier_of(history, plan.model, budget, query_key=key, adaptive=adaptive, seed=seed)
-        own = next((fixed for fixed in fixed_questions(history) if fixed.query_key == key), None)
-        promise = newly_promised(plan, earlier) if own is None else promised_already(own, plan, earlier, history)
+        session = session.in_ledger(session.book)
+        promise = _promised(session, plan)
         if promise.mechanism != approved:
             _approve(approve, promise)
             approved = promise.mechanism
-        if own is not None and own.entry is not None:
-            again = Release.of(own.entry, query, repeated=True, ledger=history.ledger)
-            return evolve(
-                again,
-                mechanism=promise.mechanism,
-                joint=promise.joint,
-                questions=earlier.questions,
-                earlier=promise.earlier,
-                estimated=estimates_of(
-                    again.values, promise.mechanism, promise.model, promise.earlier, plan.public.prior
-                ),
-                model=promise.model,
-            )
+        if session.answered is not None:
+            return _shown_again(session, promise, plan)
         if seen is None:
-            promise.earlier.stack(promise.model)  # what estimates need is refused before anything is looked at
-            require_source(private_source)
-            book.look(history, budget, key)
-            seen = look_at(private_source, promise.model, key=book.key, known=_fingerprint(history))
-            if continues is None:
-                _require_own_budget(book, name, seen)
-        elif not _is_known(seen, history):
+            seen = _accessed(session, promise, private_source)
+        elif not _is_known(seen, session.history):
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
         try:
-            entry = book.append(history, budget, key, _content(plan, promise, answer, seen, terms))
+            return _recorded(session, plan, promise, answer, seen, terms)
         except LedgerChanged:
             continue
-        return evolve(
-            answer,
-            dataset=entry.dataset,
-            position=entry.position,
-            time=entry.time,
-            ledger={"id": history.ledger, "number": entry.number, "head": entry.digest},
-        )
-    raise LedgerChanged(f"other releases of dataset {dataset!r} keep being written: try again when they are done.")
+    raise LedgerChanged(
+        f"other releases of dataset {session.history.dataset!r} keep being written: try again when they are done."
+    )
+
+
+def _promised(session: Session, plan: Plan) -> Promise:
+    """Return the noise that the query has already, or is given now."""
+    if session.own is None:
+        return newly_promised(plan, session.earlier)
+    return promised_already(session.own, plan, session.earlier, session.history)
+
+
+def _shown_again(session: Session, promise: Promise, plan: Plan) -> Release:
+    """Return the answer that the ledger has, with certificates for this plan's pairs and target."""
+    assert session.answered is not None
+    assert plan.model.query is not None
+    again = Release.of(session.answered, plan.model.query, repeated=True, ledger=session.history.ledger)
+    return evolve(
+        again,
+        mechanism=promise.mechanism,
+        joint=promise.joint,
+        questions=session.earlier.questions,
+        earlier=promise.earlier,
+        estimated=estimates_of(again.values, promise.mechanism, promise.model, promise.earlier, plan.public.prior),
+        model=promise.model,
+    )
+
+
+def _accessed(session: Session, promise: Promise, private_source: Any) -> PrivateAnswer:
+    """Read the private table, once, after the ledger says so."""
+    promise.earlier.stack(promise.model)  # what estimates need is refused before anything is accessed
+    require_source(private_source)
+    session.access()
+    known = _fingerprint(session.history)
+    seen = look_at(private_source, promise.model, key=session.book.key, known=known)
+    _require_own_budget(session, seen)
+    return seen
+
+
+def _recorded(
+    session: Session,
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    terms: Mapping[str, Any] | None,
+) -> Release:
+    """Write an answer to the ledger, which reads it back; only then may it be shown."""
+    content = _content(plan, promise, answer, seen, session.digests, terms)
+    entry = session.book.append(session.history, session.total, session.key, content)
+    return evolve(
+        answer,
+        dataset=entry.dataset,
+        position=entry.position,
+        time=entry.time,
+        ledger={"id": session.history.ledger, "number": entry.number, "head": entry.digest},
+    )
 
 
 def _approve(approve: Approval | None, promise: Promise) -> None:
@@ -219,24 +266,6 @@ def earlier_releases(
     return earlier_of(opened(ledger).history(named(dataset)), model, total, adaptive=adaptive, seed=seed)
 
 
-def opened(ledger: str | Ledger) -> Ledger:
-    """Return a ledger that is given by its URL or itself."""
-    return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-
-
-def named(dataset: object) -> str:
-    """Return the id of a dataset as the ledger writes it, or say that it needs one."""
-    if not isinstance(dataset, str) or not dataset.strip():
-        raise InvalidInput(f"a ledger knows a dataset by its id, got {dataset!r}: write dataset='hospital-2026'.")
-    return dataset_id(dataset)
-
-
-def _query_and_records(model: QueryModel) -> tuple[Query, int]:
-    if model.query is None or model.provenance.records is None:
-        raise InvalidModel("a release needs a model that was made from rows: make it with distpriv.model(…).")
-    return model.query, model.provenance.records
-
-
 def _drawn(promise: Promise, seen: PrivateAnswer, prior: Prior) -> Release:
     """Draw the noise: the one place where private numbers meet it."""
     mechanism = promise.mechanism
@@ -261,13 +290,18 @@ def _drawn(promise: Promise, seen: PrivateAnswer, prior: Prior) -> Release:
 
 
 def _content(
-    plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer, terms: Mapping[str, Any] | None
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    digests: Mapping[str, str],
+    terms: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release."""
     return {
         "distpriv": __version__,
         **commitment_to_dict(promise.model, promise.mechanism),
-        "laws": laws_to_dict(promise.model),
+        "laws": laws_to_dict(promise.model, digests),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
         **plain(answer.estimated.shown()),
@@ -289,17 +323,20 @@ def _fingerprint(history: History) -> dict[str, str] | None:
     return found or None
 
 
-def _require_own_budget(book: Ledger, name: str, seen: PrivateAnswer) -> None:
+def _require_own_budget(session: Session, seen: PrivateAnswer) -> None:
     """Refuse a table that the ledger has under another id, where its releases would not be counted."""
-    histories = {history.dataset: history for history in book.histories()}
-    if histories[name].continues is not None:
+    own = session.history
+    if own.continues is False:
         return
-    for other, history in histories.items():
-        known = _fingerprint(history)
-        if other != name and known and seen.fingerprint and mostly_agree(seen.fingerprint, known):
+    for history in session.book.histories():
+        known, other = _fingerprint(history), history.dataset
+        if other == own.dataset or history.entries[:1] == own.entries[:1] or not known or not seen.fingerprint:
+            continue
+        if mostly_agree(seen.fingerprint, known):
             raise PrivateTableRefused(
-                f"the private table of dataset {name!r} is that of dataset {other!r}, whose releases would not be "
-                f'counted: write `continues = "{other}"` under [data], or `continues = false` for a budget of its own.'
+                f"the private table of dataset {own.dataset!r} is that of dataset {other!r}, whose releases would not "
+                f'be counted: write `continues = "{other}"` under [data], or `continues = false` for a budget of its '
+                "own."
             )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
 from distpriv.ledger import Entry, History, Ledger
@@ -16,10 +16,11 @@ from distpriv.releasing.written_queries import query_from_dict
 __all__ = [
     "LedgerListing",
     "create_ledger",
+    "found_ledger",
+    "history_in",
     "history_of",
     "list_ledger",
-    "opened_ledger",
-    "require_ledger",
+    "needed_ledger",
 ]
 
 
@@ -65,27 +66,34 @@ def create_ledger(where: str) -> LedgerListing:
 
 def history_of(policy: Policy) -> History:
     """Return the releases of a policy's dataset so far; reading makes no ledger where there is none."""
+    return history_in(found_ledger(policy), policy)
+
+
+def history_in(ledger: Ledger | None, policy: Policy) -> History:
+    """Return the releases of a policy's dataset in a ledger; none where there is no ledger."""
+    if ledger is None:
+        return evolve(_nothing(policy.dataset), continues=policy.continues)
+    return ledger.history(policy.dataset, policy.continues)
+
+
+def found_ledger(policy: Policy) -> Ledger | None:
+    """Return the ledger of a policy, if there is one.
+
+    Raises:
+        LedgerUnavailable: it is not as it was written, or there are traces of one.
+    """
     url = policy.ledger.url
-    if url is None or not Ledger.exists(url):
-        return _nothing(policy.dataset)
-    return Ledger.open(url).history(policy.dataset, policy.continues)
+    return None if url is None or not Ledger.exists(url) else Ledger.open(url)
 
 
-def require_ledger(policy: Policy) -> None:
-    """Refuse a policy without a ledger, before anything is planned, unless it asks for one to be made.
+def needed_ledger(policy: Policy) -> Ledger | None:
+    """Return the ledger of a policy that wants to release; None where the policy asks for one to be made.
 
     Raises:
         LedgerUnavailable: there is none, or one that is not as it was written.
     """
     url = policy.ledger_url()
-    if not policy.ledger.create or Ledger.exists(url):
-        Ledger.open(url).history(policy.dataset, policy.continues)
-
-
-def opened_ledger(policy: Policy) -> Ledger:
-    """Open the ledger of a policy; made where the policy asks for that, and there is none and no trace of one."""
-    url = policy.ledger_url()
-    return Ledger.create(url, exist_ok=True) if policy.ledger.create and not Ledger.exists(url) else Ledger.open(url)
+    return None if policy.ledger.create and not Ledger.exists(url) else Ledger.open(url)
 
 
 def _address(where: str) -> tuple[str | None, Policy | None]:

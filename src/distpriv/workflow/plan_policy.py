@@ -1,52 +1,49 @@
 """From a policy to a plan: every mechanism on the policy's model, after what has been fixed before."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from distpriv.errors import BudgetSpent, NotCertified
-from distpriv.framework.records import plain
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.ledger import Entry, History
+from distpriv.ledger import Entry, History, Ledger
 from distpriv.modelling.model import QueryModel
 from distpriv.planning.option import Watch, unwatched
 from distpriv.planning.plan import Plan, plan
 from distpriv.policy import Policy, read_policy
 from distpriv.progress import Progress, silent
-from distpriv.releasing.certified_laws import reference_digests
-from distpriv.releasing.declaring import Declaration, declare
-from distpriv.releasing.fixed import Fixed, earlier_of, fixed_questions
+from distpriv.releasing.fixed import Fixed
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.promised import in_order_of
-from distpriv.releasing.record import ModelRecord
 from distpriv.releasing.release import Approval
-from distpriv.releasing.written_queries import query_key
-from distpriv.workflow.ledgers import history_of, opened_ledger
+from distpriv.releasing.session import Session
+from distpriv.workflow.ledgers import found_ledger, history_in
 
-__all__ = ["PlannedPolicy", "declare_policy", "each_plan_once", "plan_policy", "planned"]
-
-_MADE: ContextVar[dict[str, Plan] | None] = ContextVar("plans made", default=None)
-"""Plans without earlier releases, by all that they depend on, the content of the reference included."""
+__all__ = ["PlannedPolicy", "plan_policy", "planned", "planned_in", "plans_to_declare"]
 
 
 @frozen(kw_only=True)
 class PlannedPolicy:
-    """A policy with its plan, and what its question is certified together with."""
+    """A policy with its plan, and what its query is certified together with."""
 
     policy: Policy
     plan: Plan
-    rest: EarlierReleases = field(repr=False)
-    """The other questions of the dataset whose noise is fixed."""
-    fixed: Fixed | None = field(repr=False)
-    """The noise that the question has already, by an answer or by a declaration."""
+    session: Session = field(repr=False)
+
+    @property
+    def rest(self) -> EarlierReleases:
+        """The other queries of the dataset whose noise is fixed."""
+        return self.session.earlier
+
+    @property
+    def fixed(self) -> Fixed | None:
+        """The noise that the query has already, by an answer or by a declaration."""
+        return self.session.own
 
     @property
     def answered(self) -> Entry | None:
         """The release of the same query, if there was one: it will be shown again."""
-        return None if self.fixed is None else self.fixed.entry
+        return self.session.answered
 
     def refusal(self) -> NotCertified:
         """Return why there is nothing to release, with what the least error was refused for."""
@@ -97,27 +94,37 @@ def planned(
     watch: Watch = unwatched,
 ) -> PlannedPolicy:
     """Plan a policy that was read."""
-    history = history_of(policy)
-    if _still_to_declare(policy, history):
-        plans = _declaring(policy, progress, every=every)
+    ledger = found_ledger(policy)
+    if _still_to_declare(policy, history_in(ledger, policy)):
+        plans = _declaring(policy, ledger, progress, every=every)
         return next(found for found in plans if found.policy.asked == policy.asked)
-    model = policy.model(progress)
-    key = query_key(policy.query(), policy.records)
-    rest = earlier_of(history, model, policy.ledger.total, query_key=key, adaptive=policy.ledger.adaptive)
-    fixed = next((question for question in fixed_questions(history) if question.query_key == key), None)
-    made = _plan(policy, model, rest if fixed is None else None, progress, every=every, watch=watch)
-    return PlannedPolicy(policy=policy, plan=made, rest=rest, fixed=fixed)
+    return planned_in(ledger, policy, progress, every=every, watch=watch)
 
 
-@contextmanager
-def each_plan_once() -> Iterator[None]:
-    """Make no plan twice inside, as declaring and releasing would: of one question on the same rows."""
-    outer = _MADE.get()
-    token = _MADE.set({} if outer is None else outer)
-    try:
-        yield
-    finally:
-        _MADE.reset(token)
+def planned_in(
+    ledger: Ledger | None,
+    policy: Policy,
+    progress: Progress = silent,
+    *,
+    every: bool = False,
+    watch: Watch = unwatched,
+    declared: Mapping[str, PlannedPolicy] | None = None,
+) -> PlannedPolicy:
+    """Plan a policy after what its ledger has of the dataset; a plan that was made to declare it is not made again."""
+    made = (declared or {}).get(str(policy.asked))
+    session = Session.of(
+        policy.model(progress) if made is None else made.plan.model,
+        ledger=ledger,
+        history=history_in(ledger, policy),
+        total=policy.ledger.total,
+        adaptive=policy.ledger.adaptive,
+        digests=None if made is None else made.session.digests,
+    )
+    if made is not None and not made.rest.releases:
+        return PlannedPolicy(policy=policy, plan=made.plan, session=session)
+    rest = session.earlier if session.own is None else None
+    plan = _plan(policy, session.model, rest, progress, every=every, watch=watch)
+    return PlannedPolicy(policy=policy, plan=plan, session=session)
 
 
 def _plan(
@@ -129,15 +136,9 @@ def _plan(
     every: bool,
     watch: Watch = unwatched,
 ) -> Plan:
-    """Plan one question on its model with the mechanisms that the policy leaves."""
-    after, made = rest if rest is not None and rest.releases else None, _MADE.get()
-    key = None
-    if made is not None and after is None and (rows := reference_digests(model)):
-        key = json.dumps([policy.to_dict(), policy.asked, every, plain(ModelRecord.of(model)), rows], default=str)
-        if key in made:
-            return made[key]
+    """Plan one query on its model with the mechanisms that the policy leaves."""
     with policy.file.at(("privacy", "weights")):
-        found = plan(
+        return plan(
             model,
             policy.target,
             policy.assurance,
@@ -147,60 +148,57 @@ def _plan(
             max_error=policy.max_error,
             mechanisms=policy.allowed_mechanisms,
             all=every,
-            after=after,
+            after=rest if rest is not None and rest.releases else None,
             progress=progress,
             watch=watch,
         )
-    if made is not None and key is not None:
-        made[key] = found
-    return found
 
 
-def declare_policy(
-    policy: Policy, progress: Progress = silent, *, approve: Approval | None = None
-) -> Declaration | None:
-    """Declare all questions of a policy that has several, unless the dataset has been asked or told before.
+def plans_to_declare(
+    ledger: Ledger | None, policy: Policy, progress: Progress = silent, *, approve: Approval | None = None
+) -> dict[str, PlannedPolicy]:
+    """Plan all queries of a policy that has several, unless the dataset has been asked or told before.
 
     Args:
+        ledger: the ledger, if there is one yet.
         policy: the policy.
         progress: is told how far the work is.
-        approve: is given every question's mechanism, as it will be declared, and its model; what it raises refuses.
+        approve: is given every query's mechanism, as it will be declared, and its model; what it raises refuses.
 
     Raises:
         NotCertified: no mechanism holds for one of them, or there is no room for all.
     """
-    if not _still_to_declare(policy, history_of(policy)):
-        return None
+    if not _still_to_declare(policy, history_in(ledger, policy)):
+        return {}
     plans = {}
-    for found in _declaring(policy, progress):
+    for found in _declaring(policy, ledger, progress):
         if found.plan.chosen is None:
             raise found.refusal()
         if approve is not None:
             made = found.rest.calibrated(found.plan.model, found.plan.mechanism, found.plan.assurance)[0]
             approve(made, found.plan.model)
-        plans[str(found.policy.asked)] = found.plan
-    return declare(
-        plans,
-        ledger=opened_ledger(policy),
-        dataset=policy.dataset,
-        total=policy.ledger.total,
-        continues=policy.continues,
-    )
+        plans[str(found.policy.asked)] = found
+    return plans
 
 
 def _still_to_declare(policy: Policy, history: History) -> bool:
     return policy.declares and history.declaration is None and not history.entries
 
 
-def _declaring(policy: Policy, progress: Progress, *, every: bool = False) -> Iterator[PlannedPolicy]:
-    """Plan the questions of a policy one after the other, each after those before it."""
+def _declaring(
+    policy: Policy, ledger: Ledger | None, progress: Progress, *, every: bool = False
+) -> Iterator[PlannedPolicy]:
+    """Plan the queries of a policy one after the other, each after those before it."""
     past: tuple[EarlierRelease, ...] = ()
+    history = history_in(ledger, policy)
     for left, question in zip(range(len(policy.questions) - 1, -1, -1), policy.questions, strict=True):
         one = policy.only(question.name)
-        model = one.model(progress)
-        rest = EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
-        made = _plan(one, model, rest, progress, every=every)
-        yield PlannedPolicy(policy=one, plan=made, rest=rest, fixed=None)
+        session = Session.of(one.model(progress), ledger=ledger, history=history, total=policy.ledger.total)
+        session = evolve(
+            session, earlier=EarlierReleases(releases=past, total=policy.ledger.total, questions="declared")
+        )
+        made = _plan(one, session.model, session.earlier, progress, every=every)
+        yield PlannedPolicy(policy=one, plan=made, session=session)
         if left:
-            noise = rest.calibrated(made.model, made.mechanism, made.assurance)[0].noise
+            noise = session.earlier.calibrated(made.model, made.mechanism, made.assurance)[0].noise
             past = (*past, EarlierRelease(query=question.query, noise=noise))

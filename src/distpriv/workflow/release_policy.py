@@ -18,6 +18,7 @@ from distpriv.bundle.write import (
     bundled_files,
     bundled_tables,
     csv_text,
+    evidence_record,
     read_record,
     release_record,
     replace_files,
@@ -27,19 +28,21 @@ from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.folders import File
 from distpriv.framework.records import json_text, plain
 from distpriv.guarantees.mechanism import AdditiveMechanism
+from distpriv.ledger import Ledger
 from distpriv.modelling.model import QueryModel
 from distpriv.policy import Policy, read_policy
 from distpriv.progress import Progress, silent
+from distpriv.releasing.declaring import declare
 from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.record import ReleaseRecord
-from distpriv.releasing.release import Release, release
+from distpriv.releasing.release import Release, released
 from distpriv.releasing.released_tables import table_files
 from distpriv.report.contents import release_page
 from distpriv.report.page import render
-from distpriv.workflow.ledgers import opened_ledger, require_ledger
+from distpriv.workflow.ledgers import needed_ledger
 from distpriv.workflow.page_facts import page_facts
-from distpriv.workflow.plan_policy import PlannedPolicy, declare_policy, each_plan_once, plan_policy, planned
+from distpriv.workflow.plan_policy import PlannedPolicy, plan_policy, planned_in, plans_to_declare
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
 
@@ -74,7 +77,7 @@ def release_policy(
     policy = (path if isinstance(path, Policy) else read_policy(path)).only(only)
     require_releases(releases, required=policy.audit == "required")
     source = policy.private_source()
-    require_ledger(policy)
+    ledger = needed_ledger(policy)
     public = policy.public_text()
     attacks = _Attacks(releases=releases, progress=progress)
     approve = attacks.approve if audit or policy.audit == "required" else None
@@ -83,29 +86,40 @@ def release_policy(
     folder = BundleFolder.prepared(out)
     with ExitStack() as ending:
         ending.callback(folder.discard)
-        ending.enter_context(each_plan_once())
-        declare_policy(policy, progress, approve=approve)
-        found = planned(policy, progress)
+        if ledger is not None:
+            ending.enter_context(ledger.connected())
+        declared = plans_to_declare(ledger, policy, progress, approve=approve)
+        if declared:
+            ledger = ledger or _made_ledger(policy, ending)
+            _declare(policy, ledger, declared)
+        found = planned_in(ledger, policy, progress, declared=declared)
         if found.fixed is None and found.plan.chosen is None:
             raise found.refusal()
-        released = release(
-            found.plan,
-            source,
-            ledger=opened_ledger(policy),
-            dataset=policy.dataset,
-            total=policy.ledger.total,
-            adaptive=policy.ledger.adaptive,
-            continues=policy.continues,
-            approve=approve,
-            terms=policy.to_dict(),
-        )
+        session = found.session.in_ledger(ledger or _made_ledger(policy, ending))
+        answer = released(session, found.plan, source, approve=approve, terms=policy.to_dict())
         try:
-            return _written(found, released, public, folder, attacks.last)
+            return _written(found, answer, public, folder, attacks.last)
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
             raise BundleNotWritten(
                 f"the release is in the ledger, but its bundle could not be written ({failure}): run the same command "
                 "again, which shows the same answer and completes the bundle."
             ) from failure
+
+
+def _made_ledger(policy: Policy, ending: ExitStack) -> Ledger:
+    """Make the ledger of a policy that asks for that, where there is none and no trace of one."""
+    return ending.enter_context(Ledger.create(policy.ledger_url(), exist_ok=True).connected())
+
+
+def _declare(policy: Policy, ledger: Ledger, plans: Mapping[str, PlannedPolicy]) -> None:
+    """Declare all queries of a policy with the plans that were made for them."""
+    declare(
+        {name: found.plan for name, found in plans.items()},
+        ledger=ledger,
+        dataset=policy.dataset,
+        total=policy.ledger.total,
+        continues=policy.continues,
+    )
 
 
 def audit_policy(
@@ -191,7 +205,7 @@ def _written(
     attacked: AuditReport | None,
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
-    record = release_record(found.policy, released, model)
+    record = release_record(found.policy, released, model, evidence_record(released, model, found.session.digests))
     page = _page(found, released, model, plain(record), public, attacked)
     files: dict[str, File] = {"release.csv": csv_text(record), "policy.toml": public, "report.html": page}
     files |= table_files(bundled_tables(record.tables, found.policy.query()))

@@ -87,6 +87,8 @@ class DrawSettings:
     """Numbers that are drawn of many statistics to test noise."""
     calls: int = 50_000
     """Calls of a function to test noise."""
+    swaps: int = 40_000_000
+    """Rows of means that are swapped to test noise, in all draws of one law; a fourth as many choose its shape."""
 
 
 SETTINGS: Final = DrawSettings()
@@ -189,6 +191,8 @@ class Calibration:
     pairing: Pairing
     draws: int
     """How many coupled datasets test the noise."""
+    swapped: int = 1
+    """How many rows of a dataset are swapped at most."""
     fewer: bool
     """Whether there are fewer draws than a query of means would get."""
     seed: int
@@ -211,6 +215,11 @@ class Calibration:
         union bound these chances add up to `failure`, β.
         """
         return self.failure / (CHOICES * self.laws)
+
+    @property
+    def all_draws(self) -> int:
+        """How many draws choose the noise and test it, of all laws."""
+        return self.laws * (self.draws + self.shape_draws)
 
     def scale(
         self, whitening: Floats, order: int, curve: Curve, shape: Sequence[Floats], tail: "Tail | None" = None
@@ -291,8 +300,8 @@ class Calibration:
         if self.rows.query.has_functions:
             return min(self.draws, SETTINGS.shape_calls)
         of_one_law = max(2000, SETTINGS.shape_draws_of_all // self.laws)
-        numbers = max(10_000, SETTINGS.shape_numbers // len(self.rounding))
-        return min(self.draws, SETTINGS.shape_draws, of_one_law, numbers)
+        numbers = min(SETTINGS.shape_numbers // len(self.rounding), SETTINGS.swaps // (4 * self.swapped))
+        return min(self.draws, SETTINGS.shape_draws, of_one_law, max(10_000, numbers))
 
     def tests(self, measure: Callable[[Floats], Floats]) -> list[Floats]:
         """Draw and measure the differences that test what was chosen, of every law."""
@@ -430,16 +439,18 @@ def calibration(
     groups = tuple(rows.difference_groups(model.protected_pairs))
     if pairing is not None:
         one_of("pairing", pairing, ("independent", "transport"), InvalidInput)
-    laws = sum(len({model.scenarios[a].swapped(model.scenarios[b]) for a, b in group}) for group in groups)
+    swaps = [{model.scenarios[a].swapped(model.scenarios[b]) for a, b in group} for group in groups]
+    laws, swapped = sum(map(len, swaps)), max(1, *(max(of_group) for of_group in swaps))
     failure = SETTINGS.failure * target.delta
     limit = (target.delta - failure) * (1 - SETTINGS.rounding)
-    drawn, fewer = _draws(model, laws, limit, failure / (CHOICES * laws), draws)
+    drawn, fewer = _draws(model, laws, swapped, limit, failure / (CHOICES * laws), draws)
     return Calibration(
         rows=rows,
         groups=groups,
         laws=laws,
         pairing=rows.best_pairing(groups[0][0]) if pairing is None else pairing,
         draws=drawn,
+        swapped=swapped,
         fewer=fewer,
         seed=seed,
         seed_given=given,
@@ -460,7 +471,9 @@ def _rounding(model: QueryModel) -> Floats:
     return np.asarray(2.0**-48 * np.max(roots, axis=0))
 
 
-def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: int | None) -> tuple[int, bool]:
+def _draws(
+    model: QueryModel, laws: int, swapped: int, limit: float, failure: float, given: int | None
+) -> tuple[int, bool]:
     """Return how many coupled datasets to draw, and whether that is fewer than means would get."""
     assert model.query is not None
     least = least_draws(limit, failure)
@@ -474,7 +487,8 @@ def _draws(model: QueryModel, laws: int, limit: float, failure: float, given: in
     if model.query.has_exact_moments:
         if many < least:
             raise InvalidInput(f"delta = {limit:.3g} is too small for the usual {many:,} draws: {cure}; give draws=….")
-        affordable = max(SETTINGS.numbers // model.dimension, math.ceil(200 / limit), 2 * least)
+        cheap = min(SETTINGS.numbers // model.dimension, SETTINGS.swaps // swapped)
+        affordable = max(cheap, math.ceil(200 / limit), 2 * least)
         return min(many, affordable), affordable < many
     datasets = SETTINGS.calls if model.query.has_functions else SETTINGS.rows // (model.provenance.records or 1)
     affordable = max(datasets // (2 * laws), 2 * least)

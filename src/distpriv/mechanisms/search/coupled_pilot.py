@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 
 from distpriv.framework.arrays import Floats
 from distpriv.framework.scenarios import Pair
@@ -19,7 +20,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.search.coupled_draws import SETTINGS, Shape, calibration
 from distpriv.mechanisms.search.noise_shapes import gaussian_shape, laplace_shape
-from distpriv.modelling.coupling import row_features, row_sums
+from distpriv.modelling.coupling import row_features, row_sums, widest
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.modelling.utility import weighted_rms
@@ -51,6 +52,10 @@ def covariance_estimates(
         return {}
     rng = np.random.default_rng(seed)
     groups = rows.difference_groups(model.protected_pairs)
+    pairs = [pair for group in groups for pair in group]
+    swapped = max(model.scenarios[one].swapped(model.scenarios[other]) for one, other in pairs)
+    if swapped * SETTINGS.pilot_draws > SETTINGS.swaps:
+        return {}
     differences = [_differences(rows, group, rng) for group in groups]
     limit = target.delta + 3 * math.sqrt(target.delta / SETTINGS.pilot_draws) + 3 / SETTINGS.pilot_draws
     return {
@@ -86,16 +91,12 @@ def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Gen
         seed = int(rng.integers(2**32))
         return rows.measured_differences(pairs, draws, seed, rows.best_pairing(pairs[0]), as_they_are)[-1]
     swaps = [rows.swap(pair, "independent") for pair in pairs]
-    swapped = max(swap.swapped for swap in swaps)
-    features = row_features(rows.query, rows.pool(pairs[0][0]), rows.scenarios[pairs[0][0]].records)
-    first, second = (
-        features[rng.choice(side, size=min(1000, len(side)), replace=False)] for side in (swaps[0].out, swaps[0].into)
-    )
-    shape = draws, swapped
+    swap = widest(swaps)
+    out, into = (rng.choice(side, size=min(1000, len(side)), replace=False) for side in (swap.out, swap.into))
+    swap = evolve(swap, out=out, into=into, replacement=True)
+    features = row_features(rows.query, rows.pool(pairs[0][0]), swap.records)
     if rows.best_pairing(pairs[0]) == "transport":
-        pairing = RowPairing.between(*in_units_of_noise(first, second, swapped))
-        one, other = pairing.draw(rng, shape)
-    else:
-        one, other = rng.integers(len(first), size=shape), rng.integers(len(second), size=shape)
-    ends = np.arange(draws + 1) * swapped
-    return row_sums(first, one.ravel(), ends) - row_sums(second, other.ravel(), ends)
+        metric = in_units_of_noise(features[out], features[into], swap.swapped)
+        swap = evolve(swap, pairing=RowPairing.between(*metric))
+    ((ends, first, second),) = swap.differing(rng, draws, [swap.swapped])
+    return row_sums(features, first, ends) - row_sums(features, second, ends)

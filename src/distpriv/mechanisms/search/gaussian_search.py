@@ -143,10 +143,10 @@ class GaussianSearch:
         costs = np.diag(weights) * (variances * added / (variances + added) if objective == "estimate" else added)
         gaps = np.abs(np.diagonal(constraints.firsts - constraints.seconds, axis1=1, axis2=2)).max(axis=0)
         spread = np.diagonal(constraints.firsts + constraints.seconds, axis1=1, axis2=2).mean(axis=0) / 2
-        told = (gaps / (spread + added)) ** 2
+        distinct = (gaps / (spread + added)) ** 2
         best, least = plain, plain._first_loss
         for rate in SETTINGS.rates:
-            chosen = np.argmin(costs / plain.unknown + rate * told, axis=0)[np.newaxis]
+            chosen = np.argmin(costs / plain.unknown + rate * distinct, axis=0)[np.newaxis]
             floor = np.take_along_axis(added, chosen, axis=0)[0]
             higher = evolve(constraints, lowest=constraints.lowest + np.diag(floor - lowest))
             raised = cls.of(higher, unknown=unknown, weights=weights, objective=objective)

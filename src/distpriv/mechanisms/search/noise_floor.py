@@ -26,6 +26,7 @@ __all__ = [
     "plain_floor",
     "private_noise",
     "settled",
+    "smooth_floor",
     "uncounted",
     "widened_until_checked",
 ]
@@ -77,29 +78,27 @@ def plain_floor(model: QueryModel) -> SmoothFloor:
     return _measured(model, np.diag(_deviations(model) ** 2))
 
 
-def _smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor:
+def smooth_floor(model: QueryModel, costs: Floats, error: float) -> SmoothFloor:
     """Return the least noise, by its weighted trace and up to a factor, with a smoothing error of at most `error`.
 
     Where statistics are tied together their lattice is coarser than each of them alone, but only across the tie: the
-    noise is the least that covers both the floor and, in a short basis B, a multiple of BBᵀ. If no noise is so smooth,
-    ten times the error will do, and so on; if none smooths the lattice at all, it is the model's floor, uncounted.
+    noise is small and covers both the floor and, in a short basis B, a multiple of BBᵀ. If no noise is so smooth, it is
+    the smoothest of them; if none smooths the lattice at all, it is the model's floor, uncounted.
     """
     deviations = _deviations(model)
     lattices = {law.lattice.tobytes(): law.lattice for law in model.distributions.values() if law.lattice is not None}
     ties = [basis @ basis.T for basis in (_shortened(lattice, deviations) for lattice in lattices.values())]
-    coarser = [plain_floor(model)]
+    floors = [plain_floor(model)]
     for times in SETTINGS.coarser:
-        if coarser[-1].error <= error:
-            break
+        if floors[-1].error <= error:
+            return floors[-1]
         # S ⪰ t diag(h²) and S ⪰ t BBᵀ for every lattice's short basis B.
         above = np.array([times * np.diag(deviations**2), *(times * tie for tie in ties)])
-        coarser.append(_measured(model, small_majorant(costs, above) if ties else above[0]))
-    while error <= LARGEST_SMOOTHING:
-        for floor in coarser:
-            if floor.error <= error:
-                return floor
-        error = min(10 * error, LARGEST_SMOOTHING) if error < LARGEST_SMOOTHING else np.inf
-    return SmoothFloor(covariance=coarser[0].covariance, smoothed=uncounted(model))
+        floors.append(_measured(model, small_majorant(costs, above)))
+    smoothest = min(floors, key=lambda floor: floor.error)
+    if smoothest.error <= LARGEST_SMOOTHING:
+        return smoothest
+    return SmoothFloor(covariance=floors[0].covariance, smoothed=uncounted(model))
 
 
 def uncounted(model: QueryModel) -> dict[str, Smoothing]:
@@ -155,7 +154,7 @@ def floors_to_search(model: QueryModel, target: PrivacyTarget, costs: Floats) ->
     added, so it is measured, by `settled`, at the noise that the search ends with.
     """
     plain = plain_floor(model)
-    smooth = _smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
+    smooth = smooth_floor(model, costs, max(1e-3 * target.delta, min(1e-6, 1e-3 * target.epsilon)))
     if np.array_equal(plain.covariance, smooth.covariance):
         return [smooth]
     return [SmoothFloor(covariance=plain.covariance, smoothed=uncounted(model)), smooth]

@@ -45,9 +45,9 @@ class Settings:
     nothing: float = 1e-12
     """A probability below this says nothing that a program could be told."""
     least_share: float = 2.0**-8
-    """Shares of the noise that is known to do are no smaller."""
+    """The narrowest geometric noise, as a share of the one that is known to do."""
     within: float = 2e-3
-    """By which share of itself such a share may be too large."""
+    """By which share of itself such a share, or that of this noise in a mixture, may be too large."""
     tail: float = 4.0
     """Noise reaches so many scales farther than where its tail is δ."""
 
@@ -172,9 +172,9 @@ class _Problem:
 
 def _solved(problem: _Problem, scale: float) -> Floats:
     """Return the shares of the least noise of these widths; geometric noise of this scale is known to do."""
-    of = {"low": SETTINGS.least_share, "high": 1.0, "largest": 1.0, "within": SETTINGS.within}
+    least, of = SETTINGS.least_share, {"high": 1.0, "largest": 1.0, "within": SETTINGS.within}
     enough = problem.geometric(
-        scale * least_passing(lambda share: problem.keeps(problem.geometric(share * scale)), **of)
+        scale * least_passing(lambda share: problem.keeps(problem.geometric(share * scale)), least, **of)
     )
     bins = problem.bins(enough)
     noise: Floats = np.eye(len(problem.widths))[0]
@@ -195,7 +195,7 @@ def _solved(problem: _Problem, scale: float) -> Floats:
         return np.asarray((1 - share) * noise + share * enough)
 
     # δ is convex in the shares
-    return mixed(least_passing(lambda share: problem.keeps(mixed(share)), **of))
+    return mixed(least_passing(lambda share: problem.keeps(mixed(share)), 0.0, **of))
 
 
 def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None:
