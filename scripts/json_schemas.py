@@ -78,6 +78,8 @@ class Plan:
     public_error: float
     """The error of printing the public mean, without a release."""
     public_errors: Numbers
+    gains: Numbers
+    """The share of the public uncertainty that is removed, by statistic; a table is one."""
     scenarios: tuple[str, ...]
     protected_pairs: tuple[tuple[str, str], ...]
     model: Made

@@ -84,7 +84,7 @@ def test_from_a_first_policy_to_a_second_release(run: Run, folder: Path) -> None
     assert (folder / "one" / "release.json").read_bytes() == (folder / "two" / "release.json").read_bytes()
     listed = run("ledger", "policy.toml", "--json").json["datasets"][0]["releases"]
     assert [entry["values"] for entry in listed] == [released.json["values"]]
-    assert "released" not in run("plan", "policy.toml").out.partition("This was answered in release 1")[2]
+    assert run("plan", "policy.toml", "--json").json["answered_in"] == 1
 
 
 def test_a_share_that_records_cannot_have_is_refused_or_the_nearest_is_named_and_verified(
@@ -117,7 +117,7 @@ def test_an_audit_that_comes_later_is_put_into_the_bundle_it_is_about(run: Run, 
     with only("expected_value_gaussian", page=True):
         assert run("release", policy, "--out", "one").code == 0
         before = json.loads((folder / "one" / "release.json").read_bytes())
-        assert "No audit is part" in (folder / "one" / "report.html").read_text(encoding="utf-8")
+        assert "Audit passed" not in (folder / "one" / "report.html").read_text(encoding="utf-8")
         assert run("audit", policy, "--releases", 2000, "--bundle", "one").code == 0
     assert "Audit passed" in (folder / "one" / "report.html").read_text(encoding="utf-8")
     after = json.loads((folder / "one" / "release.json").read_bytes())
@@ -135,7 +135,7 @@ def test_what_does_not_hold_has_exit_code_1(run: Run, folder: Path) -> None:
     policy = write_policy(folder)
     with only("no_noise"):
         planned = run("plan", policy)
-        assert (planned.code, "no mechanism holds" in planned.out) == (1, True)
+        assert planned.code == 1
         refused = run("release", policy, "--out", "one")
         assert refused.code == 1
         assert one_line(refused.err)

@@ -19,7 +19,8 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
     told = shown.getvalue()
     assert told.rstrip().endswith("report.html")
     printed = capsys.readouterr().out
-    assert "> certified_gaussian" in printed
+    assert "certified_gaussian" in printed
+    assert all(len(step.splitlines()) <= 24 for step in printed.split("next: "))
     bundle = json.loads((tmp_path / "distpriv-demo" / "bundle" / "release.json").read_text())
     assert bundle["certificate"]["holds"]
     assert (tmp_path / told.split()[-1]).exists()
@@ -28,6 +29,6 @@ def test_the_demo_goes_the_whole_way_and_names_the_page_it_wrote(
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="not from a demonstration"):
+    with pytest.raises(InvalidInput, match="not made by the demonstration"):
         show_demo(Console(file=StringIO()), str(tmp_path / "precious"))
     assert (tmp_path / "precious" / "thesis.txt").exists()

@@ -51,14 +51,19 @@ def test_a_quiet_command_prints_nothing_and_its_exit_code_tells(run: Run, folder
     assert refused.err.startswith("distpriv: ")
 
 
-def test_a_verbose_command_tells_a_pipe_what_it_does(run: Run, folder: Path) -> None:
+def test_verbose_commands_add_evidence_with_its_codes_and_then_mechanisms(run: Run, folder: Path) -> None:
     write_policy(folder)
-    usual, verbose = run("plan", "policy.toml"), run("plan", "policy.toml", "-v")
-    assert usual.err == ""
-    assert verbose.out == usual.out
-    assert "expected_value_gaussian: " in verbose.err
-    assert "of the public uncertainty removed, kept, checked" in verbose.err
-    assert "planning: done" in verbose.err
+    usual, verbose, most = (run("plan", "policy.toml", *given).out for given in ((), ("-v",), ("-vv",)))
+    assert "[DP2" in verbose
+    assert "[DP2" not in usual
+    assert len(usual.splitlines()) < len(verbose.splitlines()) < len(most.splitlines())
+    assert "public mean, no release" in most
+
+
+def test_codes_are_explained_and_listed(run: Run) -> None:
+    assert run("explain", "dp205").out.startswith("DP205")
+    assert run("explain", "--json").json["DP205"] == "Lattice smoothed by the noise"
+    assert run("explain", "DP999").code == 2
 
 
 def test_the_environment_says_it_too(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +73,7 @@ def test_the_environment_says_it_too(run: Run, folder: Path, monkeypatch: pytest
     monkeypatch.setenv("DISTPRIV_VERBOSE", "1")
     assert "cannot be quiet and verbose" in run("plan", "policy.toml").err
     monkeypatch.delenv("DISTPRIV_QUIET")
-    assert "planning: done" in run("plan", "policy.toml").err
+    assert "[DP2" in run("plan", "policy.toml").out
 
 
 def test_the_ledger_of_the_environment_is_listed_where_none_is_named(

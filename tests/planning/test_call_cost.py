@@ -45,7 +45,7 @@ def test_what_takes_long_is_not_begun_and_its_needs_are_said(
         assert f"calls functions on about {calls:,} datasets, which takes about {-(-calls // 6000)} min" in said[name]
         assert f"mechanisms=['{name}']" in said[name]
     assert plan.chosen is None
-    assert "not tried, since it takes long:\n  coupled_gaussian: it calls functions on about" in str(plan)
+    assert said["coupled_gaussian"] in " ".join(str(plan).split())
     assert str(plan.refusal()).endswith(said["coupled_gaussian"])
 
 

@@ -169,9 +169,9 @@ def test_rows_unlike_the_reference_are_found_out_and_noisy_values_are_then_told_
     assert made.fit.p_value < 0.001
     text = str(made)
     assert text.index("noisy value") < text.index("estimate")
-    assert made.fit.sentence in text
+    assert "INCONSISTENT" in text
     usual = str(dp.release(plan, private(table), ledger=None))
-    assert usual.index("estimate") < usual.index("noisy value")
+    assert "noisy value" not in usual
 
 
 def test_a_release_is_a_table_with_a_row_for_each_statistic(plan: dp.Plan, table: pa.Table) -> None:

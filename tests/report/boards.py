@@ -8,22 +8,19 @@ from scipy.stats import norm
 
 import distpriv as dp
 from distpriv.auditing.report import AuditReport
-from distpriv.framework.records import plain
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.modelling.public_knowledge import Fit
 from distpriv.noise.laws import GaussianNoise
 from distpriv.releasing.estimating import Estimates
-from distpriv.report.contents import Facts, ShownStatistic, release_page
-from distpriv.report.figures import Profile
-from distpriv.report.page import render
-from distpriv.report.protection import Asked, Protection
+from distpriv.report.page import release_page, render
+from distpriv.report.summary import Summary, reading, release_summary
 
 EACH = dp.PrivacyTarget(epsilon=1.0, delta=0.05)
 TOTAL = dp.PrivacyTarget(epsilon=2.0, delta=0.05)
 STANDARD_DEVIATION = math.sqrt(3.0)
 """Of the noise: with that of the statistics, which is 1, the scenarios are half a standard deviation apart."""
-READING = [{"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0}]
+READING = {"statistic": "age", "low": 17.0, "high": 90.0, "otherwise": 38.0}
 
 
 def joint_accuracy(releases: int) -> float:
@@ -77,61 +74,30 @@ def estimated(p_value: float) -> Estimates:
     )
 
 
-def document(position: int, **changes: Any) -> dict[str, Any]:
-    """Return the keys of release.json that speak of attackers and questions."""
-    release = released(position)
-    assert release.joint is not None
-    return {
-        "position": position,
-        "certificate": plain(release.certificate),
-        "joint_certificate": plain(release.joint),
-        "attacker": {
-            "undefended": float(norm.cdf(0.5)),
-            "at_most": joint_accuracy(1),
-            "together": joint_accuracy(position),
-        },
-        "questions": "first" if position == 1 else "declared",
-        "evidence": {"reading": READING},
-    } | changes
-
-
 def board(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> str:
     """Return the page."""
-    return render(release_page(facts(position, audited=audited, p_value=p_value, **changes)))
+    return render(release_page(summary(position, audited=audited, p_value=p_value, **changes)))
 
 
-def facts(position: int, *, audited: bool = False, p_value: float = 0.2, **changes: Any) -> Facts:
-    """Return what the page says."""
-    release, model = released(position, p_value), law(1)
-    plan = dp.plan(model, EACH, mechanisms=["certified_gaussian"], processes=1)
-    return Facts(
-        records=100,
-        release=release,
-        plan=plan,
-        asked=Asked(target=EACH),
-        total=Asked(target=TOTAL),
-        statistics=[
-            ShownStatistic(
-                name="age",
-                what="mean(age)",
-                noisy=("40", "36.6 to 43.4"),
-                estimate=("39.0", "37.4 to 40.6"),
-                public="38.5",
-            )
-        ],
-        hidden=["Whether there are few or many."],
-        protection=Protection.of(document(position, **changes)),
-        profile=profile([0.38, 0.2, 0.1], [0.2, 0.05, 0.01]),
-        audit=attacked(release) if audited else None,
-        policy="[data]",
-        versions="distpriv",
-    )
-
-
-def profile(without: list[float], published: list[float]) -> Profile:
-    """Return δ at ε = 0, 1, …, without noise and with it."""
-    epsilons = np.arange(float(len(without)))
-    return Profile(epsilons=epsilons, without=np.array(without), published=np.array(published))
+def summary(
+    position: int, *, audited: bool = False, p_value: float = 0.2, release: dp.Release | None = None, **known: Any
+) -> Summary:
+    """Return what is told of the release."""
+    release = release or released(position, p_value)
+    figures = {
+        "undefended": float(norm.cdf(0.5)),
+        "at_most": joint_accuracy(1),
+        "together": joint_accuracy(position),
+    }
+    rest = {
+        "figures": figures,
+        "hidden": ["Whether there are few or many."],
+        "readings": [reading(READING)],
+        "audit": attacked(release) if audited else None,
+        "policy": "[data]",
+        **known,
+    }
+    return release_summary(release, model=law(1), records=100, **rest)
 
 
 def attacked(release: dp.Release) -> AuditReport:

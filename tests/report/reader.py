@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-__all__ = ["Reader", "statements", "table_rows"]
+__all__ = ["Reader", "table_rows"]
 
 
 class Reader(HTMLParser):
@@ -25,21 +25,10 @@ class Reader(HTMLParser):
         self.texts.append(re.sub(r"(?<=\d)\u00a0(?=%)", " ", data))  # a line does not end before a percent sign
 
 
-def statements(html: str) -> list[str]:
-    """Return what a page says, each cell of a table with its heading and each number with what it is about."""
-    notice = r'<div class="notice.*?</div>\n</div>'
-    rest = re.sub(notice, "", html, flags=re.DOTALL)
-    found = [_text(each) for each in re.findall(notice, html, re.DOTALL)]
-    found += [_text(each) for each in re.findall(r"<(?:p|li|figcaption)\b.*?</(?:p|li|figcaption)>", rest, re.DOTALL)]
-    found += [_text(each) for each in re.findall(r"<div><dt>.*?</div>", html, re.DOTALL)]
-    for table in re.findall(r"<table.*?</table>", html, re.DOTALL):
-        head, *rows = ([_text(cell) for cell in cells] for cells in _cells(table))
-        found += [f"{name}: {cell}" for row in rows for name, cell in zip(head, row, strict=True)]
-    return found
-
-
-def table_rows(html: str, caption: str) -> list[list[str]]:
-    """Return the cells of the table whose caption begins so, without its header."""
+def table_rows(html: str, caption: str | None) -> list[list[str]]:
+    """Return the cells of the table whose caption begins so, without its header; of all tables without a caption."""
+    if caption is None:
+        return [[_text(cell) for cell in row] for row in _cells(html) if row]
     table = html[html.index(f"<figcaption>{caption}") :]
     return [[_text(cell) for cell in row] for row in _cells(table[: table.index("</table>")])][1:]
 

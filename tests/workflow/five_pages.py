@@ -1,7 +1,6 @@
 """Five releases with their pages: Laplace noise, coupled draws, a median, a table, and a second one of a dataset."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +50,6 @@ class ReadPage:
     def text(self) -> str:
         """All of it."""
         return "\n".join(self.words)
-
-    @property
-    def text_beside_heat_maps(self) -> str:
-        """All of it but for heat maps, whose shares are of what was learned of cells and not of attackers."""
-        html = self.file.read_text(encoding="utf-8")
-        return "\n".join(_words(re.sub(r'<figure class="table heat">.*?</figure>', "", html, flags=re.DOTALL)))
 
 
 def released_page(kind: str, folder: Path, adult: pa.Table, *, audited: bool = True) -> ReadPage:

@@ -22,10 +22,10 @@ IMPORTED_ONCE = (
     "duckdb",
     "opendp.measurements",
     "pydantic.type_adapter",
-    "rich.progress",
+    "rich.status",
     "scipy.stats",
     "sqlglot.dialects.duckdb",
-    "distpriv.cli.commands",
+    "distpriv.cli.output",
     "distpriv.workflow.release_policy",
 )
 """What commands would import one by one otherwise."""

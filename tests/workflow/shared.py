@@ -14,6 +14,8 @@ def record_of(name: str) -> Any:
     """Return what release.csv is made of, for one statistic."""
     return SimpleNamespace(
         values={name: -2.5},
+        display={name: -2.5},
+        intervals={name: (-3.48, -1.52)},
         estimates={name: -2.25},
         estimate_intervals={name: (-3.0, -1.5)},
         noise=GaussianNoise.isotropic(1, 0.5),

@@ -56,9 +56,12 @@ def test_a_bundle_holds_what_was_released_and_nothing_of_where_private_things_ar
     assert [row["statistic"] for row in rows] == ["age", "never_married"]
     assert list(rows[0]) == ["statistic", "estimate", "low", "high", "noisy_value", "noise"]
     assert float(rows[1]["low"]) < float(rows[1]["estimate"]) < float(rows[1]["high"])
-    assert float(rows[1]["estimate"]) == document["estimates"]["never_married"]
-    assert float(rows[1]["noisy_value"]) == document["values"]["never_married"]
-    assert float(rows[1]["noise"]) == pytest.approx(bundle.release.noise_deviations["never_married"])
+    assert int(rows[1]["estimate"]) == round(document["estimates"]["never_married"])
+    assert int(rows[1]["noisy_value"]) == document["display"]["never_married"]
+    assert float(rows[1]["noise"]) == pytest.approx(bundle.release.noise_deviations["never_married"], rel=0.005)
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert f'<td class="r strong">{rows[0]["estimate"]}' in page
+    assert f"{rows[0]['low']} to {rows[0]['high']}" in page
 
 
 def test_the_same_question_gets_the_same_bytes_even_when_a_row_was_edited(folder: Path, adult: pa.Table) -> None:
@@ -169,7 +172,7 @@ def test_a_withheld_policy_can_be_planned_and_not_released(folder: Path) -> None
 def test_planning_and_listing_make_no_ledger(folder: Path) -> None:
     policy = str(write_policy(folder))
     plan_policy(policy)
-    assert str(list_ledger(policy)) == "nothing has been released yet."
+    assert "no release yet" in str(list_ledger(policy))
     assert not (folder / "ledger.db").exists()
 
 
@@ -183,7 +186,7 @@ def test_the_ledger_lists_what_was_asked_and_what_it_costs_together(folder: Path
         assert listed["values"] == bundle.release.values
         assert listed["statistics"]["age"] == "mean(age, resolution = 1)"
         assert dataset["total"] == {"epsilon": 2.0, "delta": 0.02}
-        assert "the total allows δ = 0.02 at ε = 2" in str(listing)
+        assert str(listing).splitlines()[3].split()[-1] == "0.02"
 
 
 def test_a_formula_in_a_name_is_text_to_a_spreadsheet() -> None:

@@ -103,8 +103,8 @@ def test_quantiles_and_variances_by_group_go_from_a_policy_to_a_bundle_that_is_v
     assert wide[1].startswith("Female,,")
     assert len(wide) == 3
     page = (tmp_path / "bundle" / "report.html").read_text(encoding="utf-8")
-    assert "median: quantile(hours_per_week, 0.5) by sex, relationship." in page
-    assert "median: how much of the public uncertainty of each cell the release removed." in page
+    assert "median: quantile(hours_per_week, 0.5) by sex, relationship" in page
+    assert "median: uncertainty removed by cell" in page
     document["evidence"]["reading"][0]["high"] += 1
     (tmp_path / "bundle" / "release.json").write_text(json_text(document), encoding="utf-8")
     assert [check.name for check in verify_bundle(tmp_path / "bundle").checks if not check.passed] == ["certificate"]

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from distpriv.auditing.measures import Measures
 from distpriv.errors import AuditFailed
+from distpriv.framework.display import columns, counted, hanging, percent_at_most
 from distpriv.framework.frames import frame_of
 from distpriv.framework.html import html_table, paragraph, shown
 from distpriv.framework.records import plain
@@ -48,6 +49,12 @@ class AttackResult:
         """How often it is right about a release."""
         return self.defended.accuracy
 
+    @property
+    def measured(self) -> str:
+        """Its accuracy with the half-width of the interval."""
+        low, high = self.defended.interval
+        return f"{100 * self.accuracy:.1f} % ± {50 * (high - low):.1f}"
+
 
 @frozen(kw_only=True)
 class AuditReport:
@@ -62,8 +69,7 @@ class AuditReport:
     >>> 0 < report.epsilon_lower_bound < report.epsilon, report.accuracy_lower_bound < report.modelled_accuracy
     (True, True)
     >>> print(report.verdict)
-    passed: no attack exceeded the claim; the attack, bayes, was right 57...% ± 0.7 of the time, where (1, 0.000509)
-    allows 73.1% and the Gaussian model at most 57.2%; ε is at least 0.5...
+    passed: the best attack, bayes, measured 57... % ± 0.7 (at most 73.2 % certified); ε is at least 0... of 1
     >>> report.to_rows()[0]["attack"], list(report.to_frame().index)
     ('bayes', ['bayes'])
     >>> report.to_dict()["attacks"][0]["name"], report.verdict == f"passed: {report.finding}"
@@ -77,8 +83,7 @@ class AuditReport:
     True
     >>> failed.require_passed()
     Traceback (most recent call last):
-    distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
-    claims: ε is at least ...
+    distpriv.errors.AuditFailed: the audit fails, so nothing is released: the best attack, bayes, measured 69...
     """
 
     DERIVED: ClassVar = ("failed", "verdict", "epsilon_lower_bound")
@@ -134,19 +139,16 @@ class AuditReport:
     def finding(self) -> str:
         """What was found, without the word for it."""
         best = self.attacks[0]
-        low, high = best.defended.interval
-        claim = f"({self.epsilon:g}, {self.delta:.3g})" + ("" if self.certificate_holds else ", the target,")
-        count = f"the best of {len(self.attacks)} attacks" if len(self.attacks) > 1 else "the attack"
-        measured = (
-            f"{count}, {best.name}, was right {best.accuracy:.1%} ± {100 * (high - low) / 2:.1f} of the time, where "
-            f"{claim} allows {self.attack_accuracy_ceiling:.1%}{self._modelled()}"
+        claim = (
+            f"{percent_at_most(self.attack_accuracy_ceiling)} {'certified' if self.certificate_holds else 'asked for'}"
         )
+        measured = f"the best attack, {best.name}, measured {best.measured} (at most {claim})"
         if self.failed:
             return (
-                f"with {self.confidence:.0%} confidence the release is not what it claims: ε is at least "
-                f"{self.epsilon_lower_bound:.3g}, and {measured}."
+                f"{measured}; ε is at least {self.epsilon_lower_bound:.3g} at δ = {self.delta:.3g} with "
+                f"{self.confidence:.0%} confidence, where {self.epsilon:g} was claimed"
             )
-        return f"no attack exceeded the claim; {measured}; ε is at least {self.epsilon_lower_bound:.3g}."
+        return f"{measured}; ε is at least {self.epsilon_lower_bound:.3g} of {self.epsilon:g}"
 
     def require_passed(self) -> None:
         """Refuse a release that attacks tell apart better than is claimed.
@@ -156,14 +158,9 @@ class AuditReport:
         """
         if self.failed:
             raise AuditFailed(
-                f"the audit fails, so nothing is released: {self.finding.rstrip('.')}: run distpriv audit on the "
-                "policy to see every attack, and leave out the statistic that tells, or ask for assurance 'proved'."
+                f"the audit fails, so nothing is released: {self.finding}: run distpriv audit on the policy to see "
+                "every attack, and leave out the statistic that reveals the secret, or ask for assurance 'proved'."
             )
-
-    def _modelled(self) -> str:
-        over = "; an attack does better, so the statistics are not as modelled, but on a lattice, say"
-        beaten = self.accuracy_lower_bound > self.modelled_accuracy
-        return f" and the Gaussian model at most {self.modelled_accuracy:.1%}{over if beaten else ''}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -195,37 +192,52 @@ class AuditReport:
         rows = self.to_rows()
         return frame_of(rows, "attack", list(rows[0]), "report.to_rows()")
 
-    def _repr_html_(self) -> str:
-        header = ["attack", "right with noise", "right without", "AUC", "ε at least"]
-        rows = [
-            [
-                attack.name,
-                f"{attack.accuracy:.1%} ± {50 * _width(attack):.1f} %",
-                f"{attack.undefended.accuracy:.1%}",
-                f"{attack.defended.auc:.3f}",
-                f"{attack.epsilon_lower_bound:.3f}",
-            ]
-            for attack in self.attacks
+    def table(self) -> list[list[str]]:
+        """Return what attacks measured as text, below a header."""
+        head = ["attack", "measured with noise", "without noise", "ε at least"]
+        return [
+            head,
+            *(
+                [each.name, each.measured, f"{100 * each.undefended.accuracy:.1f} %", f"{each.epsilon_lower_bound:.3g}"]
+                for each in self.attacks
+            ),
         ]
-        caption = f"{self.mechanism}: {self.pair[0]} against {self.pair[1]}, {self.releases:,} releases"
+
+    @property
+    def circumstances(self) -> list[str]:
+        """How it was measured, and whether an attack does better than the model of the statistics allows."""
+        found = [
+            f"{self.mechanism}: {self.pair[0]} against {self.pair[1]}; {self.releases:,} simulated releases, "
+            f"{self.confidence:.0%} confidence"
+        ]
+        if self.accuracy_lower_bound > self.modelled_accuracy:
+            found.append(
+                "an attack does better than the normal approximation allows "
+                f"({percent_at_most(self.modelled_accuracy)}): the statistics have other structure, such as a lattice"
+            )
+        return found
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.table()
         return shown(
-            paragraph(self.verdict, strong=True), html_table(caption, header, rows), paragraph(self.populations)
+            paragraph(self.verdict, strong=True),
+            html_table(self.circumstances[0], head, rows),
+            paragraph(self.populations),
         )
+
+    def text(self, detail: int = 0, *, dataset: str = "") -> str:
+        """Return the audit as text; detail 1 adds how releases were simulated and how well attacks rank them."""
+        verdict = " · ".join(filter(None, (dataset, self.finding)))
+        lines = [f"{'FAILED' if self.failed else 'PASSED'}  {verdict}", "", *columns(self.table())]
+        lines += [hanging(line) for line in self.circumstances]
+        if detail:
+            lines.append(hanging(f"{self.populations}; {counted(self.shadows, 'shadow dataset')}, seed {self.seed}"))
+            lines += [
+                f"  {each.name}: AUC {each.defended.auc:.3f}, true positives at 1 % false positives "
+                f"{100 * each.defended.tpr_at_1_percent_fpr:.1f} %"
+                for each in self.attacks
+            ]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        head = f"{'attack':<12} {'accuracy':>15} {'undefended':>10} {'AUC':>6} {'TPR at 1 % FPR':>14} {'ε ≥':>7}"
-        rows = [
-            f"{attack.name:<12} {attack.accuracy:>6.1%} ± {50 * _width(attack):>4.1f} % "
-            f"{attack.undefended.accuracy:>10.1%} {attack.defended.auc:>6.3f} "
-            f"{attack.defended.tpr_at_1_percent_fpr:>14.1%} {attack.epsilon_lower_bound:>7.3f}"
-            for attack in self.attacks
-        ]
-        title = (
-            f"{self.mechanism}: {self.pair[0]} against {self.pair[1]}, {self.shadows:,} shadows and {self.releases:,} "
-            f"releases, bounds at {self.confidence:.0%} confidence"
-        )
-        return "\n".join([title, head, *rows, self.verdict, f"({self.populations})"])
-
-
-def _width(attack: AttackResult) -> float:
-    return attack.defended.interval[1] - attack.defended.interval[0]
+        return self.text()

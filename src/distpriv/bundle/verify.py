@@ -38,6 +38,7 @@ from distpriv.bundle.write import (
 from distpriv.errors import DistprivError, InvalidInput
 from distpriv.extras import installed
 from distpriv.framework.arrays import correlations
+from distpriv.framework.display import counted, hanging
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.queries import Query
 from distpriv.framework.records import LONGEST, Format, json_text, plain
@@ -121,9 +122,21 @@ class Verdict:
         """Return everything as text and truth values."""
         return {"holds": self.holds, "verdict": self.sentence, **asdict(self)}
 
+    def text(self, detail: int = 0) -> str:
+        """Return what was found: what failed, and what is taken on trust; detail 1 lists every check."""
+        passed = [check for check in self.checks if check.passed]
+        word = "VERIFIED" if self.holds else "NOT VERIFIED"
+        given = ["bundle", *["reference"] * self.reference, *["ledger"] * self.ledger]
+        lines = [f"{word}  {self.path} · {counted(len(passed), 'check')} passed, from {', '.join(given)}", ""]
+        lines += [hanging(f"failed: {check.name}: {check.found}") for check in self.checks if not check.passed]
+        if detail:
+            lines += [hanging(f"ok: {check.name}: {check.found}") for check in passed]
+        else:
+            lines.append(hanging(f"recomputed: {', '.join(check.name for check in passed)}"))
+        return "\n".join([*lines, *([hanging(self.trust)] if self.holds else [])])
+
     def __str__(self) -> str:
-        lines = [f"  {'ok ' if check.passed else 'NO '} {check.name}: {check.found}" for check in self.checks]
-        return "\n".join([self.sentence, *lines, *([self.trust] if self.holds else [])])
+        return self.text()
 
 
 def verify_bundle(path: str | os.PathLike[str], *, reference: Any = None, ledger: Any = None) -> Verdict:

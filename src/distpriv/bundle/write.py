@@ -47,8 +47,9 @@ from distpriv.releasing.record import (
     ReleaseRecord,
 )
 from distpriv.releasing.release import Release
-from distpriv.releasing.released import TABLE, noise_deviations
+from distpriv.releasing.released import TABLE, csv_rows, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
+from distpriv.report.summary import Summary
 
 __all__ = [
     "RELEASE_FILE",
@@ -84,6 +85,8 @@ class Bundle:
     release: Release
     record: ReleaseRecord = field(repr=False)
     """What is in release.json."""
+    summary: Summary = field(repr=False)
+    """What people are told of it."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -320,10 +323,5 @@ def csv_text(record: ReleaseRecord) -> str:
     `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
     """
     noise = noise_deviations(record.noise, record.statistics)
-    return table_text(
-        TABLE,
-        (
-            (name, [record.estimates[name], *record.estimate_intervals[name], value, noise[name]])
-            for name, value in record.values.items()
-        ),
-    )
+    shown = ("values", "intervals", "estimates", "estimate_intervals", "display")
+    return table_text(TABLE, csv_rows({name: getattr(record, name) for name in shown}, noise))

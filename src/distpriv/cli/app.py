@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from distpriv._version import __version__
-from distpriv.cli.manner import MANNER, Quiet, Verbose
+from distpriv.cli.manner import DETAIL, Quiet, Verbose
 from distpriv.errors import DistprivError, InvalidInput
 
 __all__ = ["app", "exit_code", "main"]
@@ -43,7 +43,7 @@ def _options(
 
 @app.command()
 def demo() -> None:
-    """Go the whole way on the embedded Adult data: plan, release, verify and audit."""
+    """Release statistics of the embedded Adult data, step by step: plan, release, verify."""
     from distpriv.cli.demo import show_demo
 
     show_demo(Console())
@@ -58,8 +58,8 @@ def init(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a first policy, commented, to be changed where it says DECIDE."""
-    from distpriv.cli.commands import show_written
+    """Write a commented policy to edit, with the columns of a public table if one is given."""
+    from distpriv.cli.output import show_written
     from distpriv.policy.draft import draft_policy
 
     show_written(draft_policy(file, source), json=json)
@@ -71,8 +71,8 @@ def example(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a public table, a private one and a policy into this folder, to begin with; nothing is overwritten."""
-    from distpriv.cli.commands import show_example
+    """Write a public table, a private table and a policy into this folder; nothing is overwritten."""
+    from distpriv.cli.output import show_example
     from distpriv.workflow.example import write_example
 
     show_example(write_example(name, Path()), json=json)
@@ -85,16 +85,14 @@ def plan(
     every: Annotated[bool, typer.Option("--all", help="Also try mechanisms that cannot be chosen.")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Verbose = 0,
 ) -> None:
-    """Show every way to release what a policy asks for, and what each costs; the private table is not looked at."""
-    from distpriv.cli.bars import lines_as_found
-    from distpriv.cli.commands import reported, show_plan
+    """Show what a release would add to public knowledge, and what an attacker would get; no access to private rows."""
+    from distpriv.cli.output import reported, show_plan
     from distpriv.workflow.plan_policy import plan_policy
 
-    watch = lines_as_found(Console(stderr=True))
-    made = reported(lambda p: plan_policy(policy, p, only=only, every=every, watch=watch))
-    raise typer.Exit(show_plan(made, json=json))
+    made = reported(lambda p: plan_policy(policy, p, only=only, every=every))
+    raise typer.Exit(show_plan(made, policy, json=json))
 
 
 @app.command()
@@ -102,14 +100,16 @@ def release(
     policy: PolicyFile,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The bundle's folder; it must be new or empty.")],
     only: Only = None,
-    audit: Annotated[bool, typer.Option("--audit", help="Attack simulated releases first; refuse what fails.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Attack simulated releases first, and refuse what fails.")
+    ] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
     json: Json = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Answer a policy's query from the private table, once, and write a bundle with the evidence."""
-    from distpriv.cli.commands import reported, show_bundle
+    from distpriv.cli.output import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
     made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
@@ -127,7 +127,7 @@ def export(
 ) -> None:
     """Write a bundle in another format: a workbook, a notebook, an RO-Crate, a folder for output checkers."""
     from distpriv.bundle.exporting.export import export_bundle
-    from distpriv.cli.commands import show_exported
+    from distpriv.cli.output import show_exported
 
     show_exported(export_bundle(bundle, to, out), json=json)
 
@@ -139,14 +139,14 @@ def audit(
     releases: Annotated[int, typer.Option(help="How many simulated releases to attack.")] = 100_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
     bundle: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The bundle of the release, to put the outcome into its report.")
+        str | None, typer.Option(metavar="DIR", help="The bundle of the release, to add the result to its report.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Verbose = 0,
 ) -> None:
-    """Attack what a policy releases, and hold the outcome against the certificate."""
-    from distpriv.cli.commands import reported, show_audit
+    """Attack simulated releases of a policy, and compare the result with the certificate."""
+    from distpriv.cli.output import reported, show_audit
     from distpriv.workflow.release_policy import audit_bundle, audit_policy
 
     if bundle is None:
@@ -166,10 +166,11 @@ def verify(
     ledger: Annotated[str | None, typer.Option(metavar="URL", help="The ledger that has the release.")] = None,
     json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Recompute everything that a bundle says, also from its reference and its ledger where they are given."""
     from distpriv.bundle import verify_bundle
-    from distpriv.cli.commands import show_verdict
+    from distpriv.cli.output import show_verdict
 
     raise typer.Exit(show_verdict(verify_bundle(file, reference=reference, ledger=ledger), json=json))
 
@@ -185,15 +186,27 @@ def ledger(
             help="A policy file, or the URL of a ledger; DISTPRIV_LEDGER of the environment when not given.",
         ),
     ],
-    create: Annotated[bool, typer.Option("--create", help="Make the ledger first; there must be none yet.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make the ledger; refused if there is one.")] = False,
     json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = 0,
 ) -> None:
-    """List what has been looked at and released, and what it costs together."""
-    from distpriv.cli.commands import show_ledger
+    """List the releases of a dataset and what they spend together."""
+    from distpriv.cli.output import show_ledger
     from distpriv.workflow.ledgers import create_ledger, list_ledger
 
     show_ledger(create_ledger(where) if create else list_ledger(where), json=json)
+
+
+@app.command()
+def explain(
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Such as DP204; all codes if not given.")] = None,
+    json: Json = False,
+) -> None:
+    """Explain a code of evidence or refusal: what it means, why it matters, what to do."""
+    from distpriv.cli.output import show_explanation
+
+    show_explanation(code, json=json)
 
 
 @app.command()
@@ -201,11 +214,11 @@ def studio(
     policy: Annotated[
         str | None, typer.Argument(metavar="POLICY", help="A policy file to open; an empty form without it.")
     ] = None,
-    port: Annotated[int, typer.Option(metavar="N", help="Where to listen; any free port when not given.")] = 0,
+    port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; any free one if not given.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
 ) -> None:
-    """Click a policy together on a page of this machine, see at once what it costs, and release it."""
-    from distpriv.cli.commands import show_studio
+    """Edit, preview and release a policy on a local web page."""
+    from distpriv.cli.output import show_studio
 
     show_studio(policy, port=port, open_browser=not no_open)
 
@@ -220,8 +233,8 @@ def exit_code(refusal: DistprivError) -> int:
 
 
 def main() -> None:
-    """Run the command line; what distpriv refuses is one sentence on standard error."""
-    MANNER.set("usual")
+    """Run the command line; a refusal is one sentence on standard error."""
+    DETAIL.set(0)
     try:
         app()
     except DistprivError as refusal:

@@ -1,4 +1,4 @@
-"""The demonstration on the Adult data: a curator's whole way, from a policy to a release and its evidence."""
+"""The demonstration on the Adult data: from a policy to a release and its evidence."""
 
 import shutil
 from pathlib import Path
@@ -10,9 +10,11 @@ from rich.console import Console
 
 import distpriv as dp
 from distpriv.bundle import verify_bundle
-from distpriv.cli.commands import reported, show_bundle, show_ledger, show_plan, show_verdict
+from distpriv.cli.output import reported, show_bundle, show_plan, show_verdict
 from distpriv.errors import InvalidInput
-from distpriv.workflow.ledgers import list_ledger
+from distpriv.framework.display import percent_at_most
+from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
+from distpriv.policy import read_policy
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
 
@@ -53,38 +55,38 @@ create = true
 """
 
 INTRODUCTION = """\
-A hospital wants to publish five statistics of 100 patients. Nobody shall learn from them whether 45 or 55 of the 100
-earn over 50K: differential privacy hides who is in the table, and not that. This goes the whole way on census data: the
-noise that hides it, one release, attacks on it, and its verification by others.
-Everything is written into {place}; nothing else is touched.
-"""
-
-NEXT = """
-What to do next: in an empty folder, [bold]distpriv example adult[/bold] writes tables and a policy to change, and
-[bold]distpriv init --from FILE[/bold] a policy for a public table of yours.
-What to look at now, the page for a board: {page}"""
+A hospital wants to publish five statistics of 100 patients. Nobody should learn from them whether 45 or 55 of the 100
+earn over 50K. Differential privacy protects single patients, not this share; distribution privacy does.
+Everything is written into {place}."""
 
 
 def show_demo(console: Console, folder: str = FOLDER) -> None:
-    """Plan, release, audit and verify five statistics of 100 records of Adult."""
+    """Plan, release and verify five statistics of 100 records of Adult, a screen for each step."""
     place = _fresh(Path(folder))
     console.print(INTRODUCTION.format(place=place), highlight=False, soft_wrap=True)
     _write_tables(dp.datasets.adult(), place)
     policy, bundle = place / "policy.toml", place / "bundle"
     policy.write_text(POLICY, encoding="utf-8")
-    _step(console, f"distpriv plan {policy}", "every mechanism, and the best estimates whose certificate holds")
-    show_plan(reported(lambda progress: plan_policy(str(policy), progress)), json=False)
-    _step(
-        console,
-        f"distpriv release {policy} --out {bundle} --audit",
-        "written to the ledger, then the private table is read once",
+    _step(console, "the problem", f"{policy} names the statistics and the secret")
+    bare = undefended_attack_accuracy(reported(lambda progress: read_policy(str(policy)).model(progress)))
+    console.print(
+        f"Published without noise, the five numbers tell 45 from 55 correctly {percent_at_most(bare)} of the time "
+        "(chance 50 %).",
+        highlight=False,
+        soft_wrap=True,
     )
-    show_bundle(reported(lambda p: release_policy(str(policy), bundle, audit=True, progress=p)), json=False)
-    _step(console, f"distpriv verify {bundle}", "the certificate, recomputed from the bundle alone")
+    _step(console, f"distpriv plan {policy}", "choose noise that hides the share; no access to private rows")
+    show_plan(reported(lambda progress: plan_policy(str(policy), progress)), str(policy), json=False)
+    _step(console, f"distpriv release {policy} --out {bundle}", "ledger first, then one access to private rows")
+    show_bundle(reported(lambda progress: release_policy(str(policy), bundle, progress=progress)), json=False)
+    _step(console, f"distpriv verify {bundle}", "anybody can recompute the certificate")
     show_verdict(verify_bundle(str(bundle)), json=False)
-    _step(console, f"distpriv ledger {policy}", "what has been released, and what it costs")
-    show_ledger(list_ledger(str(policy)), json=False)
-    console.print(NEXT.format(page=bundle / "report.html"), soft_wrap=True, highlight=False)
+    console.print(
+        f"\nYour turn, in an empty folder: [bold]distpriv example adult[/bold], or with your own public table "
+        f"[bold]distpriv init --from FILE[/bold].\nThe report for a board: {bundle / 'report.html'}",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 def _step(console: Console, command: str, why: str) -> None:
@@ -94,7 +96,7 @@ def _step(console: Console, command: str, why: str) -> None:
 def _fresh(place: Path) -> Path:
     """Return an empty folder; only what an earlier demonstration left is removed."""
     if place.exists() and not (place / MARK).exists():
-        raise InvalidInput(f"{place} is there already and not from a demonstration: move it, or run elsewhere.")
+        raise InvalidInput(f"{place} exists and was not made by the demonstration: move it, or run elsewhere.")
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     (place / MARK).touch()

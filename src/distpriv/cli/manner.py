@@ -1,36 +1,34 @@
-"""How much a command says: nothing but its exit code, what it found, or all that it does on the way."""
+"""How much a command says: nothing but its exit code, what matters, the evidence, or everything that was tried."""
 
 from contextvars import ContextVar
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from distpriv.errors import InvalidInput
 
-__all__ = ["MANNER", "Manner", "Quiet", "Verbose"]
+__all__ = ["DETAIL", "Quiet", "Verbose"]
 
-Manner = Literal["quiet", "usual", "verbose"]
-
-MANNER: ContextVar[Manner] = ContextVar("MANNER", default="usual")
-"""What was asked for; options set it before a command runs."""
+DETAIL: ContextVar[int] = ContextVar("DETAIL", default=0)
+"""-1 with --quiet, 0 usually, 1 with -v, 2 with -vv; options set it before a command runs."""
 
 
 def _quiet(asked: bool) -> bool:
     if asked:
-        _set("quiet")
+        _set(-1)
     return asked
 
 
-def _verbose(asked: bool) -> bool:
-    if asked:
-        _set("verbose")
-    return asked
+def _verbose(times: int) -> int:
+    if times:
+        _set(min(times, 2))
+    return times
 
 
-def _set(manner: Manner) -> None:
-    if MANNER.get() not in ("usual", manner):
+def _set(detail: int) -> None:
+    if DETAIL.get() * detail < 0:
         raise InvalidInput("a command cannot be quiet and verbose: give --quiet or --verbose.")
-    MANNER.set(manner)
+    DETAIL.set(detail)
 
 
 Quiet = Annotated[
@@ -41,17 +39,18 @@ Quiet = Annotated[
         envvar="DISTPRIV_QUIET",
         show_envvar=False,
         callback=_quiet,
-        help="Print nothing but JSON if asked for, and refusals; the exit code tells.",
+        help="Print nothing but JSON and refusals; the exit code tells.",
     ),
 ]
 Verbose = Annotated[
-    bool,
+    int,
     typer.Option(
         "--verbose",
         "-v",
+        count=True,
         envvar="DISTPRIV_VERBOSE",
         show_envvar=False,
         callback=_verbose,
-        help="Say on standard error what is done and how long it takes, also to a file or a pipe.",
+        help="Add the evidence with its codes; -vv adds every mechanism.",
     ),
 ]

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from distpriv.noise.laws import Noise
 
 __all__ = [
-    "ASSUMES",
     "HALF_WIDTH",
     "Estimate",
     "Fit",
@@ -151,12 +150,6 @@ def weighted_rms(covariance: Floats, weights: Floats) -> float:
     return math.sqrt(max(0.0, float(weights @ np.diag(covariance))))
 
 
-ASSUMES = (
-    "Estimates combine the noisy values with public knowledge: they are right on average if the private data are like "
-    "one of the scenarios of the reference, and the noisy values are right on average whatever the reference is worth."
-)
-"""What estimates rest on, wherever they are shown."""
-
 Prior = Mapping[str, float] | None
 """The probability of each scenario by its name; the same for all when not given."""
 
@@ -170,8 +163,8 @@ class Fit:
     >>> usual.distance, usual.p_value, usual.fits
     (4.1, 0.53, True)
     >>> print(Fit(distance=75.0, dimension=5, p_value=1e-5).sentence)
-    The noisy values are unlike anything the reference leads one to expect (p = 1e-05): the private data are not like
-    it, so read the noisy values first, and the estimates with care.
+    The noisy values are implausible under the reference (p = 1e-05): the private data are not like it, so read the
+    noisy values, and rely on neither the estimates nor the certificate.
     """
 
     distance: float
@@ -190,10 +183,10 @@ class Fit:
     def sentence(self) -> str:
         """What the p-value means, in words."""
         if self.fits:
-            return f"The noisy values are no reason to doubt the reference (p = {self.p_value:.2g})."
+            return f"The release is consistent with the reference (p = {self.p_value:.2g})."
         return (
-            f"The noisy values are unlike anything the reference leads one to expect (p = {self.p_value:.2g}): the "
-            "private data are not like it, so read the noisy values first, and the estimates with care."
+            f"The noisy values are implausible under the reference (p = {self.p_value:.2g}): the private data are not "
+            "like it, so read the noisy values, and rely on neither the estimates nor the certificate."
         )
 
 

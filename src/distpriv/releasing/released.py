@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput
+from distpriv.framework.display import rounded
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
@@ -19,8 +20,9 @@ from distpriv.framework.spreadsheets import table_text
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Entry
+from distpriv.modelling.gains import gain
 from distpriv.modelling.model import QueryModel
-from distpriv.modelling.public_knowledge import ASSUMES, Fit
+from distpriv.modelling.public_knowledge import HALF_WIDTH, Fit
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.estimating import Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, named_by
@@ -32,17 +34,10 @@ from distpriv.releasing.synthetic import synthetic_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["IN_TABLES", "TABLE", "Release", "noise_deviations"]
+__all__ = ["TABLE", "Release", "csv_rows", "noise_deviations"]
 
 TABLE = ("statistic", "estimate", "low", "high", "noisy_value", "noise")
 """The columns of a release.csv: the ends of the estimate's interval, and the standard deviation of the noise."""
-
-
-IN_TABLES = (
-    "Tables show estimates with half of their 95 % intervals: no count is negative, and totals are the sums of the "
-    "cells."
-)
-"""What is said below tables."""
 
 
 @frozen(kw_only=True)
@@ -69,7 +64,7 @@ class Release:
     >>> shown.fit.fits, round(shown.public_means["hours"], 1)
     (True, 42.4)
     >>> list(shown.to_rows()[0])
-    ['statistic', 'estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'public_error']
+    ['statistic', 'estimate', 'low', 'high', 'noisy_value', 'noise', 'public_mean', 'public_error', 'gain']
     >>> shown.to_frame().loc["hours", "noisy_value"] == shown.values["hours"] == shown.answer[0]
     True
     >>> sorted(file.name for file in shown.save("clinic").iterdir())
@@ -278,10 +273,10 @@ class Release:
         return release_axes(self, axes)
 
     def _repr_html_(self) -> str:
-        from distpriv.report.contents import Facts, release_page
-        from distpriv.report.page import render
+        from distpriv.report.page import notebook_view, release_page
+        from distpriv.report.summary import release_summary
 
-        return render(release_page(Facts.of(self, None)), notebook=True)
+        return notebook_view(release_page(release_summary(self), figures=False))
 
     def save(self, folder: str | Path) -> Path:
         """Write release.json, which has everything, release.csv, a table, and report.html, a page, into a new folder.
@@ -297,13 +292,13 @@ class Release:
         Raises:
             InvalidInput: it cannot be written, or has files in it.
         """
-        from distpriv.report.contents import Facts, release_page
-        from distpriv.report.page import render
+        from distpriv.report.page import release_page, render
+        from distpriv.report.summary import release_summary
 
         place = Path(folder)
-        numbers = ((str(row["statistic"]), [row[name] for name in TABLE[1:]]) for row in self.to_rows())
+        numbers = csv_rows(self.to_dict(), self.noise_deviations)
         files = {"release.csv": table_text(TABLE, numbers), "release.json": f"{json.dumps(self.to_dict(), indent=1)}\n"}
-        files["report.html"] = render(release_page(Facts.of(self, self.model)))
+        files["report.html"] = render(release_page(release_summary(self)))
         files |= table_files(self.tables.values()) if self.model is not None else {}
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -320,8 +315,8 @@ class Release:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each statistic its estimate with its interval, the noisy value with its noise, the public mean.
 
-        `noise` is the standard deviation of the noise, and `public_error` the root mean square error of the public
-        mean.
+        `noise` is the standard deviation of the noise, `public_error` the root mean square error of the public mean,
+        and `gain` the share of the public uncertainty (variance) that the estimate removes.
         """
         noise = self.noise_deviations
         return [
@@ -334,6 +329,7 @@ class Release:
                 "noise": noise[name],
                 "public_mean": self.public_means[name],
                 "public_error": self.public_errors[name],
+                "gain": gain(self.estimate_errors[name], self.public_errors[name]),
             }
             for name, value in self.values.items()
         ]
@@ -405,25 +401,31 @@ class Release:
         )
 
     def __str__(self) -> str:
-        own, joint = self.certificate, self.joint
-        lines = self._table()
-        if joint is None or (joint.epsilon, joint.delta) == (own.epsilon, own.delta):
-            return "\n".join([*lines, str(own)])
-        together = f"all releases of the dataset together: {joint}"
-        return "\n".join([*lines, together, f"this release alone: {own}"])
+        from distpriv.report.summary import release_summary
+        from distpriv.report.text import release_text
 
-    def _table(self) -> list[str]:
-        """Return the numbers for people: estimates first, or noisy values where the reference does not fit."""
-        tables = self.tables if self.model is not None else {}
-        cells = {name for key, each in tables.items() for name in each.table.names(key)}
-        noisy = {name: (value, self.intervals[name]) for name, value in self.values.items() if name not in cells}
-        estimates = {name: (self.estimates[name], self.estimate_intervals[name]) for name in noisy}
-        shown = {"estimate": estimates}
-        shown = {**shown, "noisy value": noisy} if self.fit.fits else {"noisy value": noisy, **shown}
-        alone = _columns(shown, self.public_means) if noisy else []
-        drawn = [line for each in tables.values() for line in each.text()]
-        words = [IN_TABLES] if tables else []
-        return [*alone, *drawn, *words, ASSUMES, self.fit.sentence]
+        return release_text(release_summary(self))
+
+
+def csv_rows(document: Mapping[str, Any], noise: Mapping[str, float]) -> list[tuple[str, list[float]]]:
+    """Return the rows of a release.csv, rounded as on the page: counts whole, all else by its 95 % interval.
+
+    Args:
+        document: the keys of a release.json; `display` says which numbers are counts or shares, where it is there.
+        noise: the standard deviation of the noise, by name.
+    """
+    found = []
+    for name, value in document["values"].items():
+        low, high = document["estimate_intervals"][name]
+        half, shown = (high - low) / 2, document.get("display", {}).get(name, value)
+        estimate = document["estimates"][name]
+        if isinstance(shown, int):
+            numbers: list[float] = [round(estimate), math.floor(low), math.ceil(high), shown]
+        else:
+            numbers = [rounded(each, half) for each in (estimate, low, high)]
+            numbers.append(rounded(shown, HALF_WIDTH * noise[name]))
+        found.append((name, [*numbers, float(f"{noise[name]:.3g}")]))
+    return found
 
 
 def noise_deviations(noise: NoiseLaw, names: Sequence[str]) -> dict[str, float]:
@@ -434,24 +436,3 @@ def noise_deviations(noise: NoiseLaw, names: Sequence[str]) -> dict[str, float]:
     {'age': 2.0}
     """
     return {name: math.sqrt(v) for name, v in zip(names, noise.covariance.diagonal().tolist(), strict=True)}
-
-
-def _columns(
-    shown: Mapping[str, Mapping[str, tuple[float, tuple[float, float]]]], public: Mapping[str, float] | None = None
-) -> list[str]:
-    """Return a line for each statistic: numbers with their intervals, under their titles, and the public mean."""
-    names = list(next(iter(shown.values())))
-    table = [
-        ["", *(title for kind in shown for title in (kind, "95 % interval")), *(["public mean"] if public else [])]
-    ]
-    for name in names:
-        cells = [name]
-        for numbers in shown.values():
-            value, (low, high) = numbers[name]
-            cells += [f"{value:.6g}", f"{low:.6g} to {high:.6g}"]
-        table.append([*cells, *([f"{public[name]:.6g}"] if public else [])])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in table
-    ]

@@ -13,8 +13,9 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
+from distpriv.framework.display import decimals, number_text, rounded, whole_parts, with_half
 from distpriv.framework.queries import Query
 from distpriv.framework.spreadsheets import as_text, has_separators
 from distpriv.framework.tables import Label, Table
@@ -88,30 +89,54 @@ class ReleasedTable:
         names = [*self.table.by[:-1], *map(str, across), TOTAL]
         return names, [[*head, *row] for head, row in zip(heads, shown, strict=True)]
 
-    def text(self) -> list[str]:
-        """Return lines for a terminal: estimates, half of their 95 % interval, and sums."""
-        names, rows = self.in_words()
-        lines, labels = [names, *rows], len(self.table.by) - 1
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return [f"{self.name}: {self.table.text}", *(_line(cells, widths, labels) for cells in lines)]
-
     def in_words(self) -> tuple[list[str], list[list[str]]]:
         """Return the wide table with text in its cells: estimates with half of their 95 % intervals, and sums."""
-        names, rows = self.wide()
-        halves = self._halves()
-        labels = len(self.table.by) - 1
+        shown = self.as_shown()
+        names, rows = shown.wide()
+        moved = [
+            abs((new["estimate"] or 0) - (old["estimate"] or 0)) for new, old in zip(shown.rows, self.rows, strict=True)
+        ]
+        halves, labels, across = self._halves(), len(self.table.by) - 1, self.table.shape[-1]
         lines = []
         for place, row in enumerate(rows):
             cells = [str(label) for label in row[:labels]]
             for column, value in enumerate(row[labels:]):
-                half = halves[place][column] if place < len(halves) and column < len(halves[place]) else None
-                cells.append("none" if value is None and not self.table.adds_up else _in_words(value, half))
+                number = place * across + column
+                inner = column < across and number < len(halves)
+                cells.append(self._in_words(value, halves[number], moved[number]) if inner else self._in_words(value))
             lines.append(cells)
         return names, lines
 
+    def _in_words(self, value: float | None, half: float | None = None, moved: float = 0.0) -> str:
+        if value is None:
+            return "too few" if self.table.adds_up else "none"
+        if self.table.what == "count":
+            return with_half(round(value), half + moved if half else 0.0)
+        return with_half(value, half) if half else number_text(value, self._least_half)
+
+    def as_shown(self) -> Self:
+        """Return the table with rounded numbers: counts are whole, and the sums of counts and totals stay sums."""
+        unit = 1.0 if self.table.what == "count" else 10.0 ** -decimals(self._least_half)
+        whole = whole_parts([float(row["estimate"] or 0.0) / unit for row in self.rows])
+        rows = []
+        for row, half, units in zip(self.rows, self._halves(), whole, strict=True):
+            new = {key: None if value is None else rounded(float(value), half or 0.0) for key, value in row.items()}
+            if self.table.what in ("count", "total") and row["estimate"] is not None:
+                new["estimate"] = units if unit == 1 else round(units * unit, decimals(self._least_half))
+            if self.table.what == "count":
+                new |= {"low": math.floor(row["low"] or 0.0), "high": math.ceil(row["high"] or 0.0)}
+            rows.append(new | {key: row[key] for key in ("information", "noise") if key in row})
+        return evolve(self, rows=tuple(rows))
+
+    @property
+    def _least_half(self) -> float:
+        """The smallest half-width of a cell, by which totals are rounded."""
+        return min((half for half in self._halves() if half), default=0.0)
+
     def csv(self, *, wide: bool) -> str:
         """Return comma-separated values; labels that a spreadsheet would take for a formula are marked as text."""
-        names, rows = self.wide() if wide else self.long()
+        shown = self.as_shown()
+        names, rows = shown.wide() if wide else shown.long()
         text = io.StringIO()
         every = [names, *rows]
         separated = any(isinstance(value, str) and has_separators(value) for row in every for value in row)
@@ -142,12 +167,11 @@ class ReleasedTable:
             ]
         return shown
 
-    def _halves(self) -> list[list[float | None]]:
-        found = [
+    def _halves(self) -> list[float | None]:
+        """Return half of the interval of every cell."""
+        return [
             None if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2 for row in self.rows
         ]
-        across = self.table.shape[-1]
-        return [found[start : start + across] for start in range(0, len(found), across)]
 
 
 def released_tables(
@@ -277,19 +301,3 @@ def _mean_row(names: Mapping[str, str] | None, numbers: _Numbers) -> dict[str, f
     both = numbers.covariance[np.ix_([count, total], [count, total])]
     half = HALF_WIDTH * math.sqrt(max(float(weights @ both @ weights), 0.0)) / size
     return {"estimate": ratio, "low": ratio - half, "high": ratio + half, **shared}
-
-
-def _in_words(value: float | None, half: float | None) -> str:
-    if value is None:
-        return "too few"
-    decimals = 0 if half is None or half >= 5 or half == 0 else 1 if half >= 0.5 else 2
-    number = f"{value:,.{decimals}f}"
-    return number if half is None or half == 0 else f"{number} ± {half:,.{decimals}f}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
-    shown = [
-        cell.ljust(width) if place < labels else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return f"  {'  '.join(shown)}".rstrip()

@@ -11,7 +11,7 @@ import logging
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from distpriv.framework.arrays import Floats, array_field
-from distpriv.framework.target import PrivacyTarget
-from distpriv.planning.table import errors_are
-from distpriv.report.densities import CaseDensities
+from distpriv.framework.display import percent_at_most
+from distpriv.report.densities import CaseDensities, case_densities
 from distpriv.report.text import printable
 
 if TYPE_CHECKING:
@@ -30,26 +28,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-    from distpriv.planning.option import Option
+    from distpriv.framework.arrays import Floats
+    from distpriv.modelling.model import QueryModel
+    from distpriv.noise.laws import NoiseLaw
     from distpriv.planning.plan import Plan
     from distpriv.releasing.released import Release
 
 __all__ = [
     "Picture",
-    "Profile",
     "case_curves",
     "error_curve",
-    "option_errors",
     "plan_axes",
-    "profile_curves",
     "release_axes",
+    "would_see",
 ]
 
 WIDTH = 5.0
 """Inches, of 72 units each: on a phone a unit is about a pixel."""
 
 LETTERS = 58
-"""So many fit side by side."""
+"""Letters of a line of the legend."""
 
 LINE = 0.21  # inches from one line of the legend to the next
 
@@ -76,8 +74,6 @@ STYLE: dict[Any, Any] = {
     "ytick.labelcolor": INK,
     "legend.frameon": False,
 }
-
-MOST_OPTIONS = 11
 
 FEW_TICKS = 4
 """Of numbers near each other, so that those with many digits stay apart."""
@@ -115,7 +111,7 @@ def case_curves(found: CaseDensities, captions: tuple[str, str]) -> tuple[Pictur
             axes.plot(found.grid, density, dash, color=colour, label=textwrap.fill(printable(case), LETTERS - 6))
             axes.fill_between(found.grid, density, color=colour, alpha=0.12, linewidth=0)
         axes.set(xlim=(found.grid[0], found.grid[-1]), ylim=(0, top), ylabel="density")
-        axes.set_xlabel("most telling direction (standard deviations)")
+        axes.set_xlabel("best separating direction (standard deviations)")
 
     before, after = (
         Picture(
@@ -128,48 +124,19 @@ def case_curves(found: CaseDensities, captions: tuple[str, str]) -> tuple[Pictur
     return before, after
 
 
-@frozen(kw_only=True)
-class Profile:
-    """δ at several ε."""
-
-    epsilons: Floats = array_field()
-    without: Floats = array_field()
-    """Without noise."""
-    published: Floats = array_field()
-    """With the noise."""
-
-
-def profile_curves(profile: Profile, target: PrivacyTarget, caption: str) -> Picture:
-    """Return δ against ε, with noise and without, beside what was asked for."""
-
-    def draw(axes: Axes) -> None:
-        for name, deltas, colour, dash in (
-            ("without noise", profile.without, ORANGE, "--"),
-            ("as published", profile.published, BLUE, "-"),
-        ):
-            shown = deltas > 1e-9
-            axes.plot(profile.epsilons[shown], deltas[shown], dash, color=colour, label=name)
-        if target.delta > 0:
-            axes.plot(target.epsilon, target.delta, "D", color=GREEN, label="asked for")
-        axes.set(yscale="log", xlabel="ε", ylabel="δ")
-        _round_ticks(axes.yaxis)
-
-    at_zero = f"it is {profile.published[0]:.2g} with noise, and {profile.without[0]:.2g} without"
-    alt = f"δ falls as ε grows; at ε = 0 {at_zero}."
-    return Picture(svg=_drawn("profile", draw, 2.5), caption=caption, alt=alt)
-
-
-def option_errors(plan: Plan) -> Picture | None:
-    """Return the errors of the first options beside that of the public mean; None where there is none to show."""
-    shown = [found for found in plan.options[:MOST_OPTIONS] if found.estimate_error > 0]
-    if not shown or plan.public_error == 0:
-        return None
-    return Picture(
-        svg=_drawn("errors", lambda axes: _options(axes, plan, shown), 0.9 + 0.26 * len(shown)),
-        caption="How far off the estimates would be with each way to add noise, and without a release.",
-        alt="; ".join([f"{found.name}: {found.estimate_error:.3g}" for found in shown])
-        + f"; public mean, no release: {plan.public_error:.3g}",
+def would_see(
+    model: QueryModel, noise: NoiseLaw, undefended: float, most: float, about: str = ""
+) -> tuple[Picture, ...]:
+    """Return what an attacker sees before and after noise; nothing where the statistics give the secret away."""
+    found = case_densities(model, noise)
+    if found is None:
+        return ()
+    captions = (
+        f"Without noise: an attacker decides correctly {percent_at_most(undefended)} of the time.",
+        f"With the noise{about}: at most {percent_at_most(min(undefended, most))}. The more the curves overlap, the "
+        "less can be told.",
     )
+    return case_curves(found, captions)
 
 
 def error_curve(
@@ -197,30 +164,24 @@ def error_curve(
 
 
 def plan_axes(plan: Plan, axes: Axes | None) -> Axes:
-    """Draw the error of every option's estimates beside that of the public mean, on a logarithmic axis."""
-    axes = axes or _new_axes(1.1 + 0.32 * (len(plan.options) + 1))
-    _options(axes, plan, [option for option in plan.options if option.estimate_error > 0])
-    axes.legend(frameon=False, fontsize="small")
-    return axes
-
-
-def _options(axes: Axes, plan: Plan, shown: Sequence[Option]) -> None:
-    axes.axvline(plan.public_error, color=GREY, linestyle="--", linewidth=1.2, label="public mean, no release")
-    for label, marker, colour, those in (
-        ("the choice", "D", GREEN, [o for o in shown if o is plan.chosen]),
-        ("keeps the target", "o", BLUE, [o for o in shown if o.may_be_used(plan.assurance) and o is not plan.chosen]),
-        ("does not", "s", ORANGE, [o for o in shown if not o.may_be_used(plan.assurance)]),
+    """Draw how much of the public uncertainty each mechanism removes, filled where it may be used."""
+    axes = axes or _new_axes(1.1 + 0.32 * len(plan.options))
+    for label, colour, those in (
+        ("chosen", GREEN, [o for o in plan.options if o is plan.chosen]),
+        ("certified", BLUE, [o for o in plan.options if o.may_be_used(plan.assurance) and o is not plan.chosen]),
+        ("not certified", ORANGE, [o for o in plan.options if not o.may_be_used(plan.assurance)]),
     ):
         if those:
-            face = "none" if label == "does not" else colour
-            errors, names = [o.estimate_error for o in those], [o.name for o in those]
-            axes.plot(errors, names, marker, color=colour, markerfacecolor=face, label=label)
-    every = [error for error in (plan.public_error, *(option.estimate_error for option in shown)) if error > 0] or [1.0]
-    axes.set(
-        xscale="log", xlim=(0.8 * min(every), 1.25 * max(every)), xlabel=f"error of the estimates{errors_are(plan)}"
-    )
-    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    _round_ticks(axes.xaxis)
+            face = "none" if label == "not certified" else colour
+            axes.barh(
+                [o.name for o in those], [o.information for o in those], color=face, edgecolor=colour, label=label
+            )
+    axes.set(xlim=(0, 1), xlabel="public uncertainty removed")
+    axes.xaxis.set_major_formatter("{x:.0%}")
+    axes.invert_yaxis()
+    if plan.options:
+        axes.legend(frameon=False, fontsize="small")
+    return axes
 
 
 def release_axes(release: Release, axes: Axes | None) -> Axes:

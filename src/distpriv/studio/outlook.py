@@ -32,7 +32,7 @@ from distpriv.modelling.public_knowledge import deviations
 from distpriv.noise.laws import GaussianNoise, NoiseLaw
 from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
-from distpriv.report.contents import would_see
+from distpriv.report.figures import would_see
 
 __all__ = ["MECHANISM", "Outlook", "shown_curves"]
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from distpriv.bundle import verify_bundle
+from distpriv.framework.display import percent_at_most
 from distpriv.framework.target import PrivacyTarget
 from distpriv.ledger import Ledger
 from distpriv.ledger.address import shown_url
 from distpriv.policy import Policy
 from distpriv.progress import Progress
-from distpriv.report.protection import percent_at_most
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.release_policy import release_policy
 

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.framework.display import columns, counted, hanging, percent_at_most
 from distpriv.ledger import Entry, History, Ledger
 from distpriv.ledger.address import shown_url
 from distpriv.policy import Policy, read_policy
@@ -39,13 +40,19 @@ class LedgerListing:
         datasets = [_dataset(history) for history in self.histories]
         return {"ledger": self.ledger, "head": self.head, "datasets": datasets}
 
-    def __str__(self) -> str:
-        parts = [_lines(history) for history in self.histories if history.total is not None]
-        parts = parts or ["nothing has been released yet."]
+    def text(self, detail: int = 0) -> str:
+        """Return a table of the releases of each dataset; detail 1 adds the statistics and the composition's δ."""
+        known = [history for history in self.histories if history.total is not None]
+        lines = [line for history in known for line in (*_lines(history, detail), "")]
+        names = ", ".join(history.dataset for history in self.histories)
+        lines = lines or [f"EMPTY  {names} · no release yet" if names else "EMPTY  no release yet", ""]
         if self.ledger is not None:
-            newest = "no entry yet" if self.head is None else f"newest entry {self.head}"
-            parts.append(f"ledger {self.ledger}, {newest}")
-        return "\n\n".join(parts)
+            newest = "no entry yet" if self.head is None else f"newest entry {self.head if detail else self.head[:12]}"
+            lines.append(f"  ledger {self.ledger if detail else self.ledger[:12]}, {newest}")
+        return "\n".join(lines).rstrip()
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def list_ledger(where: str) -> LedgerListing:
@@ -168,25 +175,28 @@ def _statistics(content: Mapping[str, Any]) -> dict[str, str]:
         return {str(s["name"]): str(s.get("expression", s.get("function"))) for s in content["query"]}
 
 
-def _lines(history: History) -> str:
-    looks = f"{_counted(history.looks, 'look')} at the private table"
+def _lines(history: History, detail: int) -> list[str]:
+    """Return a line about a dataset, and one for each of its releases."""
+    assert history.total is not None
+    limit = percent_at_most(history.total.attack_accuracy_ceiling)
+    facts = [
+        counted(len(history.entries), "release"),
+        counted(history.looks, "access"),
+        f"limit of all releases {limit}",
+    ]
     if history.looks_without_release:
-        looks += f", {history.looks_without_release} of them without a release"
-    also = f" (shares the budget of {history.continues})" if history.continues else ""
-    lines = [f"{history.dataset}{also}: {_counted(len(history.entries), 'release')}, {looks}"]
-    if history.declaration is not None:
-        lines.append(f"  all questions were declared before the first answer, {history.declaration.time}")
+        facts[1] += f" ({history.looks_without_release} without a release)"
+    if history.continues:
+        facts.append(f"shares the budget of {history.continues}")
+    rows, details = [["release", "time", "mechanism", "ε", "δ so far", "limit"]], []
     for entry in history.entries:
         with _listable(entry):
-            joint = entry.content["joint_certificate"]
-            lines += [
-                f"  {entry.position}. {entry.time}  {entry.content['mechanism']}",
-                *(f"       {name} = {text}" for name, text in _statistics(entry.content).items()),
-                f"       with all before it: δ ≤ {joint['delta']:.3g} at ε = {joint['epsilon']:g}; the total allows "
-                f"δ = {joint['target']['delta']:g} at ε = {joint['target']['epsilon']:g}",
-            ]
-    return "\n".join(lines)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+            content, joint = entry.content, entry.content["joint_certificate"]
+            composed = [f"{joint['epsilon']:g}", f"{joint['delta']:.3g}", f"{joint['target']['delta']:g}"]
+            rows.append([str(entry.position), entry.time[:16].replace("T", " "), content["mechanism"], *composed])
+            asked = [f"{name} = {text}" for name, text in _statistics(content).items()]
+            details.append(hanging(f"{entry.position}: {'; '.join(asked)}"))
+    if history.declaration is not None:
+        details.append(f"  all questions were declared before the first answer, {history.declaration.time}")
+    head = f"LEDGER  {history.dataset} · {' · '.join(facts)}"
+    return [head, "", *(columns(rows, left=(0, 1, 2)) if len(rows) > 1 else []), *(details if detail else [])]

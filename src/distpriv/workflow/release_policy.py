@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
 
 from attrs import define, evolve, field
 
@@ -38,10 +37,10 @@ from distpriv.releasing.promised import in_order_of
 from distpriv.releasing.record import ReleaseRecord
 from distpriv.releasing.release import Release, released
 from distpriv.releasing.released_tables import table_files
-from distpriv.report.contents import release_page
-from distpriv.report.page import render
+from distpriv.report.page import release_page, render
+from distpriv.report.summary import Summary
 from distpriv.workflow.ledgers import needed_ledger
-from distpriv.workflow.page_facts import page_facts
+from distpriv.workflow.page_facts import bundle_summary
 from distpriv.workflow.plan_policy import PlannedPolicy, plan_policy, planned_in, plans_to_declare
 
 __all__ = ["audit_bundle", "audit_policy", "release_policy"]
@@ -160,8 +159,8 @@ def audit_bundle(
     model = in_order_of(released.mechanism, found.plan.model)
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = found.policy.public_text()
-    page = _page(found, released, model, plain(record), public, attacked)
-    new = {"audit.json": json_text(attacked), "report.html": page}
+    told = bundle_summary(found.policy, released, plain(record), model=model, public=public, audit=attacked)
+    new = {"audit.json": json_text(attacked), "report.html": _page(told)}
     whole = with_manifest(record, {**bundled_files(folder, record, new), **new})
     replace_files(folder, {**new, RELEASE_FILE: json_text(whole)})
     return attacked
@@ -206,25 +205,19 @@ def _written(
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
     record = release_record(found.policy, released, model, evidence_record(released, model, found.session.digests))
-    page = _page(found, released, model, plain(record), public, attacked)
+    summary = bundle_summary(found.policy, released, plain(record), model=model, public=public, audit=attacked)
+    page = _page(summary)
     files: dict[str, File] = {"release.csv": csv_text(record), "policy.toml": public, "report.html": page}
     files |= table_files(bundled_tables(record.tables, found.policy.query()))
     if attacked is not None:
         files["audit.json"] = json_text(attacked)
     record = with_manifest(record, files)
     folder.write({**files, RELEASE_FILE: json_text(record)})
-    return Bundle(folder=folder.target, release=released, record=record)
+    return Bundle(folder=folder.target, release=released, record=record, summary=summary)
 
 
-def _page(
-    found: PlannedPolicy,
-    released: Release,
-    model: QueryModel,
-    document: Mapping[str, Any],
-    public: str,
-    attacked: AuditReport | None,
-) -> str:
-    return render(release_page(page_facts(found, released, model, document, public, attacked)))
+def _page(summary: Summary) -> str:
+    return render(release_page(summary))
 
 
 def _as_promised(released: Release, record: ReleaseRecord) -> Release:
