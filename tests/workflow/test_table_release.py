@@ -23,12 +23,20 @@ TABLES = (
 )
 
 
-def released(folder: Path, adult: pa.Table, *, private: pa.Table | None = None, page: bool = False) -> dict[str, Any]:
+def released(
+    folder: Path,
+    adult: pa.Table,
+    *edits: tuple[str, str],
+    private: pa.Table | None = None,
+    page: bool = False,
+    analyst: bool = False,
+) -> dict[str, Any]:
     write_tables(folder, adult)
     if private is not None:
         pq.write_table(private, folder / "private.parquet")
     with only("group_privacy_gaussian", page=page):
-        return dict(release_policy(str(write_policy(folder, TABLES)), out=folder / "bundle").document)
+        policy = str(write_policy(folder, TABLES, *edits))
+        return dict(release_policy(policy, out=folder / "bundle", analyst=analyst).document)
 
 
 def test_a_bundle_of_tables_is_verified_and_one_that_was_changed_is_not(tmp_path: Path, adult: pa.Table) -> None:
@@ -54,7 +62,10 @@ def test_the_policy_in_a_bundle_names_all_labels_so_that_no_table_is_opened_to_r
     assert document["policy"]["release"]["tables"]["people"]["levels"]["sex"] == ["Female", "Male"]
 
 
-def test_nothing_of_a_level_that_only_private_rows_have_is_in_a_bundle(tmp_path: Path, adult: pa.Table) -> None:
+@pytest.mark.parametrize("analyst", [False, True])
+def test_nothing_of_a_level_that_only_private_rows_have_is_in_a_bundle(
+    tmp_path: Path, adult: pa.Table, analyst: bool
+) -> None:
     private = adult.slice(1000, 100)
     place = private.schema.get_field_index("relationship")
     strange = private.set_column(place, "relationship", pa.array(["Atlantean"] * 50 + ["Own-child"] * 50))
@@ -62,7 +73,9 @@ def test_nothing_of_a_level_that_only_private_rows_have_is_in_a_bundle(tmp_path:
     bundles = []
     for folder, rows in zip(folders, (private, strange), strict=True):
         folder.mkdir()
-        bundles.append(released(folder, adult, private=rows))
+        declared = "" if analyst else 'levels.relationship = {Atlantean = "Own-child"}\n'
+        edit = ('id = "ward"\n', f'id = "ward"\n{declared}')
+        bundles.append(released(folder, adult, edit, private=rows, analyst=analyst))
     assert _keys(bundles[0]) == _keys(bundles[1])
     assert list(bundles[0]["manifest"]) == list(bundles[1]["manifest"])
     files = [sorted(file.name for file in (folder / "bundle").rglob("*")) for folder in folders]

@@ -35,7 +35,7 @@ from distpriv.bundle.write import (
     release_content,
     release_record,
 )
-from distpriv.errors import DistprivError, InvalidInput
+from distpriv.errors import DistprivError, InvalidInput, LedgerUnavailable
 from distpriv.extras import installed
 from distpriv.framework.arrays import correlations
 from distpriv.framework.display import counted, hanging
@@ -47,6 +47,7 @@ from distpriv.guarantees.certificate import ASSURANCE, Certificate
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Ledger
+from distpriv.ledger.address import shown_url
 from distpriv.modelling.model import QueryModel, SampledStratum
 from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
@@ -153,6 +154,11 @@ def verify_bundle(path: str | os.PathLike[str], *, reference: Any = None, ledger
         LedgerUnavailable: there is no such ledger.
     """
     content = release_content(path)
+    if isinstance(ledger, str) and not Ledger.exists(ledger):
+        raise LedgerUnavailable(
+            f"there is no ledger {shown_url(ledger)}, so the release cannot be looked up: give the URL of the ledger "
+            "that it was released with, or leave --ledger out."
+        )
     book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
     done: dict[str, Any] = {"path": str(path), "reference": reference is not None, "ledger": book is not None}
     try:

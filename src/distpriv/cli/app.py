@@ -79,6 +79,15 @@ def example(
 
 
 @app.command()
+def check(policy: PolicyFile, only: Only = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Compare the private table with the reference, for the curator's eyes only; nothing is written or spent."""
+    from distpriv.cli.checked import show_check
+    from distpriv.workflow.check_policy import check_policy
+
+    raise typer.Exit(show_check(check_policy(policy, only=only), policy, json=json))
+
+
+@app.command()
 def plan(
     policy: PolicyFile,
     only: Only = None,
@@ -104,6 +113,9 @@ def release(
         bool, typer.Option("--audit", help="Attack simulated releases first, and refuse what fails.")
     ] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
+    analyst: Annotated[
+        bool, typer.Option("--analyst", help="For a service: refuse without a reason, and count the access first.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -112,7 +124,9 @@ def release(
     from distpriv.cli.output import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
-    made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
+    made = reported(
+        lambda p: release_policy(policy, out, only=only, audit=audit, analyst=analyst, releases=releases, progress=p)
+    )
     show_bundle(made, json=json)
 
 

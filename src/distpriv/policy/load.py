@@ -28,6 +28,7 @@ from distpriv.policy.schema import ROOT, PolicyFile, Protect, TableOfStatistics,
 from distpriv.policy.sources import WITHHELD, ledger_url, same_source, source
 from distpriv.policy.toml_text import KeyPath, TomlText
 from distpriv.progress import Progress
+from distpriv.releasing.accepted import Accepted
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.written_queries import query_key, require_distinct
 
@@ -191,6 +192,11 @@ class Policy:
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
         return list(self.protected)
+
+    @property
+    def accepted(self) -> Accepted:
+        """What the curator accepts of a private table that is not as the reference."""
+        return self.written.data.accepted
 
     def private_source(self) -> str:
         """Return where the private rows are, or refuse when the policy does not say."""

@@ -208,8 +208,8 @@ def _undeclared(history: History, others: tuple[Fixed, ...]) -> str:
             "them: ask what was declared, since nothing can be added without taking back what was promised."
         )
     return (
-        f"dataset {history.dataset!r} has answered {many} already, and this one was not declared before: declare all "
-        'questions before the first answer, or say adaptive = "assumed" if none depends on an answer.'
+        f"dataset {history.dataset!r} has answered {many} already, and this one was not declared before the first "
+        'answer: ask the same again, or say adaptive = "assumed" if this one does not depend on an answer.'
     )
 
 

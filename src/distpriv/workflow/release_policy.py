@@ -39,7 +39,8 @@ from distpriv.releasing.release import Release, released
 from distpriv.releasing.released_tables import table_files
 from distpriv.report.page import release_page, render
 from distpriv.report.summary import Summary
-from distpriv.workflow.ledgers import needed_ledger
+from distpriv.workflow.check_policy import check_policy, is_answered
+from distpriv.workflow.ledgers import history_in, needed_ledger
 from distpriv.workflow.page_facts import bundle_summary
 from distpriv.workflow.plan_policy import PlannedPolicy, plan_policy, planned_in, plans_to_declare
 
@@ -52,10 +53,13 @@ def release_policy(
     *,
     only: str | None = None,
     audit: bool = False,
+    analyst: bool = False,
     releases: int = 20_000,
     progress: Progress = silent,
 ) -> Bundle:
     """Release what a policy asks for, once, and write the bundle.
+
+    The private table is checked first, unless it is for an analyst who must not learn anything about it.
 
     Where it is audited, the attacks come first: what they refute is not released, and the private table not looked at.
 
@@ -64,10 +68,12 @@ def release_policy(
         out: the folder to write; it must be new or empty.
         only: which of several releases; all of them are declared in the ledger before the first is answered.
         audit: whether to attack simulated releases first, where the policy does not require that anyway.
+        analyst: whether whoever sees a refusal must not learn why.
         releases: how many of them.
         progress: is told how far the work is.
 
     Raises:
+        PrivateTableRefused: the private table does not fit the reference; nothing is spent, unless for an analyst.
         NotCertified: no mechanism holds, or earlier releases leave no room; nothing is released.
         AuditFailed: attacks do better than the certificate allows; nothing is released.
         BundleNotWritten: the release is in the ledger, and asking again completes the bundle.
@@ -87,6 +93,8 @@ def release_policy(
         ending.callback(folder.discard)
         if ledger is not None:
             ending.enter_context(ledger.connected())
+        if not analyst and not is_answered(history_in(ledger, policy), policy):
+            check_policy(policy, compare=False).require_fit()
         declared = plans_to_declare(ledger, policy, progress, approve=approve)
         if declared:
             ledger = ledger or _made_ledger(policy, ending)
@@ -95,7 +103,15 @@ def release_policy(
         if found.fixed is None and found.plan.chosen is None:
             raise found.refusal()
         session = found.session.in_ledger(ledger or _made_ledger(policy, ending))
-        answer = released(session, found.plan, source, approve=approve, terms=policy.to_dict())
+        answer = released(
+            session,
+            found.plan,
+            source,
+            approve=approve,
+            analyst=analyst,
+            accepted=policy.accepted,
+            terms=policy.to_dict(),
+        )
         try:
             return _written(found, answer, public, folder, attacks.last)
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
