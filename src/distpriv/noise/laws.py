@@ -40,7 +40,7 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
-    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
+    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.kind
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
     >>> both.line, [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ((array([1., 0.]), 4.0), [False, True, True], True)
@@ -486,7 +486,7 @@ class SumNoise(Noise):
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
-    >>> both.covariance.tolist(), [part["law"] for part in both.to_dict()["parts"]]
+    >>> both.covariance.tolist(), [part.kind for part in both.parts]
     ([[41.0, 0.0], [0.0, 9.0]], ['gaussian', 'laplace'])
     """
 
