@@ -11,7 +11,7 @@
     │   └── QuestionNotDeclared             a question that may depend on earlier answers, which nothing covers
     ├── LedgerUnavailable                   the ledger is not there, or not as it was written: nothing is released
     ├── LedgerChanged                       another release was written since the history was read
-    ├── PrivateTableRefused                 the private table was looked at and cannot be used; it is not said why
+    ├── PrivateTableRefused                 the private table does not fit the reference, or cannot be used
     ├── BundleNotWritten                    a release is in the ledger, and its bundle is not on the disk
     └── InvalidInput (also a ValueError)    what was given cannot be used
         ├── InvalidTarget                   an ε, δ or attack accuracy outside its range
@@ -232,7 +232,7 @@ class QuestionNotDeclared(NotCertified):
     >>> dp.release(plans[1], rows.slice(1000, 20), ledger=ledger, dataset="clinic")
     Traceback (most recent call last):
     distpriv.errors.QuestionNotDeclared: dataset 'clinic' has answered 1 question already, and this one was not
-    declared before: declare all questions before the first answer, or say adaptive = "assumed" if none depends on an
+    declared before the first answer: ask the same again, or say adaptive = "assumed" if this one does not depend on an
     answer.
     """
 
@@ -274,10 +274,10 @@ class LedgerChanged(DistprivError):
 
 
 class PrivateTableRefused(DistprivError):
-    """The private table was looked at and cannot be used; which of several reasons it is would tell about its rows.
+    """The private table does not fit the reference; an analyst is not told why, as that would tell about its rows.
 
-    Cure: look at the table yourself, as only its keeper may: see that it can be read, has exactly the planned number of
-    rows and the columns that the query needs, and is the one that earlier releases were made from.
+    Cure: correct the table, or declare what may differ: `missing`, `levels` and `clip` in `[data]`, or as arguments of
+    `distpriv.release`. `distpriv check` shows everything that is wrong, for the curator's eyes only.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
@@ -285,9 +285,10 @@ class PrivateTableRefused(DistprivError):
     >>> plan = dp.plan(model, dp.PrivacyTarget(epsilon=2, delta=0.05), processes=1)
     >>> dp.release(plan, rows.slice(1000, 21), ledger=None)
     Traceback (most recent call last):
-    distpriv.errors.PrivateTableRefused: the private table cannot be used, and why would tell about its rows: see that
-    it can be read, has exactly 20 rows and the column hours_per_week with values of the reference's type, a value of
-    income in every row if it has that column, and the values that earlier releases of the dataset were made from.
+    distpriv.errors.PrivateTableRefused: the private table does not fit, and nothing was released or spent; correct or
+    declare it:
+      the private table has 21 rows, and records = 20: give the table with all its rows, or change records and plan
+    again.
     """
 
     code = "DP409"
@@ -299,7 +300,7 @@ class BundleNotWritten(DistprivError):
     Cure: make room or give another folder, and run the same command again: it shows the same answer, and costs nothing
     more.
 
-    >>> from distpriv.workflow.bundle import replace_files
+    >>> from distpriv.bundle.write import replace_files
     >>> replace_files("bundle", {"release.json": "{}"})  # as when a disk goes away after the release
     Traceback (most recent call last):
     distpriv.errors.BundleNotWritten: 'bundle/release.json' could not be written (No such file or directory): see that

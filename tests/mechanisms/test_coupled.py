@@ -340,7 +340,9 @@ def test_errors_on_the_papers_data_are_below_those_expected(
     adult: pa.Table, paper_query: dp.Query, pairing: Pairing, epsilon: float
 ) -> None:
     model = income(adult, paper_query, values=(0.45, 0.55))
-    mechanism = M.coupled_gaussian(model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), pairing=pairing, seed=1)
+    mechanism = M.coupled_gaussian(
+        model, dp.PrivacyTarget(epsilon=epsilon, delta=1e-3), pairing=pairing, seed=1, weights="units"
+    )
     assert mechanism.certificate.holds
     assert mechanism.noise.expected_l2 <= ADULT_MOST[pairing, epsilon]
 

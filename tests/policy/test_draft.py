@@ -57,7 +57,7 @@ def test_a_draft_has_the_columns_of_its_table_and_guesses_at_the_secret(adult_fi
 def test_every_statistic_of_a_draft_can_be_taken_up(adult_file: Path, adult: pa.Table) -> None:
     taken, number = OFFERED.subn("", initial_policy(adult_file))
     assert number > 20
-    assert set(re.findall(r"(?:mean|count)\((\w+)", taken)) == set(adult.column_names)
+    assert set(re.findall(r"(?:mean|count)\((\w+)", taken)) == {*adult.column_names} - {"income"}
     assert model_of(taken, adult.slice(0, 2000)).dimension == number + MOST_STATISTICS
 
 
@@ -113,7 +113,7 @@ def test_a_draft_from_any_table_is_a_policy_on_it(columns: list[str], kinds: lis
     text = initial_policy(table)
     assert "\n\n\n" not in text
     assert model_of(text, table).dimension == 2
-    assert model_of(OFFERED.sub("", text), table).dimension == 6
+    assert model_of(OFFERED.sub("", text), table).dimension == 4
 
 
 def test_columns_that_cannot_be_released_as_they_are_stay_comments() -> None:
@@ -126,7 +126,7 @@ def test_columns_that_cannot_be_released_as_they_are_stay_comments() -> None:
             "name": [f"person {k}" for k in range(40)],
             "half": ["a", None] * 20,
             "age": list(range(40)),
-            "kind": ["x", "y"] * 20,
+            "kind": ["x", "x", "y", "y"] * 10,
             "when": pa.array(range(40), pa.date32()),
         }
     )
@@ -181,7 +181,7 @@ def test_keys_and_whatever_else_cannot_be_asked_about_are_left_out_with_the_reas
     ):
         assert re.search(line, text), line
     assert "mean(patient_id" not in text
-    assert model_of(text, register(400)).names == ("age", "smoker", "dose")
+    assert model_of(text, register(400)).names == ("age", "smoker")
 
 
 def test_numbers_of_which_few_rows_happen_to_differ_are_no_key() -> None:
@@ -189,7 +189,6 @@ def test_numbers_of_which_few_rows_happen_to_differ_are_no_key() -> None:
         "running",
         "age",
         "smoker",
-        "dose",
     )
 
 

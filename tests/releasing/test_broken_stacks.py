@@ -178,7 +178,7 @@ def test_moments_that_are_not_those_of_an_earlier_certificate_are_noticed(table:
 def test_a_later_question_that_was_not_declared_is_refused_with_the_cure(table: pa.Table, ledger: dp.Ledger) -> None:
     first, second = (plan_for(table, {"a": dp.mean(text)}) for text in ("age", "mixed"))
     dp.release(first, private(table), ledger=ledger, dataset="d", total=TOTAL)
-    with pytest.raises(QuestionNotDeclared, match=r"declare all questions before the first answer"):
+    with pytest.raises(QuestionNotDeclared, match=r"was not declared before the first answer: ask the same again"):
         dp.release(second, private(table), ledger=ledger, dataset="d", total=TOTAL)
     made = dp.release(second, private(table), ledger=ledger, dataset="d", total=TOTAL, adaptive="assumed")
     assert made.questions == "assumed"

@@ -38,7 +38,9 @@ def of(**changes: object) -> Draft:
 def test_a_table_offers_means_counts_tables_and_shares(studio: Studio) -> None:
     offer = studio.offer("embedded:adult")
     assert offer["rows"] == 45_222
-    assert {"name": "age", "text": "mean(age, resolution = 1)", "label": "age", "note": "17 to 90"} in offer["means"]
+    age = {"name": "age", "text": "mean(age, resolution = 1)", "label": "age", "column": "age", "note": "17 to 90"}
+    assert age in offer["means"]
+    assert "income" in offer["secrets"][0]["telling"]
     sexes = next(group for group in offer["counts"] if group["column"] == "sex")
     assert [value["text"] for value in sexes["values"]] == ["count(sex = 'Male')", "count(sex = 'Female')"]
     assert {"name": "sex", "kinds": 2} in offer["by"]

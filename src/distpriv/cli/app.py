@@ -79,6 +79,15 @@ def example(
 
 
 @app.command()
+def check(policy: PolicyFile, only: Only = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Compare the private table with the reference, for the curator's eyes only; nothing is written or spent."""
+    from distpriv.cli.checked import show_check
+    from distpriv.workflow.check_policy import check_policy
+
+    raise typer.Exit(show_check(check_policy(policy, only=only), policy, json=json))
+
+
+@app.command()
 def plan(
     policy: PolicyFile,
     only: Only = None,
@@ -104,6 +113,9 @@ def release(
         bool, typer.Option("--audit", help="Attack simulated releases first, and refuse what fails.")
     ] = False,
     releases: Annotated[int, typer.Option(help="With --audit: how many simulated releases to attack.")] = 20_000,
+    analyst: Annotated[
+        bool, typer.Option("--analyst", help="For a service: refuse without a reason, and count the access first.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -112,7 +124,9 @@ def release(
     from distpriv.cli.output import reported, show_bundle
     from distpriv.workflow.release_policy import release_policy
 
-    made = reported(lambda p: release_policy(policy, out, only=only, audit=audit, releases=releases, progress=p))
+    made = reported(
+        lambda p: release_policy(policy, out, only=only, audit=audit, analyst=analyst, releases=releases, progress=p)
+    )
     show_bundle(made, json=json)
 
 
@@ -126,8 +140,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a bundle in another format: a workbook, a notebook, an RO-Crate, a folder for output checkers."""
+    from distpriv.bundle.exporting.export import export_bundle
     from distpriv.cli.output import show_exported
-    from distpriv.workflow.exporting.export import export_bundle
 
     show_exported(export_bundle(bundle, to, out), json=json)
 
@@ -158,19 +172,21 @@ def audit(
 
 @app.command()
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The release.json of a bundle, or its folder.")],
-    ledger: Annotated[
-        str | None, typer.Option(metavar="URL", help="The ledger that has the release, to compare with.")
+    file: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle's folder, or its release.json.")],
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE", help="The public reference, or a folder with all public tables of the policy."),
     ] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="URL", help="The ledger that has the release.")] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Recompute what a bundle claims, from the bundle alone or with its ledger."""
+    """Recompute everything that a bundle says, also from its reference and its ledger where they are given."""
+    from distpriv.bundle import verify_bundle
     from distpriv.cli.output import show_verdict
-    from distpriv.workflow.verifying import verify_bundle
 
-    raise typer.Exit(show_verdict(verify_bundle(file, ledger=ledger), json=json))
+    raise typer.Exit(show_verdict(verify_bundle(file, reference=reference, ledger=ledger), json=json))
 
 
 @app.command()

@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from glob import escape
@@ -29,10 +29,11 @@ import duckdb
 from distpriv.engines.connections import literal
 from distpriv.errors import InvalidSource
 
-__all__ = ["SUFFIXES", "commas_in_fractions", "csv_scan", "in_utf_8", "sniffed", "text_scan"]
+__all__ = ["SUFFIXES", "commas_in_fractions", "csv_scan", "in_utf_8", "sniffed", "text_scan", "uneven_line"]
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")
+_NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 LONGEST_LINE = 1_000_000
 """Bytes in which the names of all columns must stand."""
 
@@ -56,9 +57,11 @@ def csv_scan(files: Sequence[str], run: Run) -> str:
         run: runs SQL on a connection that reaches them.
 
     Raises:
-        InvalidSource: a file is encoded in no way that is known, or fractions are written in two ways.
+        InvalidSource: a file is encoded in no way that is known, has no names of its own for its columns, or fractions
+            are written in two ways.
     """
-    listed = f"read_csv({_listed(files)}{_encoding(files)}"
+    _, separator, end = _first_line(files)
+    listed = f"read_csv({_listed(files)}{_encoding(files)}, header = true, skip = 0, {_dialect(separator, end)}"
     if not commas_in_fractions(files):
         return f"{listed})"
     return f"{listed}{_fractions(partial(_columns, run, listed))})"
@@ -199,16 +202,88 @@ def _is_number(kind: str | None) -> bool:
 
 def _as_text(files: Sequence[str]) -> str:
     """Return the options that leave everything in CSV files as text: their first line alone tells how to read them."""
+    names, separator, end = _first_line(files)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    written = _dialect(separator, end)
+    return f", auto_detect = false, header = true, skip = 0, {written}, columns = {{{columns}}}"
+
+
+def _dialect(separator: str, end: str) -> str:
+    ends = ", new_line = '\\r'" if end == "\r" else ""
+    return f"delim = {literal(separator)}, quote = '\"', escape = '\"'{ends}"
+
+
+def _first_line(files: Sequence[str]) -> tuple[list[str], str, str]:
+    """Return the names of the columns, what separates them, and how lines end."""
     first = {_header(file) for file in files}
     if len(first) > 1:
         raise InvalidSource("these files begin with other lines: give each of them the same columns in the same order.")
     line = first.pop()
+    text = line.rstrip("\r\n")
+    if not text.strip():
+        raise InvalidSource("it is empty: give a file with the names of the columns on line 1, and rows below them.")
     separator = _separator(line)
-    names = next(csv.reader([line.rstrip("\r\n")], delimiter=separator))
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-    ends = ", new_line = '\\r'" if line.endswith("\r") else ""
-    written = f"delim = {literal(separator)}, quote = '\"', escape = '\"'{ends}"
-    return f", auto_detect = false, header = true, skip = 0, {written}, columns = {{{columns}}}"
+    names = next(csv.reader([text], delimiter=separator))
+    lowered = [name.strip().lower() for name in names]
+    if "" in lowered:
+        raise InvalidSource(f"line 1 has no name for column {lowered.index('') + 1}: give each column a name.")
+    twice = [name for place, name in enumerate(names) if name.strip().lower() in lowered[:place]]
+    if twice:
+        raise InvalidSource(f"line 1 names the column {twice[0]!r} twice: give each column its own name.")
+    return names, separator, line[len(text) :]
+
+
+def uneven_line(files: Sequence[str]) -> str | None:
+    """Say which line of CSV files has more or fewer values than the first has names, and what may be why; or nothing.
+
+    Read only where a database refuses the files, since it takes time.
+    """
+    for file in files:
+        with _opened(file) as opened:
+            encoding, errors = _decoding(opened.read(2))
+            opened.seek(0)
+            with io.TextIOWrapper(opened, encoding, errors, newline="") as decoded:
+                found = _uneven(decoded)
+        if found is not None:
+            return found if len(files) == 1 else f"{os.path.basename(file)}: {found}"
+    return None
+
+
+def _uneven(lines: Iterable[str]) -> str | None:
+    separator, count, start = ",", 0, 0
+    kept: list[str] = []
+
+    def remembered() -> Iterator[str]:
+        for line in lines:
+            kept[:] = [*kept[-1:], line.removeprefix("\ufeff") if not kept else line]
+            yield kept[-1]
+
+    texts = remembered()
+    first = next(texts, "")
+    separator = _separator(first)
+    count = len(next(csv.reader([first], delimiter=separator)))
+    reader = csv.reader(texts, delimiter=separator, strict=True)
+    while True:
+        start = reader.line_num + 2
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            return f"a quote that is opened on line {start} is never closed: close it, or write it twice"
+        if row is None:
+            return None
+        values = len(row) - (len(row) == count + 1 and not row[-1])
+        if row and values != count:
+            has = f"line {start} has {values} value{'' if values == 1 else 's'}, and line 1 names {count} columns"
+            other = next((s for s in SEPARATORS if s != separator and kept[-1].count(s) == count - 1 > 0), None)
+            if other is not None:
+                return f"{has}: it seems to be separated by {_NAMED[other]}, and line 1 by {_NAMED[separator]}"
+            if count == 1:
+                return f"line {start} has {values} values, and line 1 names one column: remove what is above the names"
+            if values > count and separator == ",":
+                return (
+                    f"{has}: write fractions with a point and texts with a comma in quotes, or separate by semicolons"
+                )
+            return f"{has}: correct the line"
 
 
 def _separator(line: str) -> str:

@@ -103,6 +103,10 @@ class DuckDBEngine:
         try:
             return compute()
         except (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException) as failure:
+            if (uneven := csv_files.uneven_line(self.written)) is not None:
+                raise InvalidSource(
+                    f"{self.description} cannot be read: {uneven}.", about=("table", self.description)
+                ) from failure
             raise InvalidSource(
                 f"{self.description}, or an expression over it, cannot be used: {_first_line(failure)}.",
                 about=("table", self.description),
@@ -150,14 +154,17 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
             files = _files(path)
             if path.lower().endswith(_EXCEL):
                 return _in_memory(_workbook(path, files, as_text)), repr(path), ()
-            if as_text and path.lower().endswith(_CSV):
+            if as_text and _is_csv(path):
                 return _left_as_text(path, files).sql, repr(path), tuple(files)
             connection = of_files(files)
             scan = _scan(path, files, connection.sql)
             connection.execute(f"CREATE TEMP VIEW {SOURCE} AS SELECT * FROM {scan}")
         except (duckdb.Error, OSError, EOFError, zlib.error) as failure:
+            uneven = csv_files.uneven_line(files) if isinstance(failure, duckdb.Error) and _is_csv(path) else None
+            if uneven is not None:
+                raise InvalidSource(f"{path!r} cannot be read: {uneven}.") from failure
             raise InvalidSource(f"{path!r} cannot be read: {_first_line(failure)}.") from failure
-        return connection.sql, repr(path), tuple(files) if path.lower().endswith(_CSV) else ()
+        return connection.sql, repr(path), tuple(files) if _is_csv(path) else ()
     cursor = of_memory()
     library = type(source).__module__.partition(".")[0]
     description = f"the {library} table"
@@ -170,6 +177,10 @@ def _opened(source: Any, as_text: bool) -> tuple[Callable[[str], duckdb.DuckDBPy
             f"{description} cannot be read as columns of one type each: {_first_line(failure)}."
         ) from failure
     return cursor.sql, description, ()
+
+
+def _is_csv(path: str) -> bool:
+    return path.lower().endswith(_CSV)
 
 
 def _query_relation(relation: duckdb.DuckDBPyRelation, query: str) -> duckdb.DuckDBPyRelation:
@@ -218,7 +229,7 @@ def _scan(path: str, files: Sequence[str], run: Callable[[str], duckdb.DuckDBPyR
     """Return the table function that reads the files of a path or a pattern."""
     if path.lower().endswith(_PARQUET):
         return f"read_parquet({_listed(files)})"
-    if path.lower().endswith(_CSV):
+    if _is_csv(path):
         try:
             return csv_files.csv_scan(files, run)
         except InvalidSource as refusal:

@@ -4,7 +4,9 @@ The text is parsed, held against an allow-list node by node, and written out aga
 reaches an engine is one expression over the table's own columns and nothing else.
 """
 
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 import sqlglot
@@ -49,6 +51,9 @@ MOST_CHARACTERS = 10_000
 MOST_NODES = 1000
 MOST_LEVELS = 100
 """How large an expression may be: every engine takes well under a second for what is smaller."""
+
+MOST_WORDS = 20
+"""How many words of a text that is no expression are tried in double quotes."""
 
 
 @frozen(kw_only=True)
@@ -145,6 +150,10 @@ def _one_expression(text: str, where: str) -> exp.Expr:
     except RecursionError:
         _refuse_as_too_large(text, where, "too many parts within parts")
     except SqlglotError as failure:
+        if (word := _reserved_word(text)) is not None:
+            raise InvalidExpression(
+                f"`{word}` is a reserved word in SQL; write it in double quotes.", where=where
+            ) from failure
         raise InvalidExpression(
             f"{text!r} is not one SQL expression: write a comparison such as \"income = '>50K'\" or a number such as "
             '"age".',
@@ -160,6 +169,20 @@ def _one_expression(text: str, where: str) -> exp.Expr:
     tree = content.this
     assert isinstance(tree, exp.Expr)
     return tree.pop() if tree.parent else tree
+
+
+def _reserved_word(text: str) -> str | None:
+    """Return the word of a text that makes it an expression once it is in double quotes; none if no single one does.
+
+    >>> _reserved_word("Alter > 30"), _reserved_word("age > 30 >")
+    ('Alter', None)
+    """
+    for word in dict.fromkeys(re.findall(r"[^\W\d]\w*", text)[:MOST_WORDS]):
+        quoted = re.sub(rf"(?<![\w\"'])({word})(?![\w\"'(])", r'"\1"', text)
+        with suppress(SqlglotError, RecursionError):
+            if quoted != text and len(sqlglot.parse(f"SELECT (\n{quoted}\n)", dialect="duckdb")) == 1:
+                return str(word)
+    return None
 
 
 def _refuse_unless_allowed(node: exp.Expr, text: str, where: str) -> None:

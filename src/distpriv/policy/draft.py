@@ -84,6 +84,8 @@ def _of_adult() -> str:
 
 def _of_survey(columns: Survey, reference: str) -> str:
     left_out = [(f"# {' '.join(column.name.split())} is left out", column.why) for column in columns.left_out]
+    telling = [column.name for column in columns.columns if column.name in columns.telling]
+    left_out += [(f"# {' '.join(name.split())} is left out", "it determines the protected share") for name in telling]
     mean, weight = columns.suggested_mean, columns.suggested_weight
     return _written(
         reference,
@@ -158,13 +160,13 @@ def _block(lines: list[Line]) -> str:
 def _statistics(columns: Survey) -> Iterator[Line]:
     """Yield a mean of each column of numbers and counts of frequent values, most of them as comments."""
     names, active = Names(), 0
-    for column in columns.columns:
+    for column in columns.harmless:
         if column.low is not None and column.high is not None:
             offered = column.complete and column.low < column.high and active < MOST_STATISTICS
             active += offered
             note = f"from {plain(column.low)} to {plain(column.high)}{_incomplete(column)}"
             yield _offer(toml_line(names.new(column.name), column.mean_of_it), offered), note
-    for column in columns.columns:
+    for column in columns.harmless:
         for value in () if column.low is not None else column.values:
             line = toml_line(names.new(f"{column.name} {value.text}"), f"count({value.condition})")
             offered = column.complete and active == 0

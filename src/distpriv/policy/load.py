@@ -28,6 +28,7 @@ from distpriv.policy.schema import ROOT, PolicyFile, Protect, TableOfStatistics,
 from distpriv.policy.sources import WITHHELD, ledger_url, same_source, source
 from distpriv.policy.toml_text import KeyPath, TomlText
 from distpriv.progress import Progress
+from distpriv.releasing.accepted import Accepted
 from distpriv.releasing.fixed import Adaptive
 from distpriv.releasing.written_queries import query_key, require_distinct
 
@@ -132,6 +133,11 @@ class Policy:
         return None if named is None else tuple(named)
 
     @property
+    def allowed_mechanisms(self) -> tuple[str, ...] | None:
+        """What is left to choose from where the cost of releases is to add up whatever is asked next."""
+        return ("group_privacy_laplace",) if self.ledger.adaptive == "immune" else self.mechanisms
+
+    @property
     def audit(self) -> AuditRule:
         """Whether nothing may be released that was not attacked."""
         return self.written.privacy.audit
@@ -186,6 +192,11 @@ class Policy:
     def secrets(self) -> list[Secret]:
         """Return what is protected, one secret for each [[protect]]."""
         return list(self.protected)
+
+    @property
+    def accepted(self) -> Accepted:
+        """What the curator accepts of a private table that is not as the reference."""
+        return self.written.data.accepted
 
     def private_source(self) -> str:
         """Return where the private rows are, or refuse when the policy does not say."""
@@ -272,14 +283,18 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     return policy_of(TomlText.read(path), Path(os.path.abspath(os.path.expanduser(path))).parent)
 
 
-def policy_in_release(release: Mapping[str, Any]) -> Policy:
+def policy_in_release(release: Mapping[str, Any], folder: Path = ROOT) -> Policy:
     """Return the policy that a release.json holds under ``policy``, for the question that it names; nothing is opened.
+
+    Args:
+        release: what is in it.
+        folder: where paths to public tables begin.
 
     Raises:
         InvalidPolicy: it is none, or not written as a release writes it.
     """
     file = TomlText(name="the policy in release.json", text="", document=release["policy"])
-    policy = policy_of(file, ROOT, opens_tables=False)
+    policy = policy_of(file, folder, opens_tables=False)
     if policy.to_dict() != release["policy"]:
         raise file.refusal((), "this is not as a release writes it: give the file as it was written.")
     return policy.only(release["question"])

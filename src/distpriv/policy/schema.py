@@ -27,6 +27,7 @@ from distpriv.modelling.utility import Objective
 from distpriv.planning.candidates import CANDIDATES, chosen_from
 from distpriv.policy.sources import WITHHELD, ledger_url, source
 from distpriv.policy.toml_text import KeyPath, TomlText, toml_line
+from distpriv.releasing.accepted import Accepted
 from distpriv.releasing.fixed import Adaptive
 
 __all__ = ["TABLES", "PolicyFile", "Protect", "Release", "TableOfStatistics", "validated"]
@@ -89,6 +90,14 @@ class Data(_Keys):
         default=None, examples=["hospital-2025"]
     )
     robust: list[Source] | None = Field(default=None, examples=[["other.parquet"]])
+    missing: dict[Line, Any] | None = Field(default=None, examples=[{"age": 40}], repr=False)
+    levels: dict[Line, dict[str, str]] | None = Field(default=None, examples=[{"paid": {"Ja": "ja"}}], repr=False)
+    clip: list[Line] | None = Field(default=None, examples=[["age"]], repr=False)
+
+    @property
+    def accepted(self) -> Accepted:
+        """What may differ in the private table; a bundle withholds it, as it tells about private rows."""
+        return Accepted.of(missing=self.missing, levels=self.levels, clip=self.clip or ())
 
 
 class TableOfStatistics(_Keys):
@@ -462,8 +471,10 @@ class PolicyFile(_Keys):
         return self.public().model_dump(mode="json", exclude_none=True)
 
     def public(self) -> Self:
-        """Return the same policy without the private source and the ledger's address, which may hold a password."""
-        data = {} if self.data.private is None else {"private": WITHHELD}
+        """Return the same policy without what tells of private rows, and the ledger's address with its password."""
+        data = dict.fromkeys(("missing", "levels", "clip")) | (
+            {} if self.data.private is None else {"private": WITHHELD}
+        )
         changed = {"data": self.data.model_copy(update=data)}
         return self.model_copy(update={**changed, "ledger": self.ledger.model_copy(update={"url": WITHHELD})})
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from sqlglot import exp
 
 from distpriv.engines.engine import SOURCE, Engine, engine_for
@@ -26,6 +26,9 @@ MOST_COLUMNS = 40
 MOST_VALUES = 3
 MOST_KINDS = 50
 """A text column with more different values than this holds names, not kinds."""
+
+ROWS_OF_A_KIND = 10
+"""How many rows a value has on average from which on it is no chance that all of them are alike."""
 
 RUNNING, DISTINCT = 100, 1000
 """From so many rows on, whole numbers of which no two are equal are a key: if they leave few gaps, or at all."""
@@ -85,6 +88,13 @@ class Survey:
     rows: int
     columns: tuple[Column, ...]
     left_out: tuple[LeftOut, ...] = ()
+    telling: frozenset[str] = frozenset()
+    """The columns of which each value tells whether a row is in the first of the possible shares."""
+
+    @property
+    def harmless(self) -> tuple[Column, ...]:
+        """The columns that a statistic is offered of: those that do not give the share away that is protected."""
+        return tuple(column for column in self.columns if column.name not in self.telling)
 
     @property
     def suggested_weight(self) -> Column | None:
@@ -166,11 +176,25 @@ def survey(source: Any) -> Survey:
     engine = engine_for(source)
     rows = engine.select(f"SELECT count(*) AS n FROM {SOURCE}")["n"][0].as_py()
     found = list(_seen(engine, rows)) if rows else []
-    return Survey(
+    seen = Survey(
         rows=rows,
         columns=tuple(column for column in found if isinstance(column, Column)),
         left_out=tuple(column for column in found if isinstance(column, LeftOut)),
     )
+    protected = seen.possible_shares[:1]
+    return evolve(
+        seen, telling=frozenset(c.name for c in seen.columns for p in protected if _tells(engine, c, p, rows))
+    )
+
+
+def _tells(engine: Engine, column: Column, protected: Value, rows: int) -> bool:
+    """Tell whether rows with the same value of a column are in a share together, or not in it together."""
+    condition = parse_expression(protected.condition, engine.schema.names, where="the share").sql(engine.dialect)
+    name = _quoted(column.name, engine.dialect)
+    is_in = f"CASE WHEN {condition} THEN 1 ELSE 0 END"
+    kinds = f"SELECT MIN({is_in}) AS least, MAX({is_in}) AS most FROM {SOURCE} GROUP BY {name}"
+    counted = engine.select(f"SELECT COUNT(*) AS n, SUM(most - least) AS mixed FROM ({kinds}) AS kinds").to_pylist()[0]
+    return bool(counted["n"] <= min(MOST_KINDS, rows // ROWS_OF_A_KIND) and not counted["mixed"])
 
 
 def _seen(engine: Engine, rows: int) -> Iterator[Column | LeftOut]:

@@ -34,6 +34,12 @@ _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _DEEP_KEY = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""")
 """Keys of so many parts are in no policy, and tomllib takes cubic time for them."""
 
+_DECIMAL_COMMAS = re.compile(
+    r"""^[ \t]*[\w.-]+[ \t]*=[ \t]*(-?\d+,\d+(?=[ \t]*(?:#|$))|\[[ \t]*-?\d+,\d+(?:,[ \t]+-?\d+,\d+)+[ \t]*\])""",
+    re.MULTILINE,
+)
+"""A number or a list of numbers with commas before their fractions, and a space behind the other commas of a list."""
+
 _OF_MODEL = ("missing", "reference", "replacement", "method")
 _ARGUMENT = re.compile(
     r"\b(values|positives|between|within|step|nearest|pairs|by|levels|other|missing|reference|replacement|method)="
@@ -86,6 +92,12 @@ class TomlText:
         too_deep = InvalidPolicy(f"{name}: this is nested too deeply: flatten it.")
         if _DEEP_KEY.search(text):
             raise too_deep
+        if commas := _DECIMAL_COMMAS.search(text):
+            row, written = text.count("\n", 0, commas.start(1)) + 1, commas[1]
+            pointed = re.sub(r"(\d),(\d)", r"\1.\2", written)
+            raise InvalidPolicy(
+                f"{name}, line {row}: {written} has decimal commas: write {pointed}, or a space behind every comma."
+            )
         try:
             return cls(name=name, text=text, document=tomllib.loads(text))
         except RecursionError as failure:

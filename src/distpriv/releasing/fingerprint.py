@@ -6,7 +6,7 @@ values cannot be guessed and tried.
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from distpriv.engines.engine import SOURCE, Engine
 from distpriv.engines.total import is_text, raw_columns
 from distpriv.errors import InvalidSource
 
-__all__ = ["agree", "fingerprint", "mostly_agree"]
+__all__ = ["agree", "changed_columns", "fingerprint", "mostly_agree"]
 
 AT_ONCE = 8
 """How many columns are held in memory at a time."""
@@ -68,6 +68,14 @@ def mostly_agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     common = one.keys() & other.keys()
     same = [name for name in common if hmac.compare_digest(one[name], other[name])]
     return ROWS in same and 2 * (len(same) - 1) >= len(common - {ROWS}) > 0
+
+
+def changed_columns(
+    names: Iterable[str], one: Mapping[str, str], other: Mapping[str, str], key: bytes
+) -> tuple[str, ...]:
+    """Return which of some columns two fingerprints with one key have in common, and not the same values of."""
+    hashed = {name: _hashed(key, "name", [name.casefold().encode()]) for name in names}
+    return tuple(name for name, own in hashed.items() if own in one and own in other and one[own] != other[own])
 
 
 def _counted(column: pa.ChunkedArray) -> Iterator[bytes]:

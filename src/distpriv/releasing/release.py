@@ -1,6 +1,6 @@
 """One release: noise drawn once, on a lattice, written down before it is shown."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -8,6 +8,7 @@ from attrs import evolve
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput, LedgerChanged, PrivateTableRefused
 from distpriv.framework.domains import one_of
+from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import History, Ledger
@@ -16,13 +17,16 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import Prior
 from distpriv.noise.lattice import on_lattice
 from distpriv.planning.plan import Plan
+from distpriv.releasing.accepted import NOTHING, Accepted
 from distpriv.releasing.certified_laws import laws_to_dict
+from distpriv.releasing.check import check_private
 from distpriv.releasing.estimating import estimates_of
 from distpriv.releasing.fingerprint import agree, mostly_agree
 from distpriv.releasing.fixed import Adaptive, commitment_to_dict, earlier_of
 from distpriv.releasing.joint import EarlierReleases
 from distpriv.releasing.private import PrivateAnswer, look_at, refused, require_source
 from distpriv.releasing.promised import Promise, newly_promised, promised_already, promised_without_ledger
+from distpriv.releasing.readings import readings_of
 from distpriv.releasing.released import Release
 from distpriv.releasing.session import Session, named, opened, query_and_records
 
@@ -46,6 +50,11 @@ def release(
     continues: Continues = None,
     seed: int | None = None,
     approve: Approval | None = None,
+    analyst: bool = False,
+    missing: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Mapping[str, str]] | None = None,
+    clip: Iterable[str] | None = None,
+    terms: Mapping[str, Any] | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
@@ -53,8 +62,11 @@ def release(
     the total together. A query that was declared has the noise that was fixed for it. One that was answered gets the
     same numbers again, whatever has become of the table, with certificates for this plan's pairs and target.
 
-    The ledger knows of every look at the private table before it happens. Values of its rows are held within what the
-    reference has, and decide neither whether a release is made nor what is said where it is not.
+    The private table is first compared with the reference, as `distpriv check` does: a table that does not fit stops
+    the release with every reason, before an access is written to the ledger. What may differ is declared: `missing`,
+    `levels` and `clip`. For an analyst who must not learn anything about the rows, nothing is compared: the ledger has
+    the access first, values are held within what the reference has, and they decide neither whether a release is made
+    nor what is said where it is not.
 
     Args:
         plan: what to release, and how.
@@ -71,6 +83,11 @@ def release(
         seed: of coupled draws for the joint certificate, where they are needed; noise has no seed.
         approve: is given the mechanism that will answer, its noise as wide as all releases need it, and its model,
             before the private table is looked at; what it raises refuses the release.
+        analyst: whether whoever sees a refusal must not learn why: one opaque refusal, for a service.
+        missing: what a missing value counts as, by column, such as ``{"age": 40}``.
+        levels: how the reference spells a value, by column, such as ``{"paid": {"Ja": "ja"}}``.
+        clip: the columns whose values beyond the reference are read as the nearest that it has.
+        terms: what the ledger is to hold of why this was asked for, such as a policy; nothing private.
 
     Raises:
         NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
@@ -79,7 +96,7 @@ def release(
         QuestionNotDeclared: the question may depend on earlier answers.
         LedgerUnavailable: the ledger cannot be written; nothing is released.
         InvalidSource: there is no such private table.
-        PrivateTableRefused: the private table was looked at and cannot be used; it is not said why.
+        PrivateTableRefused: the private table does not fit the reference; for an analyst it is not said why.
 
     >>> import distpriv as dp
     >>> rows, secret = dp.datasets.adult(), dp.Share("income = '>50K'", values=(0.4, 0.6))
@@ -108,11 +125,12 @@ def release(
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
     one_of("adaptive", adaptive, ("refuse", "assumed", "immune"), InvalidInput)
     query_and_records(plan.model)
+    accepted = Accepted.of(missing=missing, levels=levels, clip=clip)
     if ledger is None:
         promise = promised_without_ledger(plan)
         _approve(approve, promise)
-        require_source(private_source)
-        answer = _drawn(promise, look_at(private_source, plan.model), plan.public.prior)
+        _require_table(private_source, plan.model, accepted, analyst=analyst)
+        answer = _drawn(promise, look_at(private_source, plan.model, accepted=accepted), plan.public.prior)
         return evolve(answer, joint=None, dataset=dataset, earlier=None)
     with opened(ledger).connected() as book:
         session = Session.of(
@@ -123,10 +141,19 @@ def release(
             adaptive=adaptive,
             seed=seed,
         )
-        return released(session, plan, private_source, approve=approve)
+        return released(session, plan, private_source, approve=approve, analyst=analyst, accepted=accepted, terms=terms)
 
 
-def released(session: Session, plan: Plan, private_source: Any, *, approve: Approval | None = None) -> Release:
+def released(
+    session: Session,
+    plan: Plan,
+    private_source: Any,
+    *,
+    approve: Approval | None = None,
+    analyst: bool = False,
+    accepted: Accepted = NOTHING,
+    terms: Mapping[str, Any] | None = None,
+) -> Release:
     """Answer the query of a session: promise, access, draw, record; once more where others released meanwhile."""
     seen: PrivateAnswer | None = None
     approved: AdditiveMechanism | None = None
@@ -139,12 +166,12 @@ def released(session: Session, plan: Plan, private_source: Any, *, approve: Appr
         if session.answered is not None:
             return _shown_again(session, promise, plan)
         if seen is None:
-            seen = _accessed(session, promise, private_source)
+            seen = _accessed(session, promise, private_source, accepted, analyst=analyst)
         elif not _is_known(seen, session.history):
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
         try:
-            return _recorded(session, plan, promise, answer, seen)
+            return _recorded(session, plan, promise, answer, seen, terms)
         except LedgerChanged:
             continue
     raise LedgerChanged(
@@ -175,20 +202,47 @@ def _shown_again(session: Session, promise: Promise, plan: Plan) -> Release:
     )
 
 
-def _accessed(session: Session, promise: Promise, private_source: Any) -> PrivateAnswer:
-    """Read the private table, once, after the ledger says so."""
+def _accessed(
+    session: Session, promise: Promise, private_source: Any, accepted: Accepted, *, analyst: bool
+) -> PrivateAnswer:
+    """Read the private table, once, after the ledger says so; a curator's table is checked before."""
     promise.earlier.stack(promise.model)  # what estimates need is refused before anything is accessed
-    require_source(private_source)
+    key, known = session.book.key, _fingerprint(session.history)
+    _require_table(private_source, promise.model, accepted, analyst=analyst, key=key, known=known)
     session.access()
-    known = _fingerprint(session.history)
-    seen = look_at(private_source, promise.model, key=session.book.key, known=known)
-    _require_own_budget(session, seen)
+    seen = look_at(private_source, promise.model, key=key, known=known, accepted=accepted)
+    if (other := _budget_of_another(session, seen)) is not None:
+        raise refused(promise.model) if analyst else PrivateTableRefused(other)
     return seen
 
 
-def _recorded(session: Session, plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer) -> Release:
+def _require_table(
+    source: Any,
+    model: QueryModel,
+    accepted: Accepted,
+    *,
+    analyst: bool,
+    key: bytes | None = None,
+    known: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse what is no table, and a curator's table that does not fit; for an analyst nothing is opened."""
+    require_source(source)
+    if analyst:
+        readings_of(model).require(accepted)
+    else:
+        check_private(source, model, accepted, compare=False, key=key, known=known).require_fit()
+
+
+def _recorded(
+    session: Session,
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    terms: Mapping[str, Any] | None,
+) -> Release:
     """Write an answer to the ledger, which reads it back; only then may it be shown."""
-    content = _content(plan, promise, answer, seen, session.digests)
+    content = _content(plan, promise, answer, seen, session.digests, terms)
     entry = session.book.append(session.history, session.total, session.key, content)
     return evolve(
         answer,
@@ -273,7 +327,12 @@ def _drawn(promise: Promise, seen: PrivateAnswer, prior: Prior) -> Release:
 
 
 def _content(
-    plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer, digests: Mapping[str, str]
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    digests: Mapping[str, str],
+    terms: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release."""
     return {
@@ -282,11 +341,13 @@ def _content(
         "laws": laws_to_dict(promise.model, digests),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
-        **answer.estimated.to_dict(),
-        "joint_certificate": promise.joint.to_dict(),
-        "drawn": answer.drawn,
+        **plain(answer.estimated.shown()),
+        "prior": dict(answer.estimated.prior),
+        "joint_certificate": plain(promise.joint),
+        "drawn": plain(answer.drawn),
         "assurance": plan.assurance,
         "questions": answer.questions,
+        "terms": terms,
         "fingerprint": None if seen.fingerprint is None else dict(seen.fingerprint),
     }
 
@@ -299,21 +360,22 @@ def _fingerprint(history: History) -> dict[str, str] | None:
     return found or None
 
 
-def _require_own_budget(session: Session, seen: PrivateAnswer) -> None:
-    """Refuse a table that the ledger has under another id, where its releases would not be counted."""
+def _budget_of_another(session: Session, seen: PrivateAnswer) -> str | None:
+    """Say that the ledger has a table under another id, where its releases would not be counted."""
     own = session.history
     if own.continues is False:
-        return
+        return None
     for history in session.book.histories():
         known, other = _fingerprint(history), history.dataset
         if other == own.dataset or history.entries[:1] == own.entries[:1] or not known or not seen.fingerprint:
             continue
         if mostly_agree(seen.fingerprint, known):
-            raise PrivateTableRefused(
+            return (
                 f"the private table of dataset {own.dataset!r} is that of dataset {other!r}, whose releases would not "
                 f'be counted: write `continues = "{other}"` under [data], or `continues = false` for a budget of its '
                 "own."
             )
+    return None
 
 
 def _is_known(seen: PrivateAnswer, history: History) -> bool:

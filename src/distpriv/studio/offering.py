@@ -41,6 +41,7 @@ def _mean(column: Column, names: Names) -> dict[str, str]:
         "name": names.new(column.name),
         "text": column.mean_of_it,
         "label": column.name,
+        "column": column.name,
         "note": span,
     }
 
@@ -56,6 +57,7 @@ def _counts(column: Column, names: Names) -> dict[str, Any]:
             "name": names.new(f"{column.name} {value.text}"),
             "text": f"count({value.condition})",
             "label": value.text,
+            "column": column.name,
             "note": f"{value.share:.0%}",
         }
         for value in column.values
@@ -66,9 +68,15 @@ def _counts(column: Column, names: Names) -> dict[str, Any]:
 def _secrets(found: Survey, columns: list[Column]) -> list[dict[str, Any]]:
     """Return the shares that can be hidden, the one that offers itself first."""
     shares = [value for column in columns for value in column.values]
+    of_column = {value: [column.name] for column in columns for value in column.values}
     first = [value.condition for value in found.possible_shares[:1]]
     shares.sort(key=lambda value: value.condition not in first)
     return [
-        {"share": value.condition, "rows": value.rows, "values": list(found.suggested_values(value))}
+        {
+            "share": value.condition,
+            "rows": value.rows,
+            "values": list(found.suggested_values(value)),
+            "telling": sorted(found.telling if value.condition in first else of_column[value]),
+        }
         for value in shares
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from distpriv.errors import InvalidQuery, InvalidSource, LedgerUnavailable
+from distpriv.errors import InvalidInput, InvalidQuery, InvalidSource, LedgerUnavailable
 from distpriv.framework.display import columns, counted, hanging, percent_at_most
 from distpriv.ledger import Entry, History, Ledger
 from distpriv.ledger.address import shown_url
@@ -68,7 +68,13 @@ def list_ledger(where: str) -> LedgerListing:
 def create_ledger(where: str) -> LedgerListing:
     """Make the ledger of a policy, or one that is given by its URL; where there is one already that is refused."""
     url, policy = _address(where)
-    return _listing(Ledger.create(policy.ledger_url() if policy else str(url)), policy)
+    url = policy.ledger_url() if policy else str(url)
+    if Ledger.exists(url):
+        raise InvalidInput(
+            f"there is a ledger {shown_url(url)} already, and it is kept: leave --create out to list it, and release "
+            "into it as it is."
+        )
+    return _listing(Ledger.create(url), policy)
 
 
 def history_of(policy: Policy) -> History:

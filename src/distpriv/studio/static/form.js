@@ -23,6 +23,7 @@ function chip(item, checked) {
   box.checked = checked;
   box.dataset.name = item.name;
   box.dataset.text = item.text;
+  box.dataset.column = item.column;
   note.textContent = item.note;
   label.append(box, ` ${item.label} `, note);
   return label;
@@ -63,10 +64,10 @@ export function offerTable(offer, first) {
     delete rest[name];
     return { ...item, name, checked: true };
   };
-  const means = offer.means.map(taken), secret = offer.secrets[0]?.share ?? "";
+  const means = offer.means.map(taken);
   const byDefault = (k) => given === null && (k === 0 || k === offer.means.length - 1);
   $("means").replaceChildren(...means.map((item, k) => chip(item, item.checked || byDefault(k))));
-  const other = offer.counts.find((group) => !secret.startsWith(group.column));
+  const telling = offer.secrets[0]?.telling ?? [], other = offer.counts.find((group) => !telling.includes(group.column));
   $("counts").replaceChildren(...offer.counts.map((group) => {
     const box = document.createElement("div"), title = document.createElement("span"), chips = document.createElement("div");
     box.className = "column";
@@ -100,6 +101,18 @@ function offerSecrets(offer, first) {
   $("secret").replaceChildren(...shares.map((share) => option(share, share)));
   if (given) $("secret").value = given.share;
   stretchSliders(given?.values ?? offer.secrets[0]?.values ?? [0.45, 0.55]);
+  withoutTelling();
+}
+
+// Take away the statistics of columns that determine the protected share; nobody can be offered those.
+export function withoutTelling() {
+  const telling = state.offer.secrets.find(({ share }) => share === $("secret").value)?.telling ?? [];
+  for (const box of document.querySelectorAll("#means input, #counts input")) {
+    const tells = !state.keepsSecret && telling.includes(box.dataset.column);
+    box.closest("label").hidden = tells;
+    if (tells) box.checked = false;
+  }
+  for (const group of document.querySelectorAll("#counts .column")) group.hidden = !group.querySelector("label:not([hidden])");
 }
 
 // Give the sliders a step of one record, and put them where two shares are.

@@ -247,7 +247,7 @@ function follow(source, value) {
 }
 
 $("table").addEventListener("change", offer);
-$("secret").addEventListener("change", () => { form.stretchSliders(form.suggestedShares()); changed(); });
+$("secret").addEventListener("change", () => { form.stretchSliders(form.suggestedShares()); form.withoutTelling(); changed(); });
 $("records").addEventListener("change", () => { form.stretchSliders([$("low").value / $("low").max, $("high").value / $("high").max]); changed(); });
 for (const id of ["low", "high"]) $(id).addEventListener("input", () => { form.keepApart($(id)); changed(); });
 for (const id of ["accuracy", "epsilon"]) $(id).addEventListener("input", () => { delete $(id).dataset.exact; changed(); });
