@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise, noise_from_dict
+from distpriv.framework.records import Format, plain
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 
 def axes(size: int, count: int, seed: int = 0) -> Floats:
@@ -124,9 +125,12 @@ def test_with_one_axis_of_laplace_noise_the_length_is_a_mean_over_its_size() -> 
     assert alone.expected_l2 == pytest.approx(2.5, rel=1e-9)
 
 
+NOISE: Format[NoiseLaw] = Format(NoiseLaw)  # type: ignore[arg-type] # a union of classes
+
+
 @given(st.sampled_from(sorted(LAWS)), st.floats(0.01, 100))
 def test_laws_come_back_from_json_to_the_last_bit(name: str, factor: float) -> None:
     law = LAWS[name].widened(factor)
-    assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
+    assert NOISE.of(json.loads(json.dumps(plain(law)))) == law
     bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
-    assert noise_from_dict(bare.to_dict()).dimension == 3
+    assert NOISE.of(plain(bare)).dimension == 3

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from distpriv.errors import InvalidInput
+from distpriv.framework.records import Format
 from distpriv.noise.integers import IntegerGaussian, IntegerLaplace, IntegerPiecewise
 from distpriv.noise.lattice import on_lattice
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise, UnimodalNoise, noise_from_dict
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, SumNoise, UnimodalNoise
 
+NOISE: Format[NoiseLaw] = Format(NoiseLaw)  # type: ignore[arg-type] # a union of classes
 AXIS, INF, TENTHS = np.array([[0.6], [-0.8]]), math.inf, [0.1] * 10
 LINE = GaussianNoise(axes=AXIS, variances=np.array([1.0]))
 NO_STAIRS: list[dict[str, Any]] = [
@@ -54,7 +56,7 @@ NO_SCALES = (0.0, -1.0, 0.5, 2.0**41, INF, math.nan, "wide")
         *((UnimodalNoise, {"axes": AXIS, "edges": [0.0, 1.0, 2.0], "masses": [0.5, 0.5], **no}) for no in NO_STAIRS),
         *((kind, {"scale": scale}) for kind in (IntegerLaplace, IntegerGaussian) for scale in NO_SCALES),
         *((IntegerPiecewise, {"edges": np.array(no[0]), "masses": np.array(no[1])}) for no in NO_PIECES),
-        *((noise_from_dict, {"values": values}) for values in NO_LAWS),
+        *((NOISE.of, {"values": values}) for values in NO_LAWS),
         *((LINE.characteristic_function, {"frequencies": no}) for no in (1.0, [1.0], [[1.0, 2.0, 3.0]])),
         (on_lattice, {"noise": LaplaceNoise.isotropic(1, 1e-300)}),
         (on_lattice, {"noise": SumNoise(parts=(LINE, LINE))}),
