@@ -56,7 +56,7 @@ NO_SCALES = (0.0, -1.0, 0.5, 2.0**41, INF, math.nan, "wide")
         *((UnimodalNoise, {"axes": AXIS, "edges": [0.0, 1.0, 2.0], "masses": [0.5, 0.5], **no}) for no in NO_STAIRS),
         *((kind, {"scale": scale}) for kind in (IntegerLaplace, IntegerGaussian) for scale in NO_SCALES),
         *((IntegerPiecewise, {"edges": np.array(no[0]), "masses": np.array(no[1])}) for no in NO_PIECES),
-        *((NOISE.of, {"values": values}) for values in NO_LAWS),
+        *((NOISE.of, {"value": values}) for values in NO_LAWS),
         *((LINE.characteristic_function, {"frequencies": no}) for no in (1.0, [1.0], [[1.0, 2.0, 3.0]])),
         (on_lattice, {"noise": LaplaceNoise.isotropic(1, 1e-300)}),
         (on_lattice, {"noise": SumNoise(parts=(LINE, LINE))}),

@@ -76,7 +76,7 @@ class SampleSettings:
     skipped: tuple[int, ...] = (8, 3, 0)
     """How many of those that hide least are left out, in the first rounds: fewer until the certificate holds."""
     rounds: int = 6
-    """How often noise is made; from the third time on for a smaller δ. What is then missing, wider noise makes up for."""
+    """How often noise is made, from the third time on for a smaller δ, before it is widened instead."""
     overshoot: float = 0.97
     """By how much more than in proportion δ is lowered each time."""
     widest: float = 4.0
