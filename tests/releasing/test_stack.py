@@ -2,11 +2,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.noise.test_laws import laws
+from tests.noise.test_laws import axes
 
 from distpriv.errors import InvalidInput
-from distpriv.noise.laws import NoiseLaw, UnimodalNoise
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 from distpriv.releasing.stack import stacked
+
+
+def laws(seed: int, size: int) -> list[NoiseLaw]:
+    """Return a random law of every kind."""
+    rng = np.random.default_rng(seed)
+    basis = axes(size, size, seed)
+    gaussian = GaussianNoise(axes=basis[:, :1], variances=rng.exponential(size=1))
+    laplace = LaplaceNoise(axes=basis, scales=rng.exponential(size=size))
+    edges, masses = np.array([0.0, rng.uniform(0.1, 1.0), 2.5]), np.array([0.75, 0.25])
+    stairs = UnimodalNoise(axes=basis[:, :1], edges=edges, masses=masses)
+    return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
 
 
 def drawable(seed: int, size: int) -> list[NoiseLaw]:
