@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distpriv as dp
-from distpriv.errors import DistprivError, InvalidModel, InvalidQuery
+from distpriv.errors import DistprivError, InvalidQuery
 from distpriv.framework.arrays import Floats
 from distpriv.framework.tables import Table
 from distpriv.guarantees.certify import LARGEST_SMOOTHING
@@ -126,12 +126,6 @@ def test_sampled_values_of_groups_are_those_of_the_datasets(adult: pa.Table) -> 
     assert points is not None
     assert set((2 * points[:, :2]).ravel() % 1) == {0.0}
     assert set(points[:, 2:].sum(axis=1)) == {40.0}
-
-
-def test_exact_moments_of_medians_by_group_are_refused() -> None:
-    query = dp.Query(t=dp.table("median(age)", by="sex"))
-    with pytest.raises(InvalidModel, match="'t' is not a mean of a row expression: use method='sampling'"):
-        dp.model(ROWS, query, dp.Share("rich", values=(0.5, 1.0)), records=2, method="exact")
 
 
 RNG = np.random.default_rng(5)

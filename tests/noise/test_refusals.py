@@ -44,13 +44,13 @@ NO_AXES: list[tuple[Any, list[float]]] = [
     (np.eye(2), [1.0, INF]),
     (np.ones(2), [1.0, 1.0]),
 ]
-NO_LAWS: tuple[Any, ...] = (
+NO_LAWS: list[Any] = [
     None,
     {},
     {"law": "cauchy"},
     {"law": "gaussian"},
     {"law": "laplace", "axes": [[1.0]], "scales": ["x"]},
-)
+]
 NO_SCALES = (0.0, -1.0, 0.5, 2.0**41, INF, math.nan, "wide")
 
 
