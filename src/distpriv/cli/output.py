@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle import Verdict
+from distpriv.bundle.write import Bundle
 from distpriv.cli.elapsed import reporting
 from distpriv.cli.manner import DETAIL
 from distpriv.framework.display import columns, percent_at_most
@@ -20,10 +22,8 @@ from distpriv.planning.table import plan_text
 from distpriv.policy.draft import WrittenPolicy
 from distpriv.progress import Progress
 from distpriv.report.text import release_text
-from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.plan_policy import PlannedPolicy
-from distpriv.workflow.verifying import Verdict
 
 __all__ = [
     "reported",

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -91,8 +91,6 @@ class SampledStratum:
     >>> stratum = SampledStratum(kind="rows", rows=400, covariance=[[4.0]], kurtoses=[3.0], drawn={"a": 40, "b": 60})
     >>> stratum.error
     array([[0.01]])
-    >>> SampledStratum.from_dict(stratum.to_dict()) == stratum
-    True
     """
 
     kind: str
@@ -117,24 +115,6 @@ class SampledStratum:
     def error(self) -> Floats:
         """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
         return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        weighted = {} if self.loads is None else {"family": self.family, "loads": self.loads.tolist()}
-        return {
-            **weighted,
-            "kind": self.kind,
-            "rows": self.rows,
-            "covariance": self.covariance.tolist(),
-            "kurtoses": self.kurtoses.tolist(),
-            "drawn": dict(self.drawn),
-        }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the stratum that `to_dict` wrote down."""
-        weighted = {name: written[name] for name in ("family", "loads") if name in written}
-        return cls(**{name: written[name] for name in ("kind", "rows", "covariance", "kurtoses", "drawn")}, **weighted)
 
 
 def error_of_means(strata: Iterable[SampledStratum], scenario: str, dimension: int) -> Floats:
