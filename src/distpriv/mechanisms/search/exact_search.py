@@ -67,7 +67,7 @@ class Settings:
 class SampleSettings:
     """How noise on steps is made for a sample."""
 
-    points: int = 2**13
+    points: int = 2**12
     """How many values a statistic may take: its distribution is computed in hundreds of populations."""
     candidates: int = 400
     """Of how many populations those are taken that hide least: more than a certificate looks at, to be beyond those."""
