@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.framework.scenarios import Scenario
 from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
 from distpriv.modelling.simulator import DrawnStratum, RowSimulator
@@ -135,10 +135,8 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
     counts = np.full(len(weights), 1 / len(weights)) if base is None else base[rows]
     away, changes = constraint_errors(scenario.tilt, numbers, counts)
     centred = features - weights @ features
-    square = (away.T * weights) @ away
-    units = np.sqrt(np.maximum(np.diag(square), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    inverse = np.linalg.pinv(square / np.outer(units, units), rcond=1e-10, hermitian=True) / np.outer(units, units)
+    units, correlation = correlations((away.T * weights) @ away)
+    inverse = np.linalg.pinv(correlation, rcond=1e-10, hermitian=True) / np.outer(units, units)
     slopes = inverse @ ((away.T * weights) @ centred)
     return np.asarray(weights[:, np.newaxis] * (centred - away @ slopes) + counts[:, np.newaxis] * (changes @ slopes))
 

@@ -1,6 +1,6 @@
 """Datasets drawn from the reference rows behind a model."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -19,15 +19,24 @@ from distpriv.modelling.coupling import (
     Pairing,
     Swap,
     coupled_block,
-    measure_differences,
+    differences_block,
     row_features,
+    sums_block,
     unpaired_column,
     widest,
 )
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.reference import ReferenceTable, different, refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.sampling import RowPool, Stratum, Stream, block_size, in_blocks, sample_block
+from distpriv.modelling.sampling import (
+    RowPool,
+    Stratum,
+    Stream,
+    block_size,
+    datasets_in_block,
+    in_blocks,
+    sample_block,
+)
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
@@ -105,19 +114,22 @@ class RowSimulator:
     ) -> list[Floats]:
         """Draw differences of coupled statistics and measure them, for every number of rows that the pairs differ in.
 
-        Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself.
+        Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself. Of
+        means only the rows that differ count, and the first k swapped rows serve for scenarios that differ in k.
         """
         couplings = [self.coupling(pair, pairing) for pair in pairs]
         swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
-        return measure_differences(
-            self.query,
-            self.pool(pairs[0][0]),
-            widest(swaps) if swaps else couplings[0],
-            draws,
-            self.stream(" | ".join(pairs[0]), seed, progress),
-            measure=measure,
-            swapped=sorted({swap.swapped for swap in swaps}),
-        )
+        coupling, pool = widest(swaps) if swaps else couplings[0], self.pool(pairs[0][0])
+        task: Callable[[np.random.Generator, int], list[Floats]]
+        if self.query.has_exact_moments:
+            features = row_features(self.query, pool, coupling.records)
+            task = partial(sums_block, features, coupling, measure, sorted({swap.swapped for swap in swaps}))
+            size = datasets_in_block(coupling.rows_drawn)
+        else:
+            task = partial(differences_block, self.query, pool, coupling, measure)
+            size = block_size(self.query, coupling.records)
+        blocks = in_blocks(task, draws, size, self.stream(" | ".join(pairs[0]), seed, progress))
+        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
     def pool(self, name: str) -> RowPool:
         """Return the rows in memory that a scenario draws from."""
@@ -261,14 +273,7 @@ class RowSimulator:
         return StratumRows(values=features[stratum.rows], weights=stratum.weights)
 
     def row_laws(self) -> RowLaws:
-        """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory.
-
-        >>> import distpriv as dp
-        >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.4, 0.5))
-        >>> laws = dp.model(dp.datasets.adult(), query, secret, records=10).rows().row_laws()
-        >>> [rows.values.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
-        ([(11208, 1), (34014, 1)], {0: 4, 1: 6})
-        """
+        """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory."""
         return self._row_laws
 
     @cached_property

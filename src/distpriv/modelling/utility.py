@@ -8,6 +8,7 @@ import numpy as np
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
 from distpriv.framework.domains import did_you_mean, items, real
+from distpriv.modelling.gains import members
 from distpriv.modelling.model import QueryModel, require_model
 from distpriv.modelling.public_knowledge import Prior, PublicKnowledge, weighted_rms
 
@@ -73,18 +74,8 @@ def _relative(model: QueryModel, prior: Prior) -> Floats:
     variances = np.where(np.isfinite(variances), variances, 1.0)
     units = variances.copy()
     place = {name: number for number, name in enumerate(model.names)}
-    for kinds in _belonging_together(model):
-        for names, same_unit in kinds:
-            own = [place[name] for name in names]
-            units[own] = (variances[own].sum() if same_unit else variances[own] * len(own)) * len(kinds)
+    for groups in members(model.query, model.names).values():
+        for group in groups:
+            own = [place[name] for name in group]
+            units[own] = variances[own].sum() * len(groups)
     return np.asarray(1 / units)
-
-
-def _belonging_together(model: QueryModel) -> list[list[tuple[list[str], bool]]]:
-    """Return what counts as one statistic, by kinds of numbers, and whether these are in one unit."""
-    if model.query is None:
-        return []
-    tables = [[(names, True) for names in each.parts(key).values()] for key, each in model.query.tables]
-    cells = {name for kinds in tables for names, _ in kinds for name in names}
-    others = [list(statistic.names(key)) for key, statistic in model.query.statistics]
-    return [*tables, *([(names, False)] for names in others if len(names) > 1 and names[0] not in cells)]

@@ -38,14 +38,6 @@ def covariance_estimates(
 
     Raises:
         InvalidModel: the scenarios are not shares of one predicate.
-
-    >>> import distpriv as dp
-    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
-    ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> estimates = covariance_estimates(model, target, np.ones(1), 0)
-    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in estimates.items()}
-    {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
     if rows is None or not rows.query.has_exact_moments or target.delta == 0:
