@@ -228,7 +228,7 @@ def differences_block(
 
 
 def sums_block(
-    features: Floats,
+    moves: Floats | csr_array,
     coupling: Coupling,
     measure: Measure,
     swapped: Sequence[int],
@@ -236,8 +236,6 @@ def sums_block(
     draws: int,
 ) -> list[Floats]:
     """Draw the rows that differ, add up how they do, and measure the sums at each number of rows."""
-    mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
-    moves = csr_array(features) if mostly_zero else features
     difference, measured = np.zeros((draws, moves.shape[1])), []
     for ends, first, second in coupling.differing(rng, draws, swapped):
         difference += row_sums(moves, first, ends) - row_sums(moves, second, ends)

@@ -165,7 +165,7 @@ def _modelled(
     if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
         raise InvalidModel("the secret needs a reference table to draw records from: give it as the source.")
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
-    if not any(isinstance(each, Mapping) for each in sources.values()):  # which is refused below
+    if not any(isinstance(table, Mapping) for table in sources.values()):  # which is refused below
         query = gathered(query, source, protected, drawing)
         query = labelled(query, different(sources.values()), drawing.missing)
     tables = opened_tables(sources, protected.scenarios, query, drawing)

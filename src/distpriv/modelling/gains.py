@@ -36,7 +36,7 @@ def members(query: Query | None, names: Sequence[str]) -> dict[str, tuple[tuple[
     """
     if query is None:
         return {name: ((name,),) for name in names}
-    tables = {key: tuple(map(tuple, each.parts(key).values())) for key, each in query.tables}
+    tables = {key: tuple(map(tuple, table.parts(key).values())) for key, table in query.tables}
     cells = {name for groups in tables.values() for group in groups for name in group}
     plain = {key: tuple((name,) for name in statistic.names(key)) for key, statistic in query.statistics}
     return {key: groups for key, groups in plain.items() if groups[0][0] not in cells} | tables
@@ -46,8 +46,8 @@ def members(query: Query | None, names: Sequence[str]) -> dict[str, tuple[tuple[
 class Gains:
     """The gain of every statistic, and their mean.
 
-    >>> found = Gains.of(None, {"age": 1.0, "revenue": 5.0}, {"age": 2.0, "revenue": 5.0})
-    >>> found.by_statistic, found.mean, found.least
+    >>> gains = Gains.of(None, {"age": 1.0, "revenue": 5.0}, {"age": 2.0, "revenue": 5.0})
+    >>> gains.by_statistic, gains.mean, gains.least
     ({'age': 0.75, 'revenue': 0.0}, 0.375, 'revenue')
     """
 

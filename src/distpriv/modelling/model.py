@@ -123,7 +123,7 @@ class SampledStratum:
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return the stratum that `to_dict` wrote down."""
-        names = [each.name for each in fields(cls) if each.default is NOTHING or each.name in written]
+        names = [field.name for field in fields(cls) if field.default is NOTHING or field.name in written]
         return cls(**{name: written[name] for name in names})
 
 

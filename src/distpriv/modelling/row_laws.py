@@ -89,7 +89,7 @@ class StratumRows:
 
 def _as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:
     """Return rows that are given as plain arrays as rows all of which are as likely."""
-    return tuple(each if isinstance(each, StratumRows) else StratumRows(values=np.asarray(each)) for each in strata)
+    return tuple(rows if isinstance(rows, StratumRows) else StratumRows(values=np.asarray(rows)) for rows in strata)
 
 
 @frozen(kw_only=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from attrs import evolve, field, fields, frozen
+from scipy.sparse import csr_array
 
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
@@ -64,7 +65,7 @@ class RowSimulator:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what is drawn from, and how: not who is told of progress, and nothing that goes by a place in memory."""
-        names = [each.name for each in fields(type(self)) if each.init]
+        names = [field.name for field in fields(type(self)) if field.init]
         return {**{name: self.__dict__[name] for name in names}, "progress": silent, "_pairings": {}, "_rows": {}}
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
@@ -119,14 +120,16 @@ class RowSimulator:
         """
         couplings = [self.coupling(pair, pairing) for pair in pairs]
         swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
-        coupling, pool = widest(swaps) if swaps else couplings[0], self.pool(pairs[0][0])
+        coupling = widest(swaps) if swaps else couplings[0]
         task: Callable[[np.random.Generator, int], list[Floats]]
         if self.query.has_exact_moments:
-            features = row_features(self.query, pool, coupling.records)
-            task = partial(sums_block, features, coupling, measure, sorted({swap.swapped for swap in swaps}))
+            features = self.features(pairs[0][0])
+            mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
+            moves, swapped = csr_array(features) if mostly_zero else features, sorted({swap.swapped for swap in swaps})
+            task = partial(sums_block, moves, coupling, measure, swapped)
             size = datasets_in_block(coupling.rows_drawn)
         else:
-            task = partial(differences_block, self.query, pool, coupling, measure)
+            task = partial(differences_block, self.query, self.pool(pairs[0][0]), coupling, measure)
             size = block_size(self.query, coupling.records)
         blocks = in_blocks(task, draws, size, self.stream(" | ".join(pairs[0]), seed, progress))
         return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
@@ -134,6 +137,10 @@ class RowSimulator:
     def pool(self, name: str) -> RowPool:
         """Return the rows in memory that a scenario draws from."""
         return self.tables[name].pool_of(self.scenarios[name].predicate)
+
+    def features(self, name: str) -> Floats:
+        """Return the `row_features` of the rows in memory that a scenario draws from."""
+        return row_features(self.query, self.pool(name), self.scenarios[name].records)
 
     def stream(self, name: str, seed: int, progress: Progress | None = None) -> Stream:
         """Return random numbers to draw with, and what runs slow queries elsewhere, if the tables are where it can."""
@@ -168,10 +175,6 @@ class RowSimulator:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
         return "transport" if unpaired_column(self.query, self.pool(pair[0])) is None else "independent"
 
-    def is_weighted(self, pair: Pair) -> bool:
-        """Tell whether the rows of a scenario have weights: such pairs are coupled row by row."""
-        return any(self.scenarios[name].tilt is not None for name in pair)
-
     def has_weights(self, name: str) -> bool:
         """Tell whether rows of a scenario are drawn with weights: a column's, or those that give a property a value."""
         return self.drawing.weight is not None or self.scenarios[name].tilt is not None
@@ -189,16 +192,14 @@ class RowSimulator:
 
     def coupling(self, pair: Pair, pairing: Pairing) -> Swap | MaximalCoupling:
         """Return how datasets of two scenarios of one secret are coupled."""
-        if not self.is_weighted(pair):
-            return self.swap(pair, pairing)
         first, second = self._coupled(pair)
+        if first.tilt is None:
+            return self.swap(pair, pairing)
         (one,), (other,) = self.strata(pair[0]), self.strata(pair[1])
         assert one.weights is not None
         assert other.weights is not None
-        order = None
-        if pairing == "transport":
-            features = row_features(self.query, self.pool(pair[0]), first.records)[one.rows]
-            order = along_their_main_axis(features)
+        transport = pairing == "transport"
+        order = along_their_main_axis(self.features(pair[0])[one.rows]) if transport else None
         return MaximalCoupling.of(one.rows, one.weights, other.weights, second.records, order)
 
     def _coupled(self, pair: Pair) -> tuple[Scenario, Scenario]:
@@ -213,7 +214,7 @@ class RowSimulator:
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
         first, second = self._coupled(pair)
-        assert not self.is_weighted(pair), "weighted rows are coupled record by record"
+        assert first.tilt is None, "weighted rows are coupled record by record"
         for name in pair:
             self.strata(name)  # refuses to draw more rows than there are
         more = first.positives > second.positives
@@ -237,7 +238,7 @@ class RowSimulator:
         self, scenario: Scenario, side: bool, rows: Mapping[bool, Rows], weights: Mapping[bool, Floats | None]
     ) -> RowPairing | OrderedPairing:
         """Return the pairing of a stratum with the other one: of rows with weights in order, of others by transport."""
-        features = row_features(self.query, self.pool(scenario.name), scenario.records)
+        features = self.features(scenario.name)
         one, other = weights[side], weights[not side]
         if one is not None and other is not None:
             along = along_their_main_axis(features)
@@ -269,8 +270,7 @@ class RowSimulator:
         """Return what each row of a stratum adds to the statistics of a scenario, and how likely it is to be drawn."""
         sides = [side for side, _ in self.scenarios[name].strata]
         stratum = self.strata(name)[sides.index(satisfied)]
-        features = row_features(self.query, self.pool(name), self.scenarios[name].records)
-        return StratumRows(values=features[stratum.rows], weights=stratum.weights)
+        return StratumRows(values=self.features(name)[stratum.rows], weights=stratum.weights)
 
     def row_laws(self) -> RowLaws:
         """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory."""

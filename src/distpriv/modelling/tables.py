@@ -297,7 +297,7 @@ class Cells:
             for level in range(size)
         )
         while len(rare := self._rare(gone, expected, least)):
-            able = (each for _, *each in levels if self._can_join(gone, rare, *each))
+            able = (place for _, *place in levels if self._can_join(gone, rare, *place))
             if (joins := next(able, None)) is None:
                 return None
             gone[joins[0]].add(joins[1])

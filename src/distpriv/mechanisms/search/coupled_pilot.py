@@ -20,7 +20,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.search.coupled_draws import SETTINGS, Shape, calibration
 from distpriv.mechanisms.search.noise_shapes import gaussian_shape, laplace_shape
-from distpriv.modelling.coupling import row_features, row_sums, widest
+from distpriv.modelling.coupling import row_sums, widest
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.modelling.utility import weighted_rms
@@ -86,7 +86,7 @@ def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Gen
     swap = widest(swaps)
     out, into = (rng.choice(side, size=min(1000, len(side)), replace=False) for side in (swap.out, swap.into))
     swap = evolve(swap, out=out, into=into, replacement=True)
-    features = row_features(rows.query, rows.pool(pairs[0][0]), swap.records)
+    features = rows.features(pairs[0][0])
     if rows.best_pairing(pairs[0]) == "transport":
         metric = in_units_of_noise(features[out], features[into], swap.swapped)
         swap = evolve(swap, pairing=RowPairing.between(*metric))
