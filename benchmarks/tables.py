@@ -28,9 +28,9 @@ import pyarrow.parquet as pq
 from joblib.externals.loky import get_reusable_executor
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 SIZES = (10, 30, 100, 224, 300, 500)
 PUBLISHED = (224, ("education", "sex", "marital_status"))

@@ -14,6 +14,8 @@ from distpriv.cli.app import app
 __all__ = ["PAGE", "page_text"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+COMMON = ("--json", "--quiet", "--verbose")
+"""Options of nearly every command, which the page explains once."""
 
 
 def page_text(page: str) -> str:
@@ -24,9 +26,10 @@ def page_text(page: str) -> str:
 
 def _section(name: str, command: Any) -> str:
     usage = " ".join(["distpriv", name, *map(_in_usage, command.params)])
-    rows = [f"| `{_name(given)}` | {_default(given)} | {given.help} |" for given in command.params]
-    table = ["| argument or option | when not given | |", "|---|---|---|", *rows]
-    return "\n".join([f"### distpriv {name}", "", command.help, "", f"`{usage}`", "", *table])
+    own = [given for given in command.params if given.opts[0] not in COMMON]
+    rows = [f"| `{_name(given)}` | {_default(given)} | {given.help} |" for given in own]
+    table = ["", "| argument or option | when not given | |", "|---|---|---|", *rows] if rows else []
+    return "\n".join([f"### distpriv {name}", "", command.help, "", f"`{usage}`", *table])
 
 
 def _is_option(given: Any) -> bool:

@@ -1,156 +1,206 @@
-"""What distpriv reads and writes, as JSON schemas; `python -m scripts.schema_page` writes them down."""
+"""What distpriv reads and writes, as JSON schemas made of types; `python -m scripts.schema_page` writes them down."""
 
 import json
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from distpriv.guarantees.certificate import Assurance
-from distpriv.modelling.utility import OBJECTIVES
+from attrs import field, frozen
+
+from distpriv.auditing.report import AuditReport
+from distpriv.bundle import Check
+from distpriv.framework.records import Format
+from distpriv.framework.target import PrivacyTarget
+from distpriv.guarantees.certificate import Assurance, Certificate
+from distpriv.modelling.utility import Objective
+from distpriv.noise.laws import NoiseLaw
 from distpriv.policy.schema import PolicyFile
-from distpriv.workflow.release_schema import (
-    AT_LEAST_0,
-    AUDIT,
-    COUNT,
-    ESTIMATE_INTERVALS,
-    ESTIMATES,
-    INTERVALS,
-    NAMED_VALUES,
-    PRINTED_RELEASE,
-    RELEASE,
-    SHARE,
-    SHARED,
-    STATISTICS,
-    TARGET,
-    TEXT,
-    TIME,
-    TRUTH,
-    Schema,
-    by_name,
-    ends,
-    maybe,
-    said,
-    shared,
-    some,
-    table,
-)
+from distpriv.releasing.record import Ends, ReleaseRecord
 
-__all__ = ["SCHEMAS", "SHARED", "schema_text"]
+__all__ = ["SCHEMAS", "schema_text"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-OPTION = table(
-    mechanism=TEXT,
-    error=AT_LEAST_0,
-    errors=by_name(AT_LEAST_0),
-    estimate_error=said("Of the estimates made from the noisy values and from what is public.", AT_LEAST_0),
-    estimate_errors=by_name(AT_LEAST_0),
-    information=said("The share of the public uncertainty that the release removes.", SHARE),
-    too_large=said("The statistics whose error is larger than allowed.", some(TEXT)),
-    half_widths=by_name(AT_LEAST_0),
-    expected_l2=AT_LEAST_0,
-    expected_rms=AT_LEAST_0,
-    attack_accuracy=SHARE,
-    delta_is={"enum": ["exact", "bound"]},
-    certificate=shared("certificate"),
-    noise=shared("noise"),
-)
-
-PLAN = table(
-    distpriv=TEXT,
-    target=TARGET,
-    assurance={"enum": list(get_args(Assurance))},
-    statistics=STATISTICS,
-    weights=some(AT_LEAST_0),
-    objective={"enum": list(OBJECTIVES)},
-    max_error=said("The largest errors that are allowed, by statistic.", by_name(AT_LEAST_0)),
-    public_error=said("The error of printing the public mean, without a release.", AT_LEAST_0),
-    public_errors=by_name(AT_LEAST_0),
-    gains=said("The share of the public uncertainty that is removed, by statistic; a table is one.", by_name(SHARE)),
-    scenarios=some(TEXT),
-    protected_pairs=some(ends(TEXT)),
-    model=table(method=TEXT, records=maybe(COUNT), draws=maybe(COUNT)),
-    undefended_attack_accuracy=SHARE,
-    chosen=said("The mechanism to use; null if none holds.", maybe(TEXT)),
-    options=said("Every mechanism that applies, least error first.", some(OPTION)),
-    refusals=some(table(mechanism=TEXT, reason=TEXT)),
-    skipped=some(table(mechanism=TEXT, reason=TEXT)),
-    out_of_time=said("Whether time ran out, so that the choice is the best found until then.", TRUTH),
-    earlier_releases=COUNT,
-    answered_in=said("The release that answered this before.", maybe(COUNT)),
-)
-
-VERIFY = table(
-    holds=TRUTH,
-    verdict=TEXT,
-    checks=some(table(name=TEXT, passed=TRUTH, found=TEXT)),
-    not_checked=said("What a bundle cannot show.", some(table(name=TEXT, what=TEXT))),
-)
-
-LEDGER = table(
-    ledger=said("The ledger's own id; null where there is no ledger.", maybe(TEXT)),
-    head=said("The digest of its newest entry.", maybe(TEXT)),
-    datasets=some(
-        table(
-            dataset=TEXT,
-            continues=said("The id whose budget it shares; null where it has its own.", maybe(TEXT)),
-            total=maybe(TARGET),
-            looks=said("How often the private table was looked at.", COUNT),
-            looks_without_release=COUNT,
-            declaration=said(
-                "All questions, where they were declared before the first answer.",
-                maybe(table(number=COUNT, time=TIME, digest=TEXT, content={"type": "object"})),
-            ),
-            releases=some(
-                table(
-                    number=said("Its place in the ledger, over all datasets.", COUNT),
-                    digest=TEXT,
-                    position=COUNT,
-                    time=TIME,
-                    statistics=by_name(TEXT),
-                    values=NAMED_VALUES,
-                    intervals=INTERVALS,
-                    estimates=said("As they were then.", ESTIMATES),
-                    estimate_intervals=ESTIMATE_INTERVALS,
-                    mechanism=TEXT,
-                    certificate=shared("certificate"),
-                    joint_certificate=shared("certificate"),
-                )
-            ),
-        )
-    ),
-)
+Numbers = Mapping[str, float]
 
 
-def _used(schema: Any) -> set[str]:
-    """Return the shared schemas that one refers to, and those that these refer to."""
-    found: set[str] = set()
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            name = str(part.get("$ref", "")).removeprefix("#/$defs/")
-            if name and name not in found:
-                found.add(name)
-                waiting.append(SHARED[name])
-        waiting.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
-    return found
+@frozen(kw_only=True)
+class Option:
+    """A mechanism that applies."""
+
+    mechanism: str
+    error: float
+    errors: Numbers
+    estimate_error: float
+    """Of the estimates made from the noisy values and from what is public."""
+    estimate_errors: Numbers
+    information: float
+    """The share of the public uncertainty that the release removes."""
+    too_large: tuple[str, ...]
+    """The statistics whose error is larger than allowed."""
+    half_widths: Numbers
+    expected_l2: float
+    expected_rms: float
+    attack_accuracy: float
+    delta_is: Literal["exact", "bound"]
+    certificate: Certificate
+    noise: NoiseLaw
 
 
-def _document(title: str, schema: Schema) -> Schema:
-    definitions = {name: SHARED[name] for name in sorted(_used(schema))}
-    return {"$schema": DIALECT, "title": title, **schema, **({"$defs": definitions} if definitions else {})}
+@frozen(kw_only=True)
+class Refused:
+    """A mechanism that does not apply, or was not tried."""
+
+    mechanism: str
+    reason: str
 
 
-SCHEMAS: dict[str, Schema] = {
+@frozen(kw_only=True)
+class Made:
+    """How a model was made."""
+
+    method: str
+    records: int | None
+    draws: int | None
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What distpriv plan --json prints."""
+
+    distpriv: str
+    target: PrivacyTarget
+    assurance: Assurance
+    statistics: tuple[str, ...]
+    weights: tuple[float, ...]
+    objective: Objective
+    max_error: Numbers
+    """The largest errors that are allowed, by statistic."""
+    public_error: float
+    """The error of printing the public mean, without a release."""
+    public_errors: Numbers
+    gains: Numbers
+    """The share of the public uncertainty that is removed, by statistic; a table is one."""
+    scenarios: tuple[str, ...]
+    protected_pairs: tuple[tuple[str, str], ...]
+    model: Made
+    undefended_attack_accuracy: float
+    chosen: str | None
+    """The mechanism to use; null if none holds."""
+    options: tuple[Option, ...]
+    """Every mechanism that applies, least error first."""
+    refusals: tuple[Refused, ...]
+    skipped: tuple[Refused, ...]
+    out_of_time: bool
+    """Whether time ran out, so that the choice is the best found until then."""
+    earlier_releases: int
+    answered_in: int | None
+    """The release that answered this before."""
+
+
+@frozen(kw_only=True)
+class Verified:
+    """What distpriv verify --json prints."""
+
+    holds: bool
+    verdict: str
+    path: str
+    checks: tuple[Check, ...]
+    """What was looked at; the first that fails is the last."""
+    reference: bool
+    """Whether the model was rebuilt from the reference."""
+    ledger: bool
+    """Whether the bundle was held against the ledger."""
+    trusted: tuple[str, ...]
+    """What nothing was compared with."""
+
+
+@frozen(kw_only=True)
+class Listed:
+    """A release in a ledger."""
+
+    number: int
+    """Its place in the ledger, over all datasets."""
+    digest: str
+    position: int
+    time: str
+    statistics: Mapping[str, str]
+    values: Numbers
+    intervals: Mapping[str, Ends]
+    estimates: Numbers
+    """As they were then."""
+    estimate_intervals: Mapping[str, Ends]
+    mechanism: str
+    certificate: Certificate
+    joint_certificate: Certificate
+
+
+@frozen(kw_only=True)
+class Declared:
+    """All questions of a dataset."""
+
+    number: int
+    time: str
+    digest: str
+    content: Mapping[str, Any]
+
+
+@frozen(kw_only=True)
+class Dataset:
+    """What a ledger has of a dataset."""
+
+    dataset: str
+    continues: str | None
+    """The id whose budget it shares; null where it has its own."""
+    total: PrivacyTarget | None
+    looks: int
+    """How often the private table was looked at."""
+    looks_without_release: int
+    declaration: Declared | None
+    """All questions, where they were declared before the first answer."""
+    releases: tuple[Listed, ...]
+
+
+@frozen(kw_only=True)
+class Listing:
+    """What distpriv ledger --json prints."""
+
+    ledger: str | None
+    """The ledger's own id; null where there is no ledger."""
+    head: str | None
+    """The digest of its newest entry."""
+    datasets: tuple[Dataset, ...]
+
+
+@frozen(kw_only=True)
+class Written:
+    """What distpriv init --json prints."""
+
+    policy: str
+    left_out: Mapping[str, str]
+
+
+@frozen(kw_only=True)
+class Released(ReleaseRecord):
+    """What distpriv release --json prints."""
+
+    evidence: Any = field(metadata={"unwritten": True})
+    repeated: bool
+    bundle: str
+
+
+TYPES: Mapping[str, tuple[type[Any], str]] = {
+    "release": (ReleaseRecord, "The release.json of a bundle"),
+    "release_output": (Released, "What distpriv release --json prints"),
+    "audit": (AuditReport, "What distpriv audit --json prints, and the audit.json of a bundle"),
+    "plan": (Plan, "What distpriv plan --json prints"),
+    "verify": (Verified, "What distpriv verify --json prints"),
+    "ledger": (Listing, "What distpriv ledger --json prints"),
+    "init": (Written, "What distpriv init --json prints"),
+}
+
+SCHEMAS: dict[str, dict[str, Any]] = {
     "policy": {"$schema": DIALECT, **PolicyFile.model_json_schema(), "title": "A policy file, read as TOML"},
-    "release": _document("The release.json of a bundle", RELEASE),
-    "release_output": _document(
-        "What distpriv release --json prints", table("tables", **PRINTED_RELEASE, repeated=TRUTH, bundle=TEXT)
-    ),
-    "audit": _document("What distpriv audit --json prints, and the audit.json of a bundle", AUDIT),
-    "plan": _document("What distpriv plan --json prints", PLAN),
-    "verify": _document("What distpriv verify --json prints", VERIFY),
-    "ledger": _document("What distpriv ledger --json prints", LEDGER),
-    "init": _document("What distpriv init --json prints", table(policy=TEXT, left_out=by_name(TEXT))),
+    **{name: {"$schema": DIALECT, **Format(of).json_schema(), "title": title} for name, (of, title) in TYPES.items()},
 }
 
 

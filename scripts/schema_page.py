@@ -5,11 +5,12 @@ Usage: python -m scripts.schema_page
 
 import json
 from pathlib import Path
+from typing import Any
 
 from scripts.generated import replaced
-from scripts.json_schemas import SCHEMAS, SHARED, schema_text
+from scripts.json_schemas import SCHEMAS, schema_text
 
-from distpriv.workflow.release_schema import Schema
+Schema = dict[str, Any]
 
 __all__ = ["FOLDER", "PAGE", "kind", "page_text"]
 
@@ -28,14 +29,15 @@ def page_text(page: str) -> str:
         f"## {name}\n\n{schema['title']}: [{name}.json](schemas/{name}.json).\n\n{ELSEWHERE.get(name) or keys(schema)}"
         for name, schema in SCHEMAS.items()
     ]
-    parts = [f"### {name}\n\n{schema['description']}\n\n{keys(schema)}" for name, schema in SHARED.items()]
+    shared = {
+        name: part for of, whole in SCHEMAS.items() if of != "policy" for name, part in whole.get("$defs", {}).items()
+    }
+    parts = [f"### {name}\n\n{part['description']}\n\n{keys(part)}" for name, part in sorted(shared.items())]
     return replaced(page, "schemas", "\n\n".join([*documents, "## Parts of several", *parts]))
 
 
 def keys(schema: Schema) -> str:
-    """Return a table of the keys of an object, or a list of the objects that are allowed."""
-    if "properties" not in schema:
-        return "\n".join(f"- {kind(choice)}" for choice in schema.get("oneOf") or schema["anyOf"])
+    """Return a table of the keys of an object."""
     rows = [
         f"| `{key}` | {kind(value)} | {value.get('description', '')} |" for key, value in schema["properties"].items()
     ]
@@ -45,8 +47,8 @@ def keys(schema: Schema) -> str:
 def kind(schema: Schema) -> str:  # noqa: PLR0911 - a case for each word
     """Return in a few words what a schema allows.
 
-    >>> kind(some(ends(NUMBER))), kind(maybe(TEXT)), kind(by_name(shared("noise")))
-    ('list of list of number', 'text or null', 'noise by name')
+    >>> kind({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})
+    'list of text or null'
     """
     names = {"string": "text", "boolean": "true or false", "integer": "whole number", "object": "object"}
     match schema:
@@ -58,15 +60,19 @@ def kind(schema: Schema) -> str:  # noqa: PLR0911 - a case for each word
             return " or ".join(f"`{json.dumps(value)}`" for value in values)
         case {"anyOf": choices} | {"oneOf": choices}:
             return " or ".join(map(kind, choices))
+        case {"type": "array", "prefixItems": items}:
+            return f"list of {len(items)} {kind(items[0])}"
         case {"type": "array", "items": items}:
             return f"list of {kind(items)}"
+        case {"type": "object", "additionalProperties": True}:
+            return "object"
         case {"type": "object", "additionalProperties": {}}:
             return f"{kind(schema['additionalProperties'])} by name"
         case {"type": "object", "properties": {**keys}}:
             return "object: " + ", ".join(f"`{key}`" for key in keys)
         case {"type": name}:
             return names.get(str(name), str(name))
-    raise ValueError(f"there is no word for {schema}")
+    return "anything"
 
 
 if __name__ == "__main__":

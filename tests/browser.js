@@ -11,6 +11,7 @@
     const parent = node.parentElement;
     if (!node.data.trim() || !visible(parent) || parent.closest("style, title, desc")) continue;
     texts.push(node.data.trim());
+    if (parent.closest("details:not([open]) > :not(summary)")) continue;  // folded: there to be read, not to be seen
     const frame = parent.closest(".scroll");
     const limits = frame && getComputedStyle(frame).overflowX !== "visible" ? frame.getBoundingClientRect() : null;
     const range = document.createRange();

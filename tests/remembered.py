@@ -1,13 +1,13 @@
 """Mechanisms that are made once for all tests that ask for the same: most tests of releases start from few plans."""
 
-import json
 from typing import Any
 from unittest.mock import patch
 
 import distpriv as dp
+from distpriv.framework.records import json_text
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.planning.candidates import Candidate
-from distpriv.workflow.written_model import model_to_dict
+from distpriv.releasing.record import ModelRecord
 
 __all__ = ["remembering"]
 
@@ -22,7 +22,7 @@ def _remembered(
     if "seed" in candidate.takes and settings["seed"] is None:
         return _make(candidate, model, target, **settings)
     taken = {name: settings[name] for name in candidate.takes}
-    key = (repr(candidate), json.dumps(model_to_dict(model)), repr(target), repr(taken))
+    key = (repr(candidate), json_text(ModelRecord.of(model)), repr(target), repr(taken))
     if key not in _made:
         _made[key] = _make(candidate, model, target, **settings)
     return _made[key]

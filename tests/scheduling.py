@@ -8,7 +8,7 @@ TOGETHER = {
     "spark": ("spark", "both_engines"),
     "bundles": ("workflow/test_broken_once", "test_verify_mutants", "test_ledger_checks", "test_estimate_checks"),
     "broken laws": ("tests/guarantees/test_checked_law",),
-    "certificates": ("tests/workflow/verifying/test_verifying",),
+    "certificates": ("tests/bundle/test_verifying",),
     "engines": ("tests/engines/test_broken_once",),
     "releases": ("tests/releasing/test_release.py", "tests/releasing/test_estimating.py"),
     "paper": ("tests/mechanisms/test_adult",),

@@ -12,6 +12,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.framework.arrays import Floats
 from distpriv.framework.notation import parse_statistic
 from distpriv.framework.statistics import FORMS, Form, RowValue, Statistic
@@ -19,7 +20,6 @@ from distpriv.releasing.private import look_at
 from distpriv.releasing.written_queries import query_from_dict, query_to_dict
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 from tests.workflow.small import only, write_policy, write_tables
 
 SECRET = dp.Share("income = '>50K'", values=(0.45, 0.55))

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.cli.app import main
 from distpriv.errors import InvalidInput, InvalidSource
 from distpriv.extras import EXTRAS, Extra, extra_needed, installed
 from distpriv.studio.serving import serve
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 from tests.workflow.small import only, write_policy, write_tables
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -300,7 +300,7 @@ class BundleNotWritten(DistprivError):
     Cure: make room or give another folder, and run the same command again: it shows the same answer, and costs nothing
     more.
 
-    >>> from distpriv.workflow.bundle import replace_files
+    >>> from distpriv.bundle.write import replace_files
     >>> replace_files("bundle", {"release.json": "{}"})  # as when a disk goes away after the release
     Traceback (most recent call last):
     distpriv.errors.BundleNotWritten: 'bundle/release.json' could not be written (No such file or directory): see that

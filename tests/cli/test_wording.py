@@ -10,10 +10,10 @@ from attrs import evolve
 from tests.report.boards import EACH, summary
 
 import distpriv as dp
+from distpriv.bundle import Check, Verdict
 from distpriv.planning.table import plan_text
 from distpriv.report.text import release_text
 from distpriv.workflow.ledgers import LedgerListing
-from distpriv.workflow.verifying import Check, NotChecked, Verdict
 
 FILE = Path(__file__).parent / "wording.txt"
 TITLES = (
@@ -46,8 +46,7 @@ def wording() -> str:
         Check(name="certificate", passed=True, found="δ is 0.001"),
         Check(name="files", passed=True, found="same"),
     )
-    on_trust = (NotChecked(name="private table", what="that the private table was the one meant"),)
-    verdict = Verdict(path="bundle", checks=checks, not_checked=on_trust)
+    verdict = Verdict(path="bundle", checks=checks, reference=True, trusted=("the private table",))
     failed = evolve(
         verdict, checks=(evolve(checks[0], passed=False, found="δ is 0.4, and 0.001 is allowed"), checks[1])
     )

@@ -11,9 +11,6 @@ from attrs import evolve
 
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
-from distpriv.law.cells import row_grid
-from distpriv.workflow.verifying.model_checks import law_problem, moments_problem
-from distpriv.workflow.written_model import model_from_dict, model_to_dict
 
 QUERY = dp.Query(age=dp.mean("age"), women=dp.count("sex = 'Female'"))
 SHARE = dp.Share("income = '>50K'", values=(0.4, 0.5))
@@ -114,16 +111,3 @@ def test_alternatives_that_make_no_sense_are_refused(parts: tuple[pa.Table, pa.T
             dp.model(one, QUERY, own, records=60, robust=[other])
     with pytest.raises(InvalidInput, match="income"):
         dp.model(one, QUERY, SHARE, records=60, robust=[other.drop_columns(["income"])])
-
-
-@pytest.mark.parametrize("secret", [SHARE, MEAN], ids=["share", "mean"])
-@pytest.mark.parametrize("weight", [None, "fnlwgt"])
-def test_a_model_that_is_written_down_and_read_again_has_nothing_wrong_with_it(
-    parts: tuple[pa.Table, pa.Table], secret: Any, weight: str | None
-) -> None:
-    model = both(parts, secret, reference="sample", weight=weight)
-    again = model_from_dict(model_to_dict(model))
-    assert again.scenarios[f"{next(iter(model.scenarios))} / reference 2"].reference == 2
-    assert moments_problem(again, QUERY) is None
-    population = both(parts, secret, weight=weight)
-    assert law_problem(model_from_dict(model_to_dict(population)), row_grid(population)) is None

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 import distpriv as dp
+from distpriv.framework.records import Format, plain
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.modelling.plausible_models import plausible_population
@@ -39,7 +40,7 @@ def test_wider_noise_has_a_smaller_delta(model: dp.QueryModel, line: bool) -> No
 
 def test_the_same_noise_gets_the_same_certificate_and_it_can_be_written_down(model: dp.QueryModel) -> None:
     first, second = (gaussian_certificate(model, TARGET, noise_of(model, 6.0), "a test") for _ in range(2))
-    assert first == second == Certificate.from_dict(first.to_dict())
+    assert first == second == Format(Certificate).of(plain(first))
     assert first.law is not None
     assert first.delta == first.law.delta > first.law.estimate
 

@@ -14,8 +14,7 @@ from scipy.stats import binom, norm
 
 import distpriv as dp
 from distpriv.errors import InvalidModel, InvalidSource, LawsChanged, NotCertified
-from distpriv.guarantees.relaxation import ball_cost, entropy_failure, made_for, without_ball
-from distpriv.workflow.written_model import model_from_dict, model_to_dict
+from distpriv.guarantees.relaxation import ball_cost, entropy_failure, made_for
 
 TARGET = dp.PrivacyTarget(epsilon=0.5, delta=0.01)
 RECORDS = 40
@@ -184,13 +183,6 @@ def test_a_plan_says_what_the_ball_costs_and_certifies_the_whole_of_it() -> None
     assert bare.chosen is not None
     assert plan.chosen is not None
     assert bare.chosen.estimate_error < plan.chosen.estimate_error
-
-
-def test_a_ball_is_written_down_with_the_model() -> None:
-    model = of_coins(1e-7)
-    assert model_to_dict(model)["robust"] == 1e-7
-    assert model_from_dict(model_to_dict(model)).provenance.drawing.robust == 1e-7
-    assert "robust" not in model_to_dict(without_ball(model))
 
 
 def test_what_an_attacker_can_see_grows_with_the_ball() -> None:

@@ -14,6 +14,7 @@ from tests.guarantees.exact_laws import Stratum, SumLaw, exact_deltas
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel
 from distpriv.framework.arrays import Floats
+from distpriv.framework.records import Format, plain
 from distpriv.guarantees.exact_rows import exact_rows_delta, grid_deltas, step_deltas
 from distpriv.law.cells import RowGrid, row_grid
 from distpriv.law.step_laws import step_laws
@@ -147,10 +148,10 @@ def test_what_it_cannot_know_is_refused_in_a_sentence(adult: pa.Table) -> None:
     four = dp.Query({f"s{k}": dp.count(f"age > {20 + k}") for k in range(4)})
     with pytest.raises(InvalidModel, match="up to 3 statistics, and 4 are released together"):
         M.exact_law(dp.model(adult, four, secret, records=20, reference="population"), target)
-    written = rows.to_dict()
+    written = plain(rows)
     written["strata"][0]["counts"][0] = 0
     with pytest.raises(InvalidInput, match="these are no cells of rows"):
-        RowGrid.from_dict(written)
+        Format(RowGrid).of(written)
 
 
 AGE, MARRIED = dp.mean("age"), dp.count("marital_status = 'Never-married'")

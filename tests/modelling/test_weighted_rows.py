@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import distpriv as dp
 from distpriv.errors import InvalidInput, InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
+from distpriv.framework.records import Format, plain
 from distpriv.law.cells import RowGrid, row_grid
 from distpriv.law.fourier import Circle, projected
 from distpriv.law.resonance import peak_at
@@ -144,15 +145,15 @@ def test_a_joint_lattice_is_that_of_most_datasets_by_their_weights() -> None:
 
 def test_cells_of_weighted_rows_are_written_down_and_read_again() -> None:
     grid = row_grid(tilted(ROWS, (1.5, 2.5), 4))
-    again = RowGrid.from_dict(grid.to_dict())
+    again = Format(RowGrid).of(plain(grid))
     for name in grid.drawn:
         for one, other in zip(grid.moments(name), again.moments(name), strict=True):
             assert one == pytest.approx(other)
-    broken = grid.to_dict()
+    broken = plain(grid)
     broken["strata"][0]["weights"][0] += 0.1
-    for wrong in (broken, {**grid.to_dict(), "replacement": False}):
+    for wrong in (broken, {**plain(grid), "replacement": False}):
         with pytest.raises(InvalidInput, match="these are no weights of cells"):
-            RowGrid.from_dict(wrong)
+            Format(RowGrid).of(wrong)
 
 
 @pytest.mark.parametrize("pairing", ["independent", "transport"])

@@ -10,7 +10,8 @@ from scipy import integrate
 
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
-from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise, noise_from_dict
+from distpriv.framework.records import Format, plain
+from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw, NoNoise, SumNoise, UnimodalNoise
 
 
 def axes(size: int, count: int, seed: int = 0) -> Floats:
@@ -190,12 +191,15 @@ def laws(seed: int, size: int) -> list[NoiseLaw]:
     return [gaussian, laplace, SumNoise(parts=(gaussian, laplace)), stairs, NoNoise(dimension=size)]
 
 
+NOISE: Format[NoiseLaw] = Format(NoiseLaw)  # type: ignore[arg-type] # a union of classes
+
+
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
     for law in laws(seed, size):
-        assert noise_from_dict(json.loads(json.dumps(law.to_dict()))) == law
+        assert NOISE.of(json.loads(json.dumps(plain(law)))) == law
     bare = GaussianNoise(axes=np.zeros((3, 0)), variances=np.zeros(0))
-    assert noise_from_dict(bare.to_dict()).dimension == 3
+    assert NOISE.of(plain(bare)).dimension == 3
 
 
 @pytest.mark.parametrize(
@@ -203,4 +207,4 @@ def test_laws_come_back_from_json_to_the_last_bit(seed: int, size: int) -> None:
 )
 def test_what_describes_no_law_is_refused(values: object) -> None:
     with pytest.raises(InvalidInput):
-        noise_from_dict(values)
+        NOISE.of(values)

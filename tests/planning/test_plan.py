@@ -15,9 +15,10 @@ from distpriv.errors import InvalidInput, InvalidModel, InvalidTarget, NotCertif
 from distpriv.framework.display import percent
 from distpriv.guarantees.certificate import ASSURANCE, Assurance
 from distpriv.modelling.utility import OBJECTIVES
-from distpriv.noise.laws import GaussianNoise, noise_from_dict
+from distpriv.noise.laws import GaussianNoise
 from distpriv.planning.candidates import CANDIDATES, Choice
 from distpriv.planning.table import advice, option_rows, other_mechanisms, plan_gains, plan_text, plan_verdict
+from distpriv.releasing.record import NOISE
 
 ASSURANCES: tuple[Assurance, ...] = ("assumed", "checked", "proved")
 
@@ -201,7 +202,7 @@ def test_a_plan_survives_json(adult_plan: dp.Plan) -> None:
     assert values["chosen"] == adult_plan.chosen.name  # type: ignore[union-attr]
     assert [option["mechanism"] for option in values["options"]] == [found.name for found in adult_plan.options]
     for option, found in zip(values["options"], adult_plan.options, strict=True):
-        assert noise_from_dict(option["noise"]) == found.mechanism.noise
+        assert NOISE.of(option["noise"]) == found.mechanism.noise
         assert option["certificate"]["holds"] == found.mechanism.certificate.holds
         errors = np.array(list(option["errors"].values()))
         overall = math.sqrt(np.array(values["weights"]) @ errors**2)

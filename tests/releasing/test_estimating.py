@@ -15,6 +15,7 @@ from tests.releasing.shared import RECORDS, TOTAL, planned, private
 import distpriv as dp
 from distpriv.errors import InvalidInput
 from distpriv.framework.arrays import Floats
+from distpriv.framework.records import plain
 from distpriv.modelling.public_knowledge import PublicKnowledge, noise_side_by_side
 from distpriv.noise.laws import GaussianNoise, LaplaceNoise, NoiseLaw
 from distpriv.planning.criterion import Criterion
@@ -86,7 +87,7 @@ def test_another_answer_never_makes_an_interval_wider_and_one_to_come_does_not_c
 def test_what_is_written_down_is_read_again(seed: int) -> None:
     model, noises = some_model(seed, 2), some_noises(seed, [2])
     found = Estimates.of(Answers(model=model, noises=noises, values=[[0.5, 30.0]]), ["x", "y"])
-    assert Estimates.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert Estimates.read({**json.loads(json.dumps(plain(found.shown()))), "prior": found.prior}) == found
     assert list(found.renamed({"q": "y", "p": "x"}).values) == ["q", "p"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.releasing.shared import RECORDS, SECRET, TARGET, TOTAL, plan_with, planned, private
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.errors import (
     AuditFailed,
     BudgetSpent,
@@ -21,7 +22,6 @@ from distpriv.errors import (
 )
 from distpriv.framework.display import number_text, rounded
 from distpriv.guarantees.mechanism import AdditiveMechanism
-from distpriv.workflow.verifying import verify_bundle
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 from tests.studio.running import running
 
-from distpriv.workflow.verifying import verify_bundle
+from distpriv.bundle import verify_bundle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

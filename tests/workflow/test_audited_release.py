@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import distpriv as dp
 from distpriv.auditing.audit import audit as attack
+from distpriv.bundle import verify_bundle
 from distpriv.cli.app import app, exit_code
 from distpriv.errors import AuditFailed, InvalidInput
 from distpriv.guarantees import certify
@@ -24,7 +25,6 @@ from distpriv.noise.laws import Noise
 from distpriv.policy import read_policy
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 POLICY = """\
 [data]

@@ -22,14 +22,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.right import policy_from
 from tests.workflow.new_ledger import new_ledger
-from tests.workflow.shared import document_of
+from tests.workflow.shared import record_of
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
+from distpriv.bundle.write import BundleFolder, csv_text, replace_files
 from distpriv.errors import BundleNotWritten, DistprivError, InvalidInput, InvalidPolicy
 from distpriv.ledger import Ledger
 from distpriv.policy import read_policy
 from distpriv.policy.sources import same_source
-from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.release_policy import release_policy
 
 
@@ -216,7 +216,7 @@ def test_a_link_is_no_folder_for_a_bundle(tmp_path: Path) -> None:
 
 DYING = """
 import os, sys
-from distpriv.workflow.bundle import BundleFolder
+from distpriv.bundle.write import BundleFolder
 BundleFolder.prepared(sys.argv[1])
 os.kill(os.getpid(), 9)
 """
@@ -288,7 +288,7 @@ def cells_of(text: str) -> set[str]:
 
 def expect_text(name: str) -> None:
     """See that a name is a text to every spreadsheet, and still the name to a reader."""
-    text = csv_text(document_of(name))
+    text = csv_text(record_of(name))
     assert not [cell for cell in cells_of(text) if is_formula(cell)], text
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows[1][1:] == ["-2.25", "-3.0", "-1.5", "-2.5", "0.5"]
@@ -311,7 +311,7 @@ def test_no_name_at_all_is_a_formula(name: str) -> None:
 
 @given(st.text("abcäßあ0123456789_ ", min_size=1).filter(str.strip))
 def test_ordinary_names_are_written_as_they_are(name: str) -> None:
-    assert list(csv.reader(io.StringIO(csv_text(document_of(name)), newline="")))[1][0] == name
+    assert list(csv.reader(io.StringIO(csv_text(record_of(name)), newline="")))[1][0] == name
 
 
 def _broken(folder: Path, adult: pa.Table) -> dict[str, str]:

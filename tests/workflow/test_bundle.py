@@ -11,19 +11,19 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.workflow.shared import document_of
+from tests.workflow.shared import record_of
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
+from distpriv.bundle.write import BundleFolder, csv_text, replace_files
 from distpriv.errors import BudgetSpent, BundleNotWritten, InvalidInput, InvalidPolicy, NotCertified
 from distpriv.framework.display import display_values
 from distpriv.ledger import Ledger
 from distpriv.releasing.joint import widening
-from distpriv.workflow.bundle import BundleFolder, csv_text, replace_files
 from distpriv.workflow.ledgers import list_ledger
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 FILES = ["policy.toml", "release.csv", "release.json", "report.html"]
 
@@ -190,7 +190,7 @@ def test_the_ledger_lists_what_was_asked_and_what_it_costs_together(folder: Path
 
 
 def test_a_formula_in_a_name_is_text_to_a_spreadsheet() -> None:
-    assert csv_text(document_of("=1+1")).splitlines()[1] == "'=1+1,-2.25,-3.0,-1.5,-2.5,0.5"
+    assert csv_text(record_of("=1+1")).splitlines()[1] == "'=1+1,-2.25,-3.0,-1.5,-2.5,0.5"
 
 
 @pytest.mark.parametrize(("value", "count", "share"), [(-7.4, 0, 0.0), (0.51, 1, 0.51), (250.0, 100, 1.0)])

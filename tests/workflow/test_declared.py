@@ -7,13 +7,13 @@ import pytest
 from tests.policy.right import policy_from
 from tests.workflow.small import POLICY, only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.errors import InvalidPolicy, QuestionNotDeclared
 from distpriv.policy import policy_of, read_policy
 from distpriv.policy.toml_text import TomlText
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 ONE = POLICY[POLICY.index("[release]") : POLICY.index("[[protect]]")]
 TWO = """\

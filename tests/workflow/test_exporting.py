@@ -22,14 +22,15 @@ import pytest
 from tests.workflow.small import only, write_policy, write_tables
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
+from distpriv.bundle.exporting.acro import NOT_RUN
+from distpriv.bundle.exporting.export import export_bundle
+from distpriv.bundle.exporting.notebook import notebook
 from distpriv.errors import InvalidInput
+from distpriv.framework.records import json_text, plain
 from distpriv.policy import read_policy
-from distpriv.workflow.exporting.acro import NOT_RUN
-from distpriv.workflow.exporting.export import export_bundle
-from distpriv.workflow.exporting.notebook import notebook
+from distpriv.releasing.record import ModelRecord
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
-from distpriv.workflow.written_model import model_to_dict
 
 EVIL = '\\"\\"\\") or __import__(\'os\').abort() #'
 RELEASE = "[release]\nrecords = 100\n\n[release.statistics]\n"
@@ -158,8 +159,8 @@ def test_a_notebook_plans_the_same_and_is_given_the_same_answer(bundle: Path, mo
     with only("group_privacy_laplace"):
         plan = found["planned"]()
         again = found["released"]("private.parquet", dp.Ledger.open("sqlite:///ledger.db"))
-    assert model_to_dict(plan.model) == document["evidence"]["model"]
-    assert plan.mechanism.noise.to_dict() == document["noise"]
+    assert plain(ModelRecord.of(plan.model)) == document["evidence"]["model"]
+    assert plain(plan.mechanism.noise) == document["noise"]
     assert (again.repeated, again.values) == (True, document["values"])
 
 
@@ -206,7 +207,7 @@ def test_a_notebook_asks_for_what_its_policy_asks(
     with patch("distpriv.plan") as planned:
         functions({"policy": policy.to_dict(), "question": None})["planned"]()
     (model, target), settings = planned.call_args
-    assert model_to_dict(model) == model_to_dict(policy.model())
+    assert ModelRecord.of(model) == ModelRecord.of(policy.model())
     assert target == policy.target
     assert (settings["assurance"], settings["objective"]) == (policy.assurance, policy.objective)
     assert (settings["weights"], settings["max_error"]) == (policy.weights, policy.max_error)
@@ -335,7 +336,7 @@ def test_what_no_release_writes_is_refused_in_a_sentence(copied: Path, change: t
         document[key] = type(document[key])()
     else:
         document[key][name] = value
-    (copied / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    (copied / "release.json").write_text(json_text(document), encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"see what distpriv verify says of it\.$"):
         export_bundle(str(copied), "xlsx")
 
@@ -354,7 +355,7 @@ def test_files_that_are_not_those_of_the_release_are_not_exported(copied: Path, 
     (copied / name).write_text("other", encoding="utf-8")
     if "/" in name:
         document["manifest"][name] = hashlib.sha256(b"other").hexdigest()
-        (copied / "release.json").write_text(json.dumps(document), encoding="utf-8")
+        (copied / "release.json").write_text(json_text(document), encoding="utf-8")
     for to in ("ro-crate", "acro"):
         with pytest.raises(InvalidInput, match="is not the file that was written with this release"):
             exported(copied, to, tmp_path)

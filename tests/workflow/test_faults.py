@@ -20,9 +20,9 @@ import distpriv as dp
 from distpriv.errors import LedgerUnavailable
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.ledger import Ledger
-from distpriv.noise.laws import noise_from_dict
 from distpriv.releasing.fixed import earlier_of
 from distpriv.releasing.joint import THEOREM
+from distpriv.releasing.record import NOISE
 from distpriv.releasing.stack import stacked
 from distpriv.workflow.plan_policy import plan_policy
 
@@ -101,7 +101,7 @@ def assert_a_crowd_loses_nothing(url: str) -> None:
         last = history.entries[-1]
         model = asked(crowd(), last.content["query"][0]["expression"]).model
         stack = earlier_of(evolve(history, entries=history.entries[:-1]), model, TOTAL, adaptive="assumed").stack(model)
-        noise = stacked([noise_from_dict(entry.content["noise"]) for entry in history.entries])
+        noise = stacked([NOISE.of(entry.content["noise"]) for entry in history.entries])
         assert gaussian_certificate(stack, TOTAL, noise, THEOREM).holds_at("checked")
     assert Counter(len(history.entries) for history in histories) == {PROCESSES * RELEASES // DATASETS: DATASETS}
 

@@ -23,8 +23,8 @@ from tests.workflow.new_ledger import new_ledger
 from tests.workflow.quick_command import Commands, Running
 
 import distpriv as dp
+from distpriv.bundle.write import BundleFolder
 from distpriv.ledger import Entry, Ledger
-from distpriv.workflow.bundle import BundleFolder
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="processes are killed")]
 

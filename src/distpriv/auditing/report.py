@@ -1,15 +1,15 @@
 """What an audit found, as a frozen value that prints as a table and a sentence."""
 
-import json
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from distpriv.auditing.measures import Measures
 from distpriv.errors import AuditFailed
 from distpriv.framework.display import columns, counted, hanging, percent_at_most
 from distpriv.framework.frames import frame_of
 from distpriv.framework.html import html_table, paragraph, shown
+from distpriv.framework.records import plain
 from distpriv.framework.scenarios import Pair
 
 __all__ = ["AttackResult", "AuditReport", "AuditRule"]
@@ -85,6 +85,8 @@ class AuditReport:
     Traceback (most recent call last):
     distpriv.errors.AuditFailed: the audit fails, so nothing is released: the best attack, bayes, measured 69...
     """
+
+    DERIVED: ClassVar = ("failed", "verdict", "epsilon_lower_bound")
 
     mechanism: str
     """Its name."""
@@ -162,8 +164,8 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        found = {"failed": self.failed, "verdict": self.verdict, "epsilon_lower_bound": self.epsilon_lower_bound}
-        return dict(json.loads(json.dumps(asdict(self) | found)))
+        found: dict[str, Any] = plain(self)
+        return found
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return for each attack how often it was right, with the interval, and what it proves."""

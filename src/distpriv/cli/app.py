@@ -140,8 +140,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a bundle in another format: a workbook, a notebook, an RO-Crate, a folder for output checkers."""
+    from distpriv.bundle.exporting.export import export_bundle
     from distpriv.cli.output import show_exported
-    from distpriv.workflow.exporting.export import export_bundle
 
     show_exported(export_bundle(bundle, to, out), json=json)
 
@@ -172,19 +172,21 @@ def audit(
 
 @app.command()
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The release.json of a bundle, or its folder.")],
-    ledger: Annotated[
-        str | None, typer.Option(metavar="URL", help="The ledger that has the release, to compare with.")
+    file: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle's folder, or its release.json.")],
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE", help="The public reference, or a folder with all public tables of the policy."),
     ] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="URL", help="The ledger that has the release.")] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Recompute what a bundle claims, from the bundle alone or with its ledger."""
+    """Recompute everything that a bundle says, also from its reference and its ledger where they are given."""
+    from distpriv.bundle import verify_bundle
     from distpriv.cli.output import show_verdict
-    from distpriv.workflow.verifying import verify_bundle
 
-    raise typer.Exit(show_verdict(verify_bundle(file, ledger=ledger), json=json))
+    raise typer.Exit(show_verdict(verify_bundle(file, reference=reference, ledger=ledger), json=json))
 
 
 @app.command()

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 import distpriv as dp
+from distpriv.bundle import verify_bundle
 from distpriv.cli.output import reported, show_bundle, show_plan, show_verdict
 from distpriv.errors import InvalidInput
 from distpriv.framework.display import percent_at_most
@@ -16,7 +17,6 @@ from distpriv.guarantees.attack_accuracy import undefended_attack_accuracy
 from distpriv.policy import read_policy
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["show_demo"]
 

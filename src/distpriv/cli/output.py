@@ -10,19 +10,20 @@ import typer
 from rich.console import Console
 
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle import Verdict
+from distpriv.bundle.write import Bundle
 from distpriv.cli.elapsed import reporting
 from distpriv.cli.manner import DETAIL
 from distpriv.framework.display import columns, percent_at_most
 from distpriv.framework.secrets import taken_shares
 from distpriv.ledger import Ledger
+from distpriv.planning.determined import constant_conditions, determining
 from distpriv.planning.table import plan_text
 from distpriv.policy.draft import WrittenPolicy
 from distpriv.progress import Progress
 from distpriv.report.text import release_text
-from distpriv.workflow.bundle import Bundle
 from distpriv.workflow.ledgers import LedgerListing
 from distpriv.workflow.plan_policy import PlannedPolicy
-from distpriv.workflow.verifying import Verdict
 
 __all__ = [
     "reported",
@@ -68,6 +69,9 @@ def show_plan(planned: PlannedPolicy, path: str, *, json: bool) -> int:
     answered = None if planned.answered is None else planned.answered.position
     policy, others = planned.policy, len(planned.rest.releases)
     notes = taken_shares(policy.secrets(), policy.records)
+    notes += [f"`{name}` determines the protected share; remove it" for name in determining(planned.plan.model)]
+    constant = constant_conditions(planned.plan.model)
+    notes += [f"`{name}`: {why}; correct it, or remove it" for name, why in constant.items()]
     if others:
         limit = percent_at_most(policy.ledger.total.attack_accuracy_ceiling)
         notes.append(f"composition: with {others} earlier or declared releases, all together limited to {limit}")

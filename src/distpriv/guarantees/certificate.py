@@ -1,11 +1,12 @@
 """A certificate: what is promised, whether the target is met, and what that rests on."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 from attrs.converters import optional
 
+from distpriv.framework.records import UNWRITTEN
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.evidence import Evidence
 
@@ -72,10 +73,6 @@ class RowDelta:
         """Whether the rows have no periodic structure that the computation cannot see: at most 0.1 % of the density."""
         return self.exact or (self.ripple <= 1e-3 and self.missed <= LARGEST_CHANCE)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers and lists."""
-        return asdict(self)
-
 
 @frozen(kw_only=True)
 class Certificate:
@@ -93,11 +90,11 @@ class Certificate:
     [('DP301', 'assumed'), ('DP203', 'checked'), ('DP205', 'checked')]
     >>> {assurance: promise.holds_at(assurance) for assurance in ("proved", "checked", "assumed")}
     {'proved': False, 'checked': True, 'assumed': True}
-    >>> promise.to_dict()["holds"], type(promise).from_dict(promise.to_dict()) == promise
-    (True, True)
     >>> dp.mechanisms.no_noise(model, target).certificate.holds
     False
     """
+
+    DERIVED: ClassVar = ("holds",)
 
     target: PrivacyTarget
     """The (ε, δ) that was asked for."""
@@ -115,8 +112,8 @@ class Certificate:
     """Whether the model rules the guarantee out, or δ by moments alone is so large that the rows were not used."""
     law: RowDelta | None = None
     """δ as computed from the reference rows; none where there are none, or δ was too large by moments already."""
-    drawn: "Witness | None" = field(default=None, repr=False, eq=False)
-    """Draws or exact laws that showed δ, where it rests on them; too long for `to_dict`, and written down beside it."""
+    drawn: "Witness | None" = field(default=None, repr=False, eq=False, metadata=UNWRITTEN)
+    """Draws or exact laws that showed δ, where it rests on them; written down beside it, as it is long."""
 
     @property
     def holds(self) -> bool:
@@ -130,24 +127,6 @@ class Certificate:
             assurance: ``"proved"``, ``"checked"`` or ``"assumed"``, the most demanding first.
         """
         return self.holds and ASSURANCE[self.assurance] >= ASSURANCE[assurance]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        written = asdict(self, filter=lambda of, _: of.name != "drawn")
-        as_promised = ("target", "epsilon", "delta")
-        return {name: written.pop(name) for name in as_promised} | {"holds": self.holds} | written
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the certificate that `to_dict` wrote down."""
-        as_written = {name: values[name] for name in ("epsilon", "delta", "assurance", "theorem", "contradicted")}
-        law = values.get("law")
-        return cls(
-            target=PrivacyTarget(**values["target"]),
-            evidence=tuple(Evidence(**evidence) for evidence in values["evidence"]),
-            law=None if law is None else RowDelta(**law),
-            **as_written,
-        )
 
     def _repr_html_(self) -> str:
         from distpriv.framework.html import html_list, paragraph, shown

@@ -51,6 +51,10 @@ class DrawSettings:
     """Draws from the second distribution, by which the ratio's error is measured."""
     pilot_draws: int = 400
     """Draws in each round that chooses tilts."""
+    pilots: int = 8
+    """Pilots whose tilts are mixed where δ is rare, with twice as many tilts in each round."""
+    rare: float = 1e-4
+    """The δ that matters below which it is rare."""
     rounds: int = 8
     """Cross-entropy rounds at most (Rubinstein & Kroese 2004, section 3)."""
     rounds_there: int = 2
@@ -77,6 +81,10 @@ class DrawSettings:
     """The effective number of draws that a moment needs."""
     deviations_of_moments: float = 3.0
     """Standard errors in the bound by moments, which is the smallest of several."""
+    moment_draws: int = 6000
+    """Untilted draws for moments."""
+    unseen: float = 5.0
+    """The bound by moments is at least this over the draws: what none of them met is rarer, with a chance of 99.3 %."""
     far_below: float = 0.1
     """The share of the δ that matters below which fewer draws are enough."""
     folds: int = 5
@@ -224,7 +232,10 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
         total_variation=min(1.0, distance + settings.deviations * distance_error),
         draws=draws,
     )
-    return drawn if level >= epsilon else _by_moments(drawn, scenarios, epsilon, shift, settings, rng)
+    rarest = settings.unseen / settings.moment_draws
+    if level >= epsilon or drawn.upper_bound <= matters or matters <= rarest:
+        return drawn
+    return _by_moments(drawn, scenarios, epsilon, shift, rarest, settings, rng)
 
 
 def _by_moments(
@@ -232,21 +243,22 @@ def _by_moments(
     scenarios: "AtPoints",
     epsilon: float,
     shift: float,
+    rarest: float,
     settings: DrawSettings,
     rng: np.random.Generator,
 ) -> DrawnDelta:
     """Return the bound on δ by a moment of e^L where that is smaller (Abadi et al. 2016, theorem 2).
 
     Tilts do not reach everywhere: of many statistics L is a sum of many small terms, and may be large without any of
-    them being so. Untilted draws tell moments well, whichever terms they come from.
+    them being so. Untilted draws give moments whichever terms these come from, but for what is rarer than the draws.
     """
     size = len(scenarios.first.mean)
     plain = TiltedMixture(of=scenarios.first, tilts=np.zeros((1, size)), shares=np.ones(1))
-    points, weights = plain.draw(settings.draws, rng), np.ones(settings.draws)
+    points, weights = plain.draw(settings.moment_draws, rng), np.ones(settings.moment_draws)
     ratios, _ = scenarios.deciding(points, weights, drawn.epsilon, weights < 1, settings)
     for power in settings.powers:
         mean, error, effective = ratios.moments(weights, epsilon, power, shift)
-        bound = mean + settings.deviations_of_moments * error
+        bound = max(mean + settings.deviations_of_moments * error, rarest)
         if effective >= settings.enough_for_moments and bound < drawn.upper_bound:
             drawn = evolve(drawn, epsilon=epsilon, delta=mean, standard_error=error, upper_bound=bound)
     return drawn
@@ -268,8 +280,44 @@ def _recentred(
 ) -> tuple[TiltedMixture, TiltedMixture, bool]:
     """Return mixtures that draw where δ is decided, of the first and of the second distribution, and a verdict.
 
-    The verdict is whether δ is far below what matters.
+    The verdict is whether δ is far below what matters. A small δ may be decided in several places, of which one pilot
+    finds some: then the tilts of several pilots are mixed.
     """
+    rare = 0 < matters < settings.rare
+    settings = evolve(settings, recentred=2 * settings.recentred) if rare else settings
+    pilots = [
+        _pilot(scenarios, epsilon, matters, settings, rng, early=not rare)
+        for _ in range(settings.pilots if rare else 1)
+    ]
+    plain = np.mean([pilot.shares[0] for pilot in pilots])
+    shares = np.concatenate([[plain], *(pilot.shares[1:] / len(pilots) for pilot in pilots)])
+    tilts, there = (
+        np.concatenate([of_all[0][:1], *(tilts[1:] for tilts in of_all)])
+        for of_all in ([pilot.tilts for pilot in pilots], [pilot.reverse for pilot in pilots])
+    )
+    return (
+        TiltedMixture(of=scenarios.first, tilts=tilts, shares=shares),
+        TiltedMixture(of=scenarios.second, tilts=there, shares=shares),
+        all(pilot.far_below for pilot in pilots),
+    )
+
+
+@frozen(kw_only=True)
+class _Pilot:
+    """Tilts, none at first, with the share of the draws that each has."""
+
+    tilts: Floats
+    shares: Floats
+    reverse: Floats
+    """Tilts of the second distribution, with the same shares."""
+    far_below: bool
+    """Whether δ is far below what matters."""
+
+
+def _pilot(
+    scenarios: "AtPoints", epsilon: float, matters: float, settings: DrawSettings, rng: np.random.Generator, early: bool
+) -> _Pilot:
+    """Return the tilts that the cross-entropy method ends with, early where δ is far below what matters."""
     plain, *rest = settings.shares
     base = scenarios.first_tilts(rng)
     tilts, shares = base, np.array([plain, *np.full(len(base) - 1, sum(rest) / max(len(base) - 1, 1))])
@@ -293,14 +341,10 @@ def _recentred(
         if level >= epsilon and mean > settings.large:
             tilts, shares = _mixed(base, centres, settings.shares_of_large, settings)
             break
-        if rounds_there >= settings.rounds_there or (far_below and len(centres) > 1):
+        if rounds_there >= settings.rounds_there or (far_below and early and len(centres) > 1):
             break
     there = np.concatenate([base, *reverse_centres[-settings.remembered :]])
-    return (
-        TiltedMixture(of=scenarios.first, tilts=tilts, shares=shares),
-        TiltedMixture(of=scenarios.second, tilts=there, shares=shares),
-        far_below,
-    )
+    return _Pilot(tilts=tilts, shares=shares, reverse=there, far_below=far_below)
 
 
 def _mixed(

@@ -4,17 +4,17 @@ What was drawn is a histogram of lengths, or of values of δ, each rounded up to
 that was fixed on other draws it is all that the test needs.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from attrs import field, frozen
+from attrs import cmp_using, field, frozen
 
-from distpriv.framework.arrays import Floats, Rows, array_field
+from distpriv.errors import InvalidInput
+from distpriv.framework.arrays import Floats, Rows
 from distpriv.law.cells import RowGrid
-from distpriv.noise.laws import NoiseLaw, noise_from_dict
+from distpriv.noise.laws import NoiseLaw
 
-__all__ = ["Drawn", "DrawnLaw", "Measure", "Witness", "witness_from_dict"]
+__all__ = ["Drawn", "DrawnLaw", "Measure", "Witness"]
 
 Measure = Literal["gaussian", "laplace", "delta"]
 """What was measured of a draw: an L2 or an L1 length in units of noise, or δ itself."""
@@ -22,45 +22,62 @@ Measure = Literal["gaussian", "laplace", "delta"]
 PER_OCTAVE = 8192
 
 
+def _whole(numbers: Any) -> Rows:
+    return np.array(numbers, dtype=np.int64)
+
+
 @frozen(kw_only=True)
 class DrawnLaw:
     """How often each value was drawn, of one law, and the bet that was placed on them."""
 
-    values: Floats = array_field()
-    counts: Rows = field()
+    zero: int
+    """How many draws were 0."""
+    infinite: int
+    """How many were infinite."""
+    gaps: Rows = field(converter=_whole, eq=cmp_using(eq=np.array_equal))
+    """By how many 8192ths of a factor of 2 each of the other values is above the one before."""
+    inside: Rows = field(converter=_whole, eq=cmp_using(eq=np.array_equal))
+    """How many draws had each of them."""
     bet: float
+    """What was placed on them."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the histogram as whole numbers: the places of values on a logarithmic scale, as gaps."""
-        inside = (self.values > 0) & np.isfinite(self.values)
-        places = np.rint(np.log2(self.values[inside]) * PER_OCTAVE).astype(np.int64)
-        return {
-            "zero": int(self.counts[self.values == 0].sum()),
-            "infinite": int(self.counts[np.isinf(self.values)].sum()),
-            "gaps": np.diff(places, prepend=0).tolist(),
-            "counts": self.counts[inside].tolist(),
-            "bet": self.bet,
-        }
+    def __attrs_post_init__(self) -> None:
+        gaps, inside = self.gaps, self.inside
+        if gaps.shape != inside.shape or gaps.ndim != 1 or (gaps[1:] <= 0).any() or (inside <= 0).any():
+            raise InvalidInput("a histogram of draws is out of order, or has empty places: give it as it was written.")
+        if min(self.zero, self.infinite) < 0 or not self.counts.sum():
+            raise InvalidInput("a histogram needs draws: give it as it was written.")
 
     @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the histogram that `to_dict` wrote down, to the last bit.
+    def of(cls, values: Floats, counts: Rows, bet: float) -> Self:
+        """Return the histogram of values that were rounded up to places on the logarithmic scale.
 
-        >>> law = DrawnLaw(values=[0.0, 1.0 + 1e-12, np.inf], counts=np.array([5, 2, 1]), bet=0.5)
-        >>> DrawnLaw.from_dict(law.to_dict()).values.tolist() == law.values.tolist()
-        True
+        >>> law = DrawnLaw.of(np.array([0.0, 1.0 + 1e-12, np.inf]), np.array([5, 2, 1]), bet=0.5)
+        >>> law.values.tolist(), law.counts.tolist()
+        ([0.0, 1.000000000001, inf], [5, 2, 1])
         """
-        places = np.cumsum(np.array(written["gaps"], dtype=np.int64))
-        values = [np.exp2(places / PER_OCTAVE) * (1 + 1e-12)]
-        counts = [np.array(written["counts"], dtype=np.int64)]
-        for name, value in (("zero", 0.0), ("infinite", np.inf)):
-            if written[name]:
-                values.append(np.array([value]))
-                counts.append(np.array([written[name]], dtype=np.int64))
-        order = np.argsort(np.concatenate(values), kind="stable")
+        inside = (values > 0) & np.isfinite(values)
+        places, which = np.unique(np.rint(np.log2(values[inside]) * PER_OCTAVE).astype(np.int64), return_inverse=True)
         return cls(
-            values=np.concatenate(values)[order], counts=np.concatenate(counts)[order], bet=float(written["bet"])
+            zero=int(counts[values == 0].sum()),
+            infinite=int(counts[np.isinf(values)].sum()),
+            gaps=np.diff(places, prepend=0),
+            inside=np.bincount(which, counts[inside], len(places)),
+            bet=float(bet),
         )
+
+    @property
+    def values(self) -> Floats:
+        """The values, in order."""
+        values = np.exp2(np.cumsum(self.gaps) / PER_OCTAVE) * (1 + 1e-12)
+        return np.concatenate([[0.0] * (self.zero > 0), values, [np.inf] * (self.infinite > 0)])
+
+    @property
+    def counts(self) -> Rows:
+        """How often each was drawn."""
+        return np.concatenate(
+            [[self.zero] * (self.zero > 0), self.inside, [self.infinite] * (self.infinite > 0)]
+        ).astype(np.int64)
 
 
 @frozen(kw_only=True)
@@ -79,28 +96,6 @@ class Drawn:
     """The chance that the draws mislead, all laws together."""
     laws: tuple[DrawnLaw, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        numbers = {name: getattr(self, name) for name in ("scale", "epsilon", "limit", "failure")}
-        laws = [law.to_dict() for law in self.laws]
-        return {"measure": self.measure, "noise": self.noise.to_dict(), **numbers, "laws": laws}
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
-        numbers = {name: float(written[name]) for name in ("scale", "epsilon", "limit", "failure")}
-        return cls(
-            measure=written["measure"],
-            noise=noise_from_dict(written["noise"]),
-            laws=tuple(DrawnLaw.from_dict(law) for law in written["laws"]),
-            **numbers,
-        )
-
 
 Witness = Drawn | RowGrid
 """What shows δ where moments do not: coupled draws, or the cells of rows that make up an exact law."""
-
-
-def witness_from_dict(written: Mapping[str, Any]) -> Witness:
-    """Return what `to_dict` wrote down."""
-    return RowGrid.from_dict(written) if written["measure"] == "cells" else Drawn.from_dict(written)

@@ -10,10 +10,10 @@ row is a sum over cells. Drawing k of N rows is drawing each with probability p 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from distpriv.errors import InvalidInput, InvalidModel
@@ -102,6 +102,12 @@ class RowGrid:
     """By how many steps a dataset may be off the lattice, since rows are."""
     sample: bool = False
     """Whether the rows are a sample of those that datasets may have; otherwise they are all of them."""
+
+    def __attrs_post_init__(self) -> None:
+        if any(cells.places.shape[1:] != self.steps.shape for cells in self.strata):
+            raise InvalidInput("these are no cells of rows: every one has a place along each statistic and a count.")
+        if any(cells.weights is not None for cells in self.strata) and not self.replacement:
+            raise InvalidInput("these are no weights of cells: rows with weights are redrawn.")
 
     @property
     def records(self) -> int:
@@ -222,26 +228,6 @@ class RowGrid:
         )
         whole = np.exp(1j * turns[needed])
         return {size: sum_transform(size, cells.rows, multiples.shape[1], powers, whole) for size in sizes}
-
-    def __attrs_post_init__(self) -> None:
-        if any(cells.places.shape[1] != len(self.steps) for cells in self.strata):
-            raise InvalidInput("these are no cells of rows: every one has a place along each statistic.")
-        if not self.replacement and any(cells.weights is not None for cells in self.strata):
-            raise InvalidInput("these are no weights of cells: rows that have any are drawn with replacement.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        written = asdict(self, value_serializer=lambda _, __, value: getattr(value, "tolist", lambda: value)())
-        drawn = {name: {str(which): size for which, size in sizes.items()} for name, sizes in self.drawn.items()}
-        return {"measure": "cells", **written, "drawn": drawn}
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
-        fields = {name: value for name, value in written.items() if name != "measure"}
-        strata = tuple(Cells(**cells) for cells in written["strata"])
-        drawn = {name: {int(which): int(k) for which, k in sizes.items()} for name, sizes in written["drawn"].items()}
-        return cls(**{**fields, "strata": strata, "drawn": drawn})
 
 
 def row_grid(model: QueryModel) -> RowGrid:

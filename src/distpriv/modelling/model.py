@@ -2,10 +2,10 @@
 
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import NOTHING, asdict, field, fields, frozen
+from attrs import field, frozen
 
 from distpriv.errors import InvalidModel
 from distpriv.framework.arrays import Floats, array_field, correlations
@@ -114,17 +114,6 @@ class SampledStratum:
     def error(self) -> Floats:
         """The covariance of the error of the mean of what one row adds: V/N, or that of weighted rows."""
         return np.asarray(self.covariance / self.rows if self.loads is None else self.loads @ self.loads.T)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text."""
-        values = {name: value for name, value in asdict(self).items() if value is not None}
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the stratum that `to_dict` wrote down."""
-        names = [field.name for field in fields(cls) if field.default is NOTHING or field.name in written]
-        return cls(**{name: written[name] for name in names})
 
 
 def error_of_means(strata: Iterable[SampledStratum], scenario: str, dimension: int) -> Floats:

@@ -8,10 +8,10 @@ import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Self, get_args
+from typing import ClassVar, Self
 
 import numpy as np
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
@@ -27,7 +27,6 @@ __all__ = [
     "NoiseLaw",
     "SumNoise",
     "UnimodalNoise",
-    "noise_from_dict",
 ]
 
 
@@ -41,7 +40,7 @@ class Noise(ABC):
     (array([9., 9.]), [[1.0], [0.0]], array([4.]))
     >>> both.dimension, both.covariance.tolist(), round(both.expected_rms, 4)
     (2, [[41.0, 0.0], [0.0, 9.0]], 7.0711)
-    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.to_dict()["law"]
+    >>> both.half_widths.round(2), both.simulate(10_000, seed=0).std(axis=0).round(1), both.kind
     (array([13.11,  5.88]), array([6.4, 3. ]), 'sum')
     >>> both.line, [law.is_gaussian for law in (both, both.gaussian, NoNoise(dimension=2))], both.is_sum_of_parts
     ((array([1., 0.]), 4.0), [False, True, True], True)
@@ -195,10 +194,6 @@ class Noise(ABC):
         gaussian, along = self.gaussian, (frequencies @ self.laplace_axes) * self.laplace_scales
         normal = np.exp(-((frequencies @ gaussian.axes) ** 2 @ gaussian.variances) / 2)
         return np.asarray(normal / (1 + along**2).prod(axis=1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the law as numbers, lists and text."""
-        return {"law": self.kind, **{of.name: _plain(getattr(self, of.name)) for of in fields(type(self))}}
 
 
 @frozen(kw_only=True)
@@ -491,7 +486,7 @@ class SumNoise(Noise):
 
     >>> from distpriv.noise.laws import GaussianNoise, LaplaceNoise, SumNoise
     >>> both = SumNoise(parts=(GaussianNoise.isotropic(2, 3.0), LaplaceNoise(axes=[[1], [0]], scales=[4])))
-    >>> both.covariance.tolist(), [part["law"] for part in both.to_dict()["parts"]]
+    >>> both.covariance.tolist(), [part.kind for part in both.parts]
     ([[41.0, 0.0], [0.0, 9.0]], ['gaussian', 'laplace'])
     """
 
@@ -521,28 +516,6 @@ class SumNoise(Noise):
 NoiseLaw = GaussianNoise | LaplaceNoise | UnimodalNoise | SumNoise | NoNoise
 """Any law of noise."""
 
-LAWS: dict[str, type[NoiseLaw]] = {law.kind: law for law in get_args(NoiseLaw)}
-
-
-def noise_from_dict(values: Any) -> NoiseLaw:
-    """Return the law that its `to_dict` wrote down, to the last bit.
-
-    >>> noise_from_dict({"law": "none", "dimension": 2})
-    NoNoise(dimension=2)
-    """
-    try:
-        law = LAWS.get(values["law"])
-        if law is not None:
-            given = {of.name: values[of.name] for of in fields(law)}
-            if law is SumNoise:
-                given["parts"] = tuple(map(noise_from_dict, given["parts"]))
-            return law(**given)
-    except (TypeError, KeyError, ValueError, AttributeError) as failure:
-        raise InvalidInput(f"this describes no law of noise: {values!r}.") from failure
-    raise InvalidInput(
-        f"there is no law of noise called {values['law']!r}: it is gaussian, laplace, unimodal, sum or none."
-    )
-
 
 def _require_cells(edges: Floats, masses: Floats) -> None:
     if masses.ndim != 1 or len(masses) == 0 or edges.shape != (len(masses) + 1,):
@@ -557,13 +530,6 @@ def _require_cells(edges: Floats, masses: Floats) -> None:
     heights = [m / (b - a) for m, a, b in zip(exact, exact_edges[:-1], exact_edges[1:], strict=True)]
     if any(after > before for before, after in pairwise(heights)):
         raise InvalidInput("the densities of unimodal noise must not increase away from 0: sort them.")
-
-
-def _plain(value: Any) -> Any:
-    """Return a field of a law as numbers, lists and text."""
-    if isinstance(value, tuple):
-        return [part.to_dict() for part in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _require_axes(axes: Floats, sizes: Floats, name: str) -> None:

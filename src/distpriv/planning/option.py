@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 from attrs import frozen
 
 from distpriv.errors import DistprivError
+from distpriv.framework.records import plain
 from distpriv.guarantees.attack_accuracy import attack_accuracy_upper_bound
 from distpriv.guarantees.certificate import Assurance
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -87,8 +88,8 @@ class Option:
             "expected_rms": noise.expected_rms,
             "attack_accuracy": self.attack_accuracy,
             "delta_is": self.delta_is,
-            "certificate": self.mechanism.certificate.to_dict(),
-            "noise": noise.to_dict(),
+            "certificate": plain(self.mechanism.certificate),
+            "noise": plain(noise),
         }
 
 

@@ -133,6 +133,11 @@ class Policy:
         return None if named is None else tuple(named)
 
     @property
+    def allowed_mechanisms(self) -> tuple[str, ...] | None:
+        """What is left to choose from where the cost of releases is to add up whatever is asked next."""
+        return ("group_privacy_laplace",) if self.ledger.adaptive == "immune" else self.mechanisms
+
+    @property
     def audit(self) -> AuditRule:
         """Whether nothing may be released that was not attacked."""
         return self.written.privacy.audit
@@ -278,14 +283,18 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     return policy_of(TomlText.read(path), Path(os.path.abspath(os.path.expanduser(path))).parent)
 
 
-def policy_in_release(release: Mapping[str, Any]) -> Policy:
+def policy_in_release(release: Mapping[str, Any], folder: Path = ROOT) -> Policy:
     """Return the policy that a release.json holds under ``policy``, for the question that it names; nothing is opened.
+
+    Args:
+        release: what is in it.
+        folder: where paths to public tables begin.
 
     Raises:
         InvalidPolicy: it is none, or not written as a release writes it.
     """
     file = TomlText(name="the policy in release.json", text="", document=release["policy"])
-    policy = policy_of(file, ROOT, opens_tables=False)
+    policy = policy_of(file, folder, opens_tables=False)
     if policy.to_dict() != release["policy"]:
         raise file.refusal((), "this is not as a release writes it: give the file as it was written.")
     return policy.only(release["question"])

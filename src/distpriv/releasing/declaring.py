@@ -13,6 +13,7 @@ from attrs import frozen
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput
 from distpriv.framework.queries import Query
+from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -20,7 +21,7 @@ from distpriv.ledger import Ledger
 from distpriv.ledger.chain import Continues
 from distpriv.planning.plan import Plan
 from distpriv.releasing.certified_laws import laws_to_dict, reference_digests
-from distpriv.releasing.fixed import commitment_to_dict, drawn_to_dict
+from distpriv.releasing.fixed import commitment_to_dict
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases
 from distpriv.releasing.promised import with_reading
 from distpriv.releasing.session import named, opened
@@ -119,8 +120,8 @@ def declare(
     content = {
         "distpriv": __version__,
         "blocks": blocks,
-        "joint_certificate": joint.to_dict(),
-        "drawn": {"joint": drawn_to_dict(joint.drawn)},
+        "joint_certificate": plain(joint),
+        "drawn": {"joint": plain(joint.drawn)},
     }
     entry = book.declare(history, budget, content)
     return Declaration(dataset=name, mechanisms=mechanisms, joint=joint, time=entry.time)
@@ -134,7 +135,7 @@ def _block(question: str, plan: Plan, mechanism: AdditiveMechanism) -> dict[str,
         "query_key": query_key(_query(plan), records),
         **commitment_to_dict(plan.model, mechanism),
         "laws": laws_to_dict(plan.model, reference_digests(plan.model)),
-        "drawn": {"release": drawn_to_dict(mechanism.certificate.drawn)},
+        "drawn": {"release": plain(mechanism.certificate.drawn)},
         "assurance": plan.assurance,
     }
 

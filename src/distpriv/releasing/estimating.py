@@ -17,6 +17,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import HALF_WIDTH, Estimate, Fit, Prior, PublicKnowledge, noise_side_by_side
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.joint import EarlierReleases
+from distpriv.releasing.record import FitRecord
 
 __all__ = ["SHOWN", "Answers", "Estimates", "estimates_of", "with_covariance"]
 
@@ -85,8 +86,8 @@ class Estimates:
     >>> low, high = found.intervals["age"]
     >>> round(low, 2), round(high, 2), round(found.errors["age"], 3), found.fit.fits
     (40.73, 46.27, 1.414, True)
-    >>> Estimates.from_dict(found.to_dict()) == found, found.renamed({"years": "age"}).values
-    (True, {'years': 43.5})
+    >>> found.renamed({"years": "age"}).values
+    {'years': 43.5}
     """
 
     values: Mapping[str, float]
@@ -153,31 +154,27 @@ class Estimates:
             public_errors=called(self.public_errors),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and text, as a ledger holds it."""
-        return {**self.shown(), "prior": dict(self.prior)}
-
     def shown(self) -> dict[str, Any]:
-        """Return what a release.json holds of it."""
+        """Return what is written down of it."""
         distance = self.fit.distance
         return {
-            "estimates": dict(self.values),
-            "estimate_intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            "fit": {
-                "p_value": self.fit.p_value,
-                "distance": distance if math.isfinite(distance) else None,
-                "dimension": self.fit.dimension,
-                "releases": self.releases,
-                "fits": self.fit.fits,
-                "sentence": self.fit.sentence,
-            },
-            "public_means": dict(self.public_means),
-            "public_errors": dict(self.public_errors),
+            "estimates": self.values,
+            "estimate_intervals": self.intervals,
+            "fit": FitRecord(
+                p_value=self.fit.p_value,
+                distance=distance if math.isfinite(distance) else None,
+                dimension=self.fit.dimension,
+                releases=self.releases,
+                fits=self.fit.fits,
+                sentence=self.fit.sentence,
+            ),
+            "public_means": self.public_means,
+            "public_errors": self.public_errors,
         }
 
     @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote down."""
+    def read(cls, written: Mapping[str, Any]) -> Self:
+        """Return what was written down; without a prior where there is none."""
         fit = written["fit"]
         distance = math.inf if fit["distance"] is None else fit["distance"]
         return cls(
@@ -186,7 +183,7 @@ class Estimates:
             fit=Fit(distance=distance, dimension=fit["dimension"], p_value=fit["p_value"]),
             public_means=dict(written["public_means"]),
             public_errors=dict(written["public_errors"]),
-            prior=dict(written["prior"]),
+            prior=dict(written.get("prior", {})),
             releases=fit["releases"],
         )
 

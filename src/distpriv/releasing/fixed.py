@@ -11,19 +11,20 @@ from attrs import evolve, field, frozen
 
 from distpriv.errors import BudgetSpent, InvalidInput, QuestionNotDeclared
 from distpriv.framework.queries import Query
+from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.guarantees.drawn import Witness, witness_from_dict
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Entry, History
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import NoiseLaw, noise_from_dict
+from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.certified_laws import reference_digests, require_same_laws
 from distpriv.releasing.immunity import may_be_immune
 from distpriv.releasing.joint import EarlierRelease, EarlierReleases, Questions
+from distpriv.releasing.record import CERTIFICATE, NOISE, WITNESS
 from distpriv.releasing.written_queries import definitions, query_from_dict, query_to_dict
 
-__all__ = ["Adaptive", "Fixed", "commitment_to_dict", "drawn_to_dict", "earlier_of", "fixed_questions", "named_by"]
+__all__ = ["Adaptive", "Fixed", "commitment_to_dict", "earlier_of", "fixed_questions", "named_by"]
 
 Adaptive = Literal["refuse", "assumed", "immune"]
 """What to do about a question that was not declared before the first answer.
@@ -62,7 +63,7 @@ class Fixed:
     @property
     def noise(self) -> NoiseLaw:
         """The law of the noise that its answer has, or will have."""
-        return noise_from_dict(self.content["noise"])
+        return NOISE.of(self.content["noise"])
 
     @property
     def laws(self) -> Mapping[str, Any]:
@@ -220,8 +221,8 @@ def commitment_to_dict(model: QueryModel, mechanism: AdditiveMechanism) -> dict[
         "records": model.provenance.records,
         "protected_pairs": [list(pair) for pair in model.protected_pairs],
         "mechanism": mechanism.name,
-        "noise": mechanism.noise.to_dict(),
-        "certificate": mechanism.certificate.to_dict(),
+        "noise": plain(mechanism.noise),
+        "certificate": plain(mechanism.certificate),
     }
 
 
@@ -232,14 +233,9 @@ def named_by(content: Mapping[str, Any], asked: Query) -> dict[str, str]:
     return {old: called[what] for what, old in zip(definitions(stored), stored.names, strict=True)}
 
 
-def drawn_to_dict(drawn: Witness | None) -> dict[str, Any] | None:
-    """Return coupled draws, or exact laws, as plain values, if there are any."""
-    return None if drawn is None else drawn.to_dict()
-
-
 def _certificate(content: Mapping[str, Any], key: str, drawn: str) -> Certificate:
     written = content["drawn"].get(drawn)
-    return evolve(Certificate.from_dict(content[key]), drawn=None if written is None else witness_from_dict(written))
+    return evolve(CERTIFICATE.of(content[key]), drawn=None if written is None else WITNESS.of(written))
 
 
 def _answer(content: Mapping[str, Any], query: Query, asked: Query | None) -> tuple[float, ...]:

@@ -320,6 +320,10 @@ class EarlierReleases:
             self._models[model.query] = self._held(whole, model.query) if self.releases else whole
         return self._models[model.query]
 
+    def knows(self, query: Query, stack: QueryModel) -> None:
+        """Take the model of all statistics, with those of a query in their place, as it was written down."""
+        self._models[query] = stack
+
     def in_place(self, others: Sequence[T], own: T) -> list[T]:
         """Return what there is of each question, with that of the model's own question where it stands.
 

@@ -29,7 +29,7 @@ from distpriv.modelling.model import QueryModel
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.stack import stacked
 
-__all__ = ["JointDraws"]
+__all__ = ["JointDraws", "joint_laws"]
 
 LEVELS = 64
 """Into how many values ε' is rounded down where Laplace noise spends part of it."""
@@ -89,9 +89,21 @@ class JointDraws:
         )
 
     def _law(self, moves: Floats, bet: float, factor: float) -> DrawnLaw:
-        """Return the bounds on δ of all draws, each rounded up as it will be written down."""
-        rounded = Lengths.rounded_up(_deltas(self.target.epsilon, moves, factor))
-        return DrawnLaw(values=np.minimum(rounded.values, 1.0), counts=rounded.counts, bet=bet)
+        return _histogram(self.target.epsilon, moves, bet, factor)
+
+
+def joint_laws(
+    plan: Calibration, target: PrivacyTarget, noises: Sequence[NoiseLaw], bets: Sequence[float]
+) -> tuple[DrawnLaw, ...]:
+    """Return what draws show of the noise of several releases as it is, with bets that were placed before."""
+    moves = plan.tests(lambda differences: _lengths(noises[:-1], noises[-1], differences))
+    return tuple(_histogram(target.epsilon, law, bet, 1.0) for law, bet in zip(moves, bets, strict=True))
+
+
+def _histogram(epsilon: float, moves: Floats, bet: float, factor: float) -> DrawnLaw:
+    """Return the bounds on δ of all draws, each rounded up as it will be written down."""
+    rounded = Lengths.rounded_up(_deltas(epsilon, moves, factor))
+    return DrawnLaw.of(np.minimum(rounded.values, 1.0), rounded.counts, bet)
 
 
 def _own_seed(seed: int, earlier: Sequence[NoiseLaw]) -> int:

@@ -8,6 +8,7 @@ from attrs import evolve
 from distpriv._version import __version__
 from distpriv.errors import InvalidInput, LedgerChanged, PrivateTableRefused
 from distpriv.framework.domains import one_of
+from distpriv.framework.records import plain
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import History, Ledger
@@ -53,6 +54,7 @@ def release(
     missing: Mapping[str, Any] | None = None,
     levels: Mapping[str, Mapping[str, str]] | None = None,
     clip: Iterable[str] | None = None,
+    terms: Mapping[str, Any] | None = None,
 ) -> Release:
     """Answer the plan's query from the private table, once.
 
@@ -85,6 +87,7 @@ def release(
         missing: what a missing value counts as, by column, such as ``{"age": 40}``.
         levels: how the reference spells a value, by column, such as ``{"paid": {"Ja": "ja"}}``.
         clip: the columns whose values beyond the reference are read as the nearest that it has.
+        terms: what the ledger is to hold of why this was asked for, such as a policy; nothing private.
 
     Raises:
         NotCertified: no mechanism of the plan holds, or an earlier answer does not hold what this plan asks for.
@@ -138,7 +141,7 @@ def release(
             adaptive=adaptive,
             seed=seed,
         )
-        return released(session, plan, private_source, approve=approve, analyst=analyst, accepted=accepted)
+        return released(session, plan, private_source, approve=approve, analyst=analyst, accepted=accepted, terms=terms)
 
 
 def released(
@@ -149,6 +152,7 @@ def released(
     approve: Approval | None = None,
     analyst: bool = False,
     accepted: Accepted = NOTHING,
+    terms: Mapping[str, Any] | None = None,
 ) -> Release:
     """Answer the query of a session: promise, access, draw, record; once more where others released meanwhile."""
     seen: PrivateAnswer | None = None
@@ -167,7 +171,7 @@ def released(
             raise refused(promise.model)
         answer = _drawn(promise, seen, plan.public.prior)
         try:
-            return _recorded(session, plan, promise, answer, seen)
+            return _recorded(session, plan, promise, answer, seen, terms)
         except LedgerChanged:
             continue
     raise LedgerChanged(
@@ -229,9 +233,16 @@ def _require_table(
         check_private(source, model, accepted, compare=False, key=key, known=known).require_fit()
 
 
-def _recorded(session: Session, plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer) -> Release:
+def _recorded(
+    session: Session,
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    terms: Mapping[str, Any] | None,
+) -> Release:
     """Write an answer to the ledger, which reads it back; only then may it be shown."""
-    content = _content(plan, promise, answer, seen, session.digests)
+    content = _content(plan, promise, answer, seen, session.digests, terms)
     entry = session.book.append(session.history, session.total, session.key, content)
     return evolve(
         answer,
@@ -316,7 +327,12 @@ def _drawn(promise: Promise, seen: PrivateAnswer, prior: Prior) -> Release:
 
 
 def _content(
-    plan: Plan, promise: Promise, answer: Release, seen: PrivateAnswer, digests: Mapping[str, str]
+    plan: Plan,
+    promise: Promise,
+    answer: Release,
+    seen: PrivateAnswer,
+    digests: Mapping[str, str],
+    terms: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release."""
     return {
@@ -325,11 +341,13 @@ def _content(
         "laws": laws_to_dict(promise.model, digests),
         "values": dict(answer.values),
         "intervals": {name: list(ends) for name, ends in answer.intervals.items()},
-        **answer.estimated.to_dict(),
-        "joint_certificate": promise.joint.to_dict(),
-        "drawn": answer.drawn,
+        **plain(answer.estimated.shown()),
+        "prior": dict(answer.estimated.prior),
+        "joint_certificate": plain(promise.joint),
+        "drawn": plain(answer.drawn),
         "assurance": plan.assurance,
         "questions": answer.questions,
+        "terms": terms,
         "fingerprint": None if seen.fingerprint is None else dict(seen.fingerprint),
     }
 

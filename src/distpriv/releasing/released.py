@@ -15,6 +15,7 @@ from distpriv.framework.display import rounded
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import write_whole
 from distpriv.framework.queries import Query
+from distpriv.framework.records import plain
 from distpriv.framework.spreadsheets import table_text
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
@@ -24,8 +25,9 @@ from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import HALF_WIDTH, Fit
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.estimating import Estimates, with_covariance
-from distpriv.releasing.fixed import Fixed, drawn_to_dict, named_by
+from distpriv.releasing.fixed import Fixed, named_by
 from distpriv.releasing.joint import EarlierReleases, Questions
+from distpriv.releasing.record import DrawnRecord
 from distpriv.releasing.released_tables import ReleasedTable, released_tables, table_files
 from distpriv.releasing.synthetic import synthetic_rows
 
@@ -73,8 +75,8 @@ class Release:
     ('first', ['head', 'id', 'number'])
     >>> shown.tables  # none was asked for
     {}
-    >>> shown.drawn  # what coupled draws showed, where a certificate rests on them
-    {'release': None, 'joint': None}
+    >>> shown.drawn.release is shown.drawn.joint is None  # no certificate rests on coupled draws
+    True
 
     The ledger has it, and shows it again:
 
@@ -344,27 +346,29 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, lists and text."""
-        return {
-            "distpriv": __version__,
-            "dataset": self.dataset,
-            "position": self.position,
-            "time": self.time,
-            "values": dict(self.values),
-            "intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            **self.estimated.shown(),
-            "mechanism": self.mechanism.name,
-            "noise": self.mechanism.noise.to_dict(),
-            "certificate": self.certificate.to_dict(),
-            "joint_certificate": None if self.joint is None else self.joint.to_dict(),
-            "questions": self.questions,
-            "ledger": None if self.ledger is None else dict(self.ledger),
-        }
+        found: dict[str, Any] = plain(
+            {
+                "distpriv": __version__,
+                "dataset": self.dataset,
+                "position": self.position,
+                "time": self.time,
+                "values": self.values,
+                "intervals": self.intervals,
+                **self.estimated.shown(),
+                "mechanism": self.mechanism.name,
+                "noise": self.mechanism.noise,
+                "certificate": self.certificate,
+                "joint_certificate": self.joint,
+                "questions": self.questions,
+                "ledger": self.ledger,
+            }
+        )
+        return found
 
     @property
-    def drawn(self) -> dict[str, Any]:
-        """The coupled draws that the certificates rest on, written down; none where they rest on moments."""
-        joint = None if self.joint is None else self.joint.drawn
-        return {"release": drawn_to_dict(self.certificate.drawn), "joint": drawn_to_dict(joint)}
+    def drawn(self) -> DrawnRecord:
+        """The coupled draws, or exact laws, that the certificates rest on; none where they rest on moments."""
+        return DrawnRecord(release=self.certificate.drawn, joint=None if self.joint is None else self.joint.drawn)
 
     @classmethod
     def of(cls, entry: Entry, query: Query, *, repeated: bool, ledger: str | None = None) -> Self:
@@ -393,7 +397,7 @@ class Release:
             repeated=repeated,
             questions=content["questions"],
             ledger={"id": ledger, "number": entry.number, "head": entry.digest},
-            estimated=Estimates.from_dict(content).renamed(names),
+            estimated=Estimates.read(content).renamed(names),
         )
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from distpriv.bundle import verify_bundle
 from distpriv.framework.display import percent_at_most
 from distpriv.framework.target import PrivacyTarget
 from distpriv.ledger import Ledger
@@ -12,7 +13,6 @@ from distpriv.policy import Policy
 from distpriv.progress import Progress
 from distpriv.workflow.ledgers import history_of
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 __all__ = ["commands", "released", "spending"]
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle.write import bundled_tables
 from distpriv.framework.secrets import taken_shares
 from distpriv.modelling.model import QueryModel
 from distpriv.policy import Policy
 from distpriv.releasing.release import Release
 from distpriv.report.summary import Summary, reading, release_summary
-from distpriv.workflow.bundle import bundled_tables
 
 __all__ = ["bundle_summary"]
 
@@ -40,7 +40,7 @@ def bundle_summary(
         model=model,
         query=policy.query(),
         records=policy.records,
-        tables=bundled_tables(document, policy.query()),
+        tables=bundled_tables(document["tables"], policy.query()),
         releases=len((evidence.get("joint") or {"noises": ()})["noises"]),
         title=policy.question.title,
         hidden=[*(secret.in_words for secret in policy.secrets()), *taken_shares(policy.secrets(), policy.records)],

@@ -19,10 +19,7 @@ from distpriv.releasing.release import Approval
 from distpriv.releasing.session import Session
 from distpriv.workflow.ledgers import found_ledger, history_in
 
-__all__ = ["PlannedPolicy", "allowed_mechanisms", "plan_policy", "planned", "planned_in", "plans_to_declare"]
-
-IMMUNE = ("group_privacy_laplace",)
-"""Mechanisms whose cost adds up whatever is asked next."""
+__all__ = ["PlannedPolicy", "plan_policy", "planned", "planned_in", "plans_to_declare"]
 
 
 @frozen(kw_only=True)
@@ -149,7 +146,7 @@ def _plan(
             prior=policy.prior,
             objective=policy.objective,
             max_error=policy.max_error,
-            mechanisms=allowed_mechanisms(policy),
+            mechanisms=policy.allowed_mechanisms,
             all=every,
             after=rest if rest is not None and rest.releases else None,
             progress=progress,
@@ -205,10 +202,3 @@ def _declaring(
         if left:
             noise = session.earlier.calibrated(made.model, made.mechanism, made.assurance)[0].noise
             past = (*past, EarlierRelease(query=question.query, noise=noise))
-
-
-def allowed_mechanisms(policy: Policy) -> tuple[str, ...] | None:
-    """Return what a policy leaves to choose from: everything, unless it or its questions ask for less."""
-    if policy.ledger.adaptive == "immune":
-        return IMMUNE
-    return policy.mechanisms

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
 
 from attrs import define, evolve, field
 
@@ -11,9 +10,22 @@ from distpriv.auditing.arsenal import arsenal
 from distpriv.auditing.audit import audit as attack
 from distpriv.auditing.audit import claim_of, require_releases
 from distpriv.auditing.report import AuditReport
+from distpriv.bundle.write import (
+    RELEASE_FILE,
+    Bundle,
+    BundleFolder,
+    bundled_files,
+    bundled_tables,
+    csv_text,
+    evidence_record,
+    read_record,
+    release_record,
+    replace_files,
+    with_manifest,
+)
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.folders import File
-from distpriv.guarantees.certificate import Certificate
+from distpriv.framework.records import json_text, plain
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Ledger
 from distpriv.modelling.model import QueryModel
@@ -22,23 +34,11 @@ from distpriv.progress import Progress, silent
 from distpriv.releasing.declaring import declare
 from distpriv.releasing.estimating import Estimates
 from distpriv.releasing.promised import in_order_of
+from distpriv.releasing.record import ReleaseRecord
 from distpriv.releasing.release import Release, released
 from distpriv.releasing.released_tables import table_files
 from distpriv.report.page import release_page, render
 from distpriv.report.summary import Summary
-from distpriv.workflow.bundle import (
-    RELEASE_FILE,
-    Bundle,
-    BundleFolder,
-    bundled_files,
-    bundled_tables,
-    csv_text,
-    json_text,
-    read_release,
-    release_json,
-    replace_files,
-    with_manifest,
-)
 from distpriv.workflow.check_policy import check_policy, is_answered
 from distpriv.workflow.ledgers import history_in, needed_ledger
 from distpriv.workflow.page_facts import bundle_summary
@@ -103,7 +103,15 @@ def release_policy(
         if found.fixed is None and found.plan.chosen is None:
             raise found.refusal()
         session = found.session.in_ledger(ledger or _made_ledger(policy, ending))
-        answer = released(session, found.plan, source, approve=approve, analyst=analyst, accepted=policy.accepted)
+        answer = released(
+            session,
+            found.plan,
+            source,
+            approve=approve,
+            analyst=analyst,
+            accepted=policy.accepted,
+            terms=policy.to_dict(),
+        )
         try:
             return _written(found, answer, public, folder, attacks.last)
         except Exception as failure:  # whatever it is, the answer is in the ledger, and that has to be said
@@ -154,22 +162,22 @@ def audit_bundle(
     """
     arsenal()
     require_releases(releases)
-    document = read_release(folder)
-    found = plan_policy(path, progress, only=document["question"])
+    record = read_record(folder)
+    found = plan_policy(path, progress, only=record.question)
     released = None
     if found.answered is not None:
-        query, ledger = found.policy.query(), document["ledger"]["id"]
+        query, ledger = found.policy.query(), record.ledger.id
         released = Release.of(found.answered, query, repeated=True, ledger=ledger)
     same = ("dataset", "position", "values")
-    if released is None or any(document.get(key) != released.to_dict()[key] for key in same):
+    if released is None or any(getattr(record, key) != getattr(released, key) for key in same):
         raise InvalidInput(f"{str(folder)!r} is not the bundle of what this policy has released: give that one.")
-    released = _as_promised(released, document)
+    released = _as_promised(released, record)
     model = in_order_of(released.mechanism, found.plan.model)
     attacked = attack(released.mechanism, model=model, releases=releases, seed=seed, progress=progress)
     public = found.policy.public_text()
-    page = _page(bundle_summary(found.policy, released, document, model=model, public=public, audit=attacked))
-    new = {"audit.json": json_text(attacked.to_dict()), "report.html": page}
-    whole = with_manifest(document, {**bundled_files(folder, document, new), **new})
+    told = bundle_summary(found.policy, released, plain(record), model=model, public=public, audit=attacked)
+    new = {"audit.json": json_text(attacked), "report.html": _page(told)}
+    whole = with_manifest(record, {**bundled_files(folder, record, new), **new})
     replace_files(folder, {**new, RELEASE_FILE: json_text(whole)})
     return attacked
 
@@ -212,24 +220,24 @@ def _written(
     attacked: AuditReport | None,
 ) -> Bundle:
     model = in_order_of(released.mechanism, found.plan.model)
-    document = release_json(found.policy, released, model, found.session.digests)
-    summary = bundle_summary(found.policy, released, document, model=model, public=public, audit=attacked)
+    record = release_record(found.policy, released, model, evidence_record(released, model, found.session.digests))
+    summary = bundle_summary(found.policy, released, plain(record), model=model, public=public, audit=attacked)
     page = _page(summary)
-    files: dict[str, File] = {"release.csv": csv_text(document), "policy.toml": public, "report.html": page}
-    files |= table_files(bundled_tables(document, found.policy.query()))
+    files: dict[str, File] = {"release.csv": csv_text(record), "policy.toml": public, "report.html": page}
+    files |= table_files(bundled_tables(record.tables, found.policy.query()))
     if attacked is not None:
-        files["audit.json"] = json_text(attacked.to_dict())
-    document = with_manifest(document, files)
-    folder.write({**files, RELEASE_FILE: json_text(document)})
-    return Bundle(folder=folder.target, release=released, document=document, summary=summary)
+        files["audit.json"] = json_text(attacked)
+    record = with_manifest(record, files)
+    folder.write({**files, RELEASE_FILE: json_text(record)})
+    return Bundle(folder=folder.target, release=released, record=record, summary=summary)
 
 
 def _page(summary: Summary) -> str:
     return render(release_page(summary))
 
 
-def _as_promised(released: Release, document: Mapping[str, Any]) -> Release:
+def _as_promised(released: Release, record: ReleaseRecord) -> Release:
     """Return a release with the certificates and estimates that its bundle has, which are for the policy that asked."""
-    own, joint = (Certificate.from_dict(document[key]) for key in ("certificate", "joint_certificate"))
-    estimated = Estimates.from_dict({"prior": {}, **document})
-    return evolve(released, mechanism=evolve(released.mechanism, certificate=own), joint=joint, estimated=estimated)
+    estimated = Estimates.read(plain(record))
+    mechanism = evolve(released.mechanism, certificate=record.certificate)
+    return evolve(released, mechanism=mechanism, joint=record.joint_certificate, estimated=estimated)

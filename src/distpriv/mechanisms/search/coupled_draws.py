@@ -44,6 +44,7 @@ __all__ = [
     "Shape",
     "calibration",
     "coupled",
+    "draws_evidence",
     "length",
     "pilot_scale",
     "standard",
@@ -260,9 +261,7 @@ class Calibration:
                     "the statistics are so large against what they vary by that the rounding of their sums shows "
                     "through the noise: subtract a constant, as in mean('x - 1000000')."
                 )
-        return least, [
-            DrawnLaw(values=law.values, counts=law.counts, bet=b) for law, b in zip(drawn, bets, strict=True)
-        ]
+        return least, [DrawnLaw.of(law.values, law.counts, bet) for law, bet in zip(drawn, bets, strict=True)]
 
     def _bets(self, pilot: Sequence[Lengths], curve: Curve) -> tuple[list[float], float]:
         """Return a bet for every law, and about the scale at which they will win.
@@ -318,15 +317,39 @@ class Calibration:
 
     def evidence(self) -> tuple[Evidence, ...]:
         """Return what the guarantee rests on."""
-        return (
-            Evidence.of("DP322"),
-            *self.unseen,
-            Evidence.of("DP107", pairing=self.pairing),
-            Evidence.of(
-                "DP211", limit=self.limit, failure=self.failure, draws=self.draws, laws=self.laws, slow=self.fewer
-            ),
-            Evidence.of("DP323", seed=self.seed, chosen_by="caller" if self.seed_given else "system"),
+        return draws_evidence(
+            self.unseen,
+            pairing=self.pairing,
+            limit=self.limit,
+            failure=self.failure,
+            draws=self.draws,
+            laws=self.laws,
+            slow=self.fewer,
+            seed=self.seed,
+            seed_given=self.seed_given,
         )
+
+
+def draws_evidence(
+    unseen: Sequence[Evidence],
+    *,
+    pairing: Pairing,
+    limit: float,
+    failure: float,
+    draws: int,
+    laws: int,
+    slow: bool,
+    seed: int,
+    seed_given: bool,
+) -> tuple[Evidence, ...]:
+    """Return what a guarantee by coupled draws rests on."""
+    return (
+        Evidence.of("DP322"),
+        *unseen,
+        Evidence.of("DP107", pairing=pairing),
+        Evidence.of("DP211", limit=limit, failure=failure, draws=draws, laws=laws, slow=slow),
+        Evidence.of("DP323", seed=seed, chosen_by="caller" if seed_given else "system"),
+    )
 
 
 def coupled(

@@ -1,6 +1,7 @@
 """Bundles that `verify` accepted once, each with what its forger wanted it to say.
 
 The forger may edit every file and makes the digests fit, so that only what the numbers say can give a forgery away.
+Each is refused with the reference and the ledger; those in `TRUSTED` are accepted by what the bundle says alone.
 """
 
 import json
@@ -10,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.workflow.forging import Document, accepted, forged, read
+from tests.bundle.forging import Document, accepted, everything, forged, read
 from tests.workflow.small import only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 
 def certificates(document: Document) -> list[Document]:
@@ -229,33 +230,75 @@ def half_a_character(document: Document) -> None:
     document["dataset"] = document["policy"]["data"]["id"] = "\ud800"
 
 
+def a_policy_that_would_go_on(document: Document) -> None:
+    document["policy"]["ledger"]["adaptive"] = {"refuse": "assumed", "assumed": "refuse"}[
+        document["policy"]["ledger"]["adaptive"]
+    ]
+
+
+def errors_that_are_half_as_large(document: Document) -> None:
+    name, (low, high) = next(iter(document["estimate_intervals"].items()))
+    document["policy"]["privacy"]["max_error"] = {name: (high - low) / 8}
+
+
+def another_title(document: Document) -> None:
+    release = document["policy"]["release"]
+    release["records"], release["statistics"] = 100, {"age": "mean(capital_gain)"}
+
+
+def finer_steps(document: Document) -> None:
+    for model in models(document):
+        model["steps"] = [step / 1e4 for step in model["steps"]]
+
+
+def labels_swapped(document: Document) -> None:
+    swapped = json.dumps(document).replace("Female", "\x01").replace("Male", "Female").replace("\x01", "Male")
+    document.update(json.loads(swapped))
+
+
 FORGERIES: list[Callable[[Document], None]] = [
     value
     for value in list(globals().values())
     if getattr(value, "__annotations__", {}).get("document") is Document and value.__annotations__["return"] is None
 ]
 
+TRUSTED: dict[str, str] = {
+    "a_count_that_is_continuous": "reference",
+    "a_finer_lattice": "reference",
+    "finer_steps": "reference",
+}
+"""What is accepted by what a bundle says alone, and what is needed to refuse it."""
 
-@pytest.mark.parametrize("kind", ["alone", "joint", "coupled", "audited"])
-def test_what_was_released_is_accepted(bundles: dict[str, Path], kind: str) -> None:
-    verdict = verify_bundle(bundles[kind])
-    assert verdict.holds, str(verdict)
 
-
-@pytest.mark.parametrize("kind", ["alone", "joint", "coupled", "audited"])
-def test_a_forger_who_changes_nothing_is_believed(bundles: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    assert accepted(forged(bundles[kind], tmp_path / "honest"))
+@pytest.mark.parametrize("kind", ["alone", "joint", "coupled", "table", "audited"])
+def test_what_was_released_is_accepted(bundles: dict[str, Path], kind: str, tmp_path: Path) -> None:
+    for given in ({}, everything(bundles[kind])):
+        verdict = verify_bundle(bundles[kind], **given)
+        assert verdict.holds, str(verdict)
+        assert verdict.trust.startswith("Taken on trust: ")
+        assert any("the model is taken on trust" in item for item in verdict.trusted) == (not given)
+    assert accepted(forged(bundles[kind], tmp_path / "honest"), bundles[kind])
 
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
-@pytest.mark.parametrize("kind", [pytest.param("alone", marks=pytest.mark.slow), "joint", "coupled"])
+@pytest.mark.parametrize("kind", ["alone", "joint", "coupled", "table"])
 def test_a_bundle_that_says_something_else_is_refused(
     bundles: dict[str, Path], kind: str, forgery: Callable[[Document], None], tmp_path: Path
 ) -> None:
     before = read(bundles[kind])
-    place = forged(bundles[kind], tmp_path / "forged", forgery)
-    honestly = (place / "release.json").read_text(encoding="utf-8") == json.dumps(before)
-    assert accepted(place) == honestly
+    try:
+        place = forged(bundles[kind], tmp_path / "forged", forgery)
+    except (KeyError, TypeError, IndexError, StopIteration):
+        pytest.skip("there is nothing of the kind in this bundle")
+    if read_text(place) == read_text(forged(bundles[kind], tmp_path / "honest")):
+        return
+    assert before
+    assert not accepted(place, bundles[kind])
+    assert not accepted(place) or forgery.__name__ in TRUSTED
+
+
+def read_text(bundle: Path) -> str:
+    return (bundle / "release.json").read_text(encoding="utf-8")
 
 
 # --- forgeries that recompute what they can

@@ -11,9 +11,9 @@
 """
 
 import hashlib
-import json
 import os
 import platform
+import re
 import reprlib
 import shutil
 from collections.abc import Collection, Mapping
@@ -22,28 +22,36 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from distpriv._version import __version__
 from distpriv.errors import BundleNotWritten, InvalidInput
 from distpriv.framework.display import display_values
 from distpriv.framework.folders import File, partial_folder, write_file, write_whole
 from distpriv.framework.queries import Query
+from distpriv.framework.records import LONGEST, json_text, plain
 from distpriv.framework.spreadsheets import table_text
 from distpriv.modelling.model import QueryModel
-from distpriv.noise.laws import noise_from_dict
 from distpriv.policy import Policy
 from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.private import readings
+from distpriv.releasing.record import (
+    FORMAT,
+    RECORD,
+    Attacker,
+    EvidenceRecord,
+    JointRecord,
+    LedgerPlace,
+    ModelRecord,
+    ReadingRecord,
+    ReleaseRecord,
+)
 from distpriv.releasing.release import Release
 from distpriv.releasing.released import TABLE, csv_rows, noise_deviations
 from distpriv.releasing.released_tables import ReleasedTable
 from distpriv.report.summary import Summary
-from distpriv.workflow.release_schema import FORMAT, LIBRARIES, RELEASE, SHARED
-from distpriv.workflow.strict_json import LONGEST, conforming, strict_json
-from distpriv.workflow.written_model import model_to_dict
 
 __all__ = [
-    "FORMAT",
     "RELEASE_FILE",
     "Bundle",
     "BundleFolder",
@@ -51,15 +59,19 @@ __all__ = [
     "bundled_tables",
     "csv_text",
     "digest",
-    "json_text",
-    "read_release",
-    "release_document",
-    "release_json",
+    "evidence_record",
+    "read_record",
+    "record_in",
+    "release_content",
+    "release_record",
     "replace_files",
     "with_manifest",
 ]
 
 RELEASE_FILE = "release.json"
+
+LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
+"""Whose versions a bundle tells."""
 
 LONGEST_NAME = 200
 """Of a bundle's folder, in bytes: what is written beside it has a longer name."""
@@ -71,10 +83,16 @@ class Bundle:
 
     folder: Path
     release: Release
-    document: Mapping[str, Any] = field(repr=False)
+    record: ReleaseRecord = field(repr=False)
     """What is in release.json."""
     summary: Summary = field(repr=False)
     """What people are told of it."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same as numbers, lists, objects and text."""
+        found: dict[str, Any] = plain(self.record)
+        return found
 
 
 @frozen(kw_only=True)
@@ -127,81 +145,85 @@ class BundleFolder:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def _evidence(release: Release, model: QueryModel, reference: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the certificates rest on: moments of this release and of all together, and what was drawn."""
-    joint = None
+def release_record(policy: Policy, release: Release, model: QueryModel, evidence: EvidenceRecord) -> ReleaseRecord:
+    """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds.
+
+    Args:
+        policy: what was asked for.
+        release: what was released.
+        model: the model of its statistics.
+        evidence: what verify needs.
+    """
+    assert release.joint is not None
+    assert release.ledger is not None
+    record = ReleaseRecord(
+        distpriv=__version__,
+        dataset=str(release.dataset),
+        position=release.position or 1,
+        time=str(release.time),
+        values=release.values,
+        intervals=release.intervals,
+        mechanism=release.mechanism.name,
+        noise=release.mechanism.noise,
+        certificate=release.certificate,
+        joint_certificate=release.joint,
+        questions=release.questions,
+        ledger=LedgerPlace(**release.ledger),
+        question=policy.question.name,
+        display=display_values(release.values, policy.query(), policy.records),
+        statistics=release.mechanism.statistics,
+        attacker=Attacker(**attacker_figures(model, release)),
+        policy=policy.to_dict(),
+        versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        manifest={},
+        tables={name: tuple(each.to_dict()) for name, each in release.tables.items()},
+        evidence=evidence,
+        **release.estimated.shown(),
+    )
+    return RECORD.of(plain(record))  # as it will be read: a δ of 0 is 0.0
+
+
+def evidence_record(release: Release, model: QueryModel, reference: Mapping[str, str]) -> EvidenceRecord:
+    """Return what verify needs, from the rows of a model and the digests of its tables."""
+    return EvidenceRecord(
+        model=ModelRecord.of(model),
+        joint=_joint(release, model),
+        drawn=release.drawn,
+        reading=tuple(ReadingRecord(**row) for row in readings(model)),
+        reference=reference,
+    )
+
+
+def _joint(release: Release, model: QueryModel) -> JointRecord | None:
+    """Return all questions that a release was certified with, where there are others."""
     earlier = release.earlier
-    if earlier is not None and earlier.releases and model.query is not None:
-        others = earlier.releases
-        laws = earlier.in_place([past.noise for past in others], release.mechanism.noise)
-        joint = {
-            "model": model_to_dict(earlier.stack(model)),
-            "noises": [law.to_dict() for law in laws],
-            "values": _answers(release),
-            "asked": [_asked(query) for query in earlier.in_place([past.query for past in others], model.query)],
-            "releases": earlier.in_place([past.position for past in others], release.position),
-        }
-    return {
-        "model": model_to_dict(model),
-        "joint": joint,
-        "drawn": release.drawn,
-        "reading": [dict(row) for row in readings(model)],
-        "reference": dict(reference),
-    }
-
-
-def _answers(release: Release) -> list[list[float] | None]:
-    """Return what every question was answered, in the order of the stack."""
-    assert release.earlier is not None
-    own: tuple[float, ...] | None = release.answer
-    answers = release.earlier.in_place([past.values for past in release.earlier.releases], own)
-    return [None if answer is None else list(answer) for answer in answers]
+    if earlier is None or not earlier.releases or model.query is None:
+        return None
+    others, own = earlier.releases, (model.query, release.mechanism.noise, release.answer, release.position)
+    every = earlier.in_place([(past.query, past.noise, past.values, past.position) for past in others], own)
+    queries, noises, values, positions = zip(*every, strict=True)
+    return JointRecord(
+        model=ModelRecord.of(earlier.stack(model)),
+        noises=noises,
+        values=values,
+        asked=tuple(map(_asked, queries)),
+        releases=positions,
+    )
 
 
 def _asked(query: Query) -> dict[str, str] | None:
     """Return what a release asked, or nothing where it is Python code."""
-    if query.has_functions:
-        return None
-    return {name: statistic.text for name, statistic in query.statistics}
+    return None if query.has_functions else {name: statistic.text for name, statistic in query.statistics}
 
 
-def release_json(policy: Policy, release: Release, model: QueryModel, reference: Mapping[str, str]) -> dict[str, Any]:
-    """Return everything that release.json holds but the digests of the files beside it, which `with_manifest` adds."""
-    return {
-        "format": FORMAT,
-        **release.to_dict(),
-        "question": policy.question.name,
-        "display": display_values(release.values, policy.query(), policy.records),
-        "statistics": list(release.mechanism.statistics),
-        "attacker": attacker_figures(model, release),
-        "policy": policy.to_dict(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        "manifest": {},
-        **_tables(release),
-        "evidence": _evidence(release, model, reference),
-    }
-
-
-def _tables(release: Release) -> dict[str, Any]:
-    """Return the tables of a release, where it has any."""
-    shown = {name: each.to_dict() for name, each in release.tables.items()}
-    return {"tables": shown} if shown else {}
-
-
-def bundled_tables(document: Mapping[str, Any], query: Query) -> list[ReleasedTable]:
+def bundled_tables(tables: Mapping[str, Any], query: Query) -> list[ReleasedTable]:
     """Return the tables that a release.json holds, of the query that it answers."""
-    written = document.get("tables", {})
-    return [ReleasedTable.from_dict(name, each, written[name]) for name, each in query.tables if name in written]
+    return [ReleasedTable.from_dict(name, each, tables[name]) for name, each in query.tables if name in tables]
 
 
-def with_manifest(document: Mapping[str, Any], files: Mapping[str, File]) -> dict[str, Any]:
-    """Return what release.json holds, with the digests of all other files of its bundle.
-
-    >>> with_manifest({"format": FORMAT}, {"release.csv": ""})["manifest"]["release.csv"][:8]
-    'e3b0c442'
-    """
-    others = {name: digest(content) for name, content in sorted(files.items()) if name != RELEASE_FILE}
-    return {**document, "manifest": others}
+def with_manifest(record: ReleaseRecord, files: Mapping[str, File]) -> ReleaseRecord:
+    """Return a record with the digests of all other files of its bundle."""
+    return evolve(record, manifest={name: digest(content) for name, content in sorted(files.items())})
 
 
 def digest(content: File) -> str:
@@ -209,20 +231,12 @@ def digest(content: File) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-def read_release(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a release.json holds, given by its own name or by that of its folder.
+def release_content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file that says to be a release.json, given by its own name or by that of its folder.
 
     Raises:
-        InvalidInput: it cannot be read, or is not as a release.json of this version is.
+        InvalidInput: it cannot be read, or is of another format.
     """
-    document = release_document(path)
-    if (problem := conforming(document, RELEASE, SHARED)) is not None:
-        raise InvalidInput(f"{str(path)!r} is no release.json as it was written: {problem}.")
-    return document
-
-
-def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file holds that says to be a release.json, whatever its keys are."""
     file = Path(path)
     found = file / RELEASE_FILE if file.is_dir() else file
     try:
@@ -232,37 +246,57 @@ def release_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         raise InvalidInput(f"{str(found)!r} cannot be read ({reason}): give the folder of a bundle.") from failure
-    document = strict_json(content, f"the release.json {str(path)!r}")
-    if isinstance(document, dict) and "format" not in document and {"distpriv", "values"} <= document.keys():
+    if not re.match(rf'\s*{{\s*"format"\s*:\s*"{FORMAT}"\s*,'.encode(), content):
         raise InvalidInput(
-            f"{str(path)!r} was written by release.save, without the policy that is checked against: a bundle that can "
-            "be verified is what `distpriv release POLICY` writes."
+            f"{str(path)!r} is no release.json of format {FORMAT!r}, as `distpriv release POLICY` writes them into a "
+            "bundle: give that."
         )
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidInput(f"{str(path)!r} is no release.json of format {FORMAT!r}: give that of a bundle.")
-    return document
+    return content
 
 
-def bundled_files(
-    folder: str | os.PathLike[str], document: Mapping[str, Any], but: Collection[str] = ()
-) -> dict[str, bytes]:
+def read_record(path: str | os.PathLike[str]) -> ReleaseRecord:
+    """Return what a release.json holds, given by its own name or by that of its folder.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not as a release.json of this version is written.
+    """
+    return record_in(release_content(path), f"the release.json {str(path)!r}")
+
+
+def record_in(content: bytes, name: str) -> ReleaseRecord:
+    """Return what the bytes of a release.json say; what is not written as it would be is refused, whatever it means.
+
+    Raises:
+        InvalidInput: they are not as a release is written.
+    """
+    record = RECORD.read(content, name)
+    try:
+        same = json_text(record).encode() == content
+    except ValueError:  # a number among the facts of evidence is not finite
+        same = False
+    if not same:
+        raise InvalidInput(f"{name} is not written as a release is: give the file as it was written.")
+    return record
+
+
+def bundled_files(folder: str | os.PathLike[str], record: ReleaseRecord, but: Collection[str] = ()) -> dict[str, bytes]:
     """Return the files that the manifest of a bundle names.
 
     Args:
         folder: where they are.
-        document: what its release.json holds.
+        record: what its release.json holds.
         but: which of them are left out.
 
     Raises:
         InvalidInput: one is not as it was written.
     """
     found = {}
-    for name in sorted({*document["manifest"]} - {*but}):
+    for name in sorted({*record.manifest} - {*but}):
         file = Path(folder) / name
         with suppress(OSError, ValueError):
             if Path(name).name == name and file.is_file() and not file.is_symlink():
                 found[name] = file.read_bytes()
-        if name not in found or digest(found[name]) != document["manifest"][name]:
+        if name not in found or digest(found[name]) != record.manifest[name]:
             raise InvalidInput(
                 f"{name!r} in {str(folder)!r} is not the file that was written with this release: release the policy "
                 "again, which shows the same answer in a new bundle."
@@ -283,20 +317,11 @@ def replace_files(folder: str | os.PathLike[str], files: Mapping[str, File]) -> 
             ) from failure
 
 
-def json_text(document: Mapping[str, Any]) -> str:
-    """Return JSON with a line for every key, the same for the same document."""
-    lines = [f"{_json(key)}: {_json(value)}" for key, value in document.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def csv_text(document: Mapping[str, Any]) -> str:
+def csv_text(record: ReleaseRecord) -> str:
     """Return the released numbers as a table; text that a spreadsheet would take for a formula is marked as text.
 
     `low` and `high` are the ends of the estimate's interval, and `noise` is the standard deviation of the noise.
     """
-    noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
-    return table_text(TABLE, csv_rows(document, noise))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    noise = noise_deviations(record.noise, record.statistics)
+    shown = ("values", "intervals", "estimates", "estimate_intervals", "display")
+    return table_text(TABLE, csv_rows({name: getattr(record, name) for name in shown}, noise))

@@ -9,6 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
+from distpriv.framework.records import json_text
+
 Path = tuple[str | int, ...]
 
 TWINS: tuple[tuple[Path, Path], ...] = (
@@ -140,13 +142,21 @@ def _with_both(document: Any, one: Path, other: Path, value: Any) -> str:
     changed = copy.deepcopy(document)
     for path in (one, other):
         _at(changed, path[:-1])[path[-1]] = value
-    return json.dumps(changed)
+    return text_of(changed)
 
 
 def _without(document: Any, path: Path, key: str) -> str:
     changed = copy.deepcopy(document)
     del _at(changed, path)[key]
-    return json.dumps(changed)
+    return text_of(changed)
+
+
+def text_of(document: Any) -> str:
+    """Return a document as a bundle has it; numbers that are not finite as Python writes them."""
+    try:
+        return json_text(document)
+    except ValueError:
+        return json.dumps(document)
 
 
 def _twice(document: Any, path: Path, key: str) -> str:
@@ -157,4 +167,4 @@ def _twice(document: Any, path: Path, key: str) -> str:
     items = [(mark, None), *holder.items()]
     holder.clear()
     holder.update(items)
-    return json.dumps(changed).replace(json.dumps(mark), json.dumps(key), 1)
+    return text_of(changed).replace(json.dumps(mark), json.dumps(key), 1)

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from distpriv.bundle.write import bundled_tables
 from distpriv.extras import extra_needed
 from distpriv.guarantees.evidence import Evidence
 from distpriv.guarantees.evidence_text import sentence
-from distpriv.noise.laws import noise_from_dict
 from distpriv.policy.load import policy_in_release
+from distpriv.releasing.record import NOISE
 from distpriv.releasing.released import noise_deviations
-from distpriv.workflow.bundle import bundled_tables
 
 __all__ = ["workbook"]
 
@@ -45,7 +45,7 @@ def workbook(document: Mapping[str, Any], _name: str) -> bytes:
 
 
 def _sheets(document: Mapping[str, Any]) -> dict[str, Rows]:
-    tables = bundled_tables(document, policy_in_release(document).query())
+    tables = bundled_tables(document["tables"], policy_in_release(document).query())
     own, joint = document["certificate"], document["joint_certificate"]
     return {
         "numbers": _numbers(document),
@@ -64,7 +64,7 @@ def _sheets(document: Mapping[str, Any]) -> dict[str, Rows]:
 
 
 def _numbers(document: Mapping[str, Any]) -> Rows:
-    noise = noise_deviations(noise_from_dict(document["noise"]), document["statistics"])
+    noise = noise_deviations(NOISE.of(document["noise"]), document["statistics"])
     yield (
         *("statistic", "estimate", "low", "high", "noisy_value", "noisy_low", "noisy_high", "noise"),
         *("public_mean", "public_error"),

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.workflow.forging import forged, read
+from tests.bundle.forging import accepted, everything, forged, read
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
+from distpriv.bundle import verify_bundle
 from distpriv.errors import BudgetSpent, NotCertified
 from distpriv.workflow.plan_policy import plan_policy
 from distpriv.workflow.release_policy import release_policy
-from distpriv.workflow.verifying import verify_bundle
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
 
 
 def test_a_release_is_verified_from_the_laws_in_its_bundle(bundle: Path) -> None:
-    verdict = verify_bundle(bundle)
-    assert verdict.holds, str(verdict)
+    for given in ({}, everything(bundle)):
+        verdict = verify_bundle(bundle, **given)
+        assert verdict.holds, str(verdict)
     assert read(bundle)["mechanism"] == "exact_law"
 
 
@@ -50,7 +51,7 @@ def test_a_release_of_a_sample_is_verified_in_all_its_populations(
         strata[0]["counts"] = [10 * count for count in strata[0]["counts"]]
 
     for change in (population, more_rows):
-        assert not verify_bundle(forged(folder, tmp_path / change.__name__, change)).holds
+        assert not accepted(forged(folder, tmp_path / change.__name__, change), folder)
 
 
 def _narrower(document: dict[str, Any]) -> None:
@@ -78,7 +79,7 @@ def _without(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [_narrower, _closer, _off, _other_rows, _without])
 def test_a_forged_law_is_found_out(bundle: Path, tmp_path: Path, change: Any) -> None:
-    assert not verify_bundle(forged(bundle, tmp_path / "forged", change)).holds
+    assert not accepted(forged(bundle, tmp_path / "forged", change), bundle)
 
 
 SECOND = ("never_married = \"count(marital_status = 'Never-married')\"\n", "")
@@ -93,12 +94,14 @@ def test_a_second_release_is_certified_with_it_by_the_exact_law_of_both(
     with only(mechanism):
         second = release_policy(str(write_policy(folder, SECOND, LATER, name="second.toml")), folder / "second").folder
     document = read(second)
-    assert document["evidence"]["drawn"]["joint"]["measure"] == "cells"
-    verdict = verify_bundle(second)
-    assert verdict.holds, str(verdict)
+    assert "strata" in document["evidence"]["drawn"]["joint"]
+    for given in ({}, everything(second)):
+        verdict = verify_bundle(second, **given)
+        assert verdict.holds, str(verdict)
     for number, change in enumerate((_other_rows_together, _closer_together)):
-        verdict = verify_bundle(forged(second, tmp_path / f"forged_{number}", change))
-        assert "moments" in [check.name for check in verdict.checks if not check.passed]
+        place = forged(second, tmp_path / f"forged_{number}", change)
+        verdict = verify_bundle(place, reference=everything(second)["reference"])
+        assert "model" in [check.name for check in verdict.checks if not check.passed]
 
 
 def _other_rows_together(document: dict[str, Any]) -> None:
@@ -121,7 +124,7 @@ def test_releases_by_draws_of_a_known_population_are_certified_together_by_its_l
         for number, left_out in enumerate((('age = "mean(age, resolution = 1)"\n', ""), SECOND)):
             policy = write_policy(tmp_path, assurance, LATER, left_out)
             made = release_policy(str(policy), tmp_path / str(number)).folder
-    assert read(made)["evidence"]["drawn"]["joint"]["measure"] == "cells"
+    assert "strata" in read(made)["evidence"]["drawn"]["joint"]
     verdict = verify_bundle(made)
     assert verdict.holds, str(verdict)
 
@@ -150,7 +153,7 @@ def two(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> Path:
 
 
 def test_a_release_of_two_statistics_is_verified_from_the_cells_in_its_bundle(two: Path, tmp_path: Path) -> None:
-    assert read(two)["evidence"]["drawn"]["release"]["measure"] == "cells"
+    assert "strata" in read(two)["evidence"]["drawn"]["release"]
     verdict = verify_bundle(two)
     assert verdict.holds, str(verdict)
     assert not verify_bundle(forged(two, tmp_path / "narrower", _half)).holds

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from distpriv.bundle.write import digest
 from distpriv.framework.folders import File
 from distpriv.policy.load import policy_in_release
-from distpriv.workflow.bundle import digest
 
 __all__ = ["ro_crate"]
 

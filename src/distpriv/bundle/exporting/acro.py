@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from distpriv.bundle.write import digest
 from distpriv.framework.folders import File
-from distpriv.workflow.bundle import digest
 
 __all__ = ["acro_outputs"]
 

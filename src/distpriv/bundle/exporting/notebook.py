@@ -8,7 +8,6 @@ from distpriv.framework.queries import Statistic, Table
 from distpriv.framework.target import PrivacyTarget
 from distpriv.policy import Policy
 from distpriv.policy.load import in_order, policy_in_release
-from distpriv.workflow.plan_policy import allowed_mechanisms
 
 __all__ = ["notebook"]
 
@@ -100,7 +99,7 @@ def _code(policy: Policy) -> dict[str, Any]:
         "statistics": [*plain, *((repr(name), _table(each)) for name, each in query.tables)],
         "secrets": [each[0] if len(each) == 1 else _call("Combinations", *each) for each in secrets],
         "model": _call("model", *public, records=policy.records, **options),
-        "plan": _call("plan", Code("model"), _target(policy.target), **settings, mechanisms=allowed_mechanisms(policy)),
+        "plan": _call("plan", Code("model"), _target(policy.target), **settings, mechanisms=policy.allowed_mechanisms),
         "release": _call("release", *private, ledger=Code("ledger"), dataset=policy.dataset, **totals, **approved),
     }
 

@@ -6,14 +6,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from distpriv.bundle.exporting.acro import acro_outputs
+from distpriv.bundle.exporting.notebook import notebook
+from distpriv.bundle.exporting.ro_crate import ro_crate
+from distpriv.bundle.exporting.xlsx import workbook
+from distpriv.bundle.write import RELEASE_FILE, BundleFolder, bundled_files, read_record
 from distpriv.errors import InvalidInput
 from distpriv.framework.domains import did_you_mean
 from distpriv.framework.folders import File, write_whole
-from distpriv.workflow.bundle import RELEASE_FILE, BundleFolder, bundled_files, read_release
-from distpriv.workflow.exporting.acro import acro_outputs
-from distpriv.workflow.exporting.notebook import notebook
-from distpriv.workflow.exporting.ro_crate import ro_crate
-from distpriv.workflow.exporting.xlsx import workbook
+from distpriv.framework.records import plain
 
 __all__ = ["export_bundle"]
 
@@ -38,7 +39,8 @@ def export_bundle(bundle: str, to: str, out: str | None = None) -> Path:
     """
     if to not in {*FILES, *FOLDERS}:
         raise InvalidInput(f"there is no export to {to!r}: {did_you_mean(to, [*FILES, *FOLDERS])}")
-    document = read_release(bundle)
+    record = read_record(bundle)
+    document: dict[str, Any] = plain(record)
     given = Path(os.path.abspath(os.path.expanduser(bundle)))
     folder = given if given.is_dir() else given.parent
     suffix = FILES[to][0] if to in FILES else FOLDERS[to][0]
@@ -53,7 +55,7 @@ def export_bundle(bundle: str, to: str, out: str | None = None) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, content)
         else:
-            files = {RELEASE_FILE: (folder / RELEASE_FILE).read_bytes(), **bundled_files(folder, document)}
+            files = {RELEASE_FILE: (folder / RELEASE_FILE).read_bytes(), **bundled_files(folder, record)}
             with ExitStack() as ending:
                 unfinished = BundleFolder.prepared(target)
                 ending.callback(unfinished.discard)
