@@ -16,7 +16,7 @@ from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, Sampl
 from distpriv.modelling.simulator import DrawnStratum, RowSimulator
 from distpriv.modelling.tilting import constraint_errors, effective_rows
 
-__all__ = ["row_covariance", "sampled_strata"]
+__all__ = ["sampled_strata"]
 
 
 def sampled_strata(
@@ -54,8 +54,8 @@ def sampled_strata(
         if exact:
             covariance, kurtoses = _moments_of_rows(simulator, key, name)
         else:
-            records = {scenario: simulator.scenarios[scenario].records for scenario in sizes}
-            covariance = row_covariance({scenario: covariances[scenario] for scenario in sizes}, records)
+            of_rows = [covariances[scenario] / simulator.scenarios[scenario].records for scenario in sizes]
+            covariance = np.asarray(np.mean(of_rows, axis=0))
             kurtoses = np.full(len(covariance), OF_SAMPLED_LAWS)
         strata.append(
             SampledStratum(
@@ -144,11 +144,6 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
 def _root(influences: Floats) -> Floats:
     """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
     return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
-
-
-def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:
-    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do."""
-    return np.asarray(np.mean([covariance / records[name] for name, covariance in covariances.items()], axis=0))
 
 
 def _kurtoses(rows: Floats) -> Floats:

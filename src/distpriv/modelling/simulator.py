@@ -1,6 +1,6 @@
 """Datasets drawn from the reference rows behind a model."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -41,10 +41,10 @@ from distpriv.modelling.sampling import (
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
-__all__ = ["DrawnStratum", "RowSimulator", "drawn_rows", "opened_tables", "refuse_too_few_rows"]
+__all__ = ["DrawnStratum", "RowSimulator", "opened_tables", "refuse_too_few_rows"]
 
-DrawnStratum = tuple[Hashable, str | None, bool, Tilt | None]
-"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
+DrawnStratum = tuple[int, str | None, bool, Tilt | None]
+"""The id of a table, a predicate, whether rows satisfy it, and what gives them weights."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -291,7 +291,13 @@ class RowSimulator:
 
     def drawn(self) -> dict[DrawnStratum, dict[str, int]]:
         """Return how many rows of every stratum the datasets of each scenario have."""
-        return drawn_rows(self.scenarios, {name: id(table) for name, table in self.tables.items()})
+        drawn: dict[DrawnStratum, dict[str, int]] = {}
+        for name, scenario in self.scenarios.items():
+            for side, size in scenario.strata:
+                if size > 0:
+                    key = id(self.tables[name]), scenario.predicate, side, scenario.tilt
+                    drawn.setdefault(key, {})[name] = size
+        return drawn
 
     def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only, and none that counts for nobody."""
@@ -305,16 +311,6 @@ class RowSimulator:
             rows, base = pool.positions(scenario.predicate, satisfied, among), self.tables[scenario.name].base
             self._rows[key] = rows if base is None else rows[base[rows] > 0]
         return self._rows[key]
-
-
-def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[DrawnStratum, dict[str, int]]:
-    """Return how many rows of every stratum the datasets of each scenario have."""
-    drawn: dict[DrawnStratum, dict[str, int]] = {}
-    for name, scenario in scenarios.items():
-        for side, size in scenario.strata:
-            if size > 0:
-                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
-    return drawn
 
 
 def opened_tables(
