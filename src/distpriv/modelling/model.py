@@ -178,8 +178,8 @@ class QueryModel:
     array([1.46, 1.  ])
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
     (array([-0.73,  1.17]), array([0.18, 1.  ]))
-    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape, model.rows().is_sampled
-    ((1000, 2), False)
+    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape
+    (1000, 2)
     """
 
     names: tuple[str, ...]
