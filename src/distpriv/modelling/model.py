@@ -124,7 +124,15 @@ def error_of_means(strata: Iterable[SampledStratum], scenario: str, dimension: i
 
 @frozen(kw_only=True)
 class Provenance:
-    """How a model was made."""
+    """How a model was made.
+
+    >>> import distpriv as dp
+    >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+    >>> model.provenance.method, model.provenance.records, model.provenance.draws, model.provenance.seed
+    ('given moments', None, None, None)
+    >>> model.provenance.replacement, model.provenance.missing, model.provenance.reference
+    (False, 'refuse', 'population')
+    """
 
     method: str
     """``"exact moments"``, ``"sampling"``, ``"given moments"`` or ``"given points"``."""
@@ -178,8 +186,8 @@ class QueryModel:
     array([1.46, 1.  ])
     >>> model.mean_shift(model.protected_pairs[0]).round(2), model.floor.round(2)
     (array([-0.73,  1.17]), array([0.18, 1.  ]))
-    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape
-    (1000, 2)
+    >>> model.samples("income = '>50K' @ 0.4", draws=1000).shape, model.rows().is_sampled
+    ((1000, 2), False)
     """
 
     names: tuple[str, ...]

@@ -153,6 +153,10 @@ Prior = Mapping[str, float] | None
 class Fit:
     """How plausible a noisy answer is if the private data are like the reference.
 
+    >>> from distpriv.modelling.public_knowledge import Fit
+    >>> usual = Fit(distance=4.1, dimension=5, p_value=0.53)
+    >>> usual.distance, usual.p_value, usual.fits
+    (4.1, 0.53, True)
     >>> print(Fit(distance=75.0, dimension=5, p_value=1e-5).sentence)
     The noisy values are implausible under the reference (p = 1e-05): the private data are not like it, so read the
     noisy values, and rely on neither the estimates nor the certificate.
