@@ -345,6 +345,17 @@ def large_rows(seed: int, records: int, jump: float) -> Table:
     return of_strata(strata, records, (0.25, 0.75))
 
 
+def far_along_the_line() -> Table:
+    """One row of two thousand moves the mean by twenty deviations, along the Laplace noise."""
+    rng = np.random.default_rng(1)
+    beside, group = rng.normal(size=4000), np.repeat([1.0, 0.0], 2000)
+    x = np.round(rng.normal(size=4000) + 0.3 * group + 0.2 * beside) * 5.0
+    x[0] = 500.0
+    columns = {"g": group, "x": x, "y": np.round(40 + 10 * (0.3 * (group - 0.5) + beside), -1)}
+    statistics: dict[str, tuple[Kind, str]] = {"s0": ("mean", "x"), "s1": ("mean", "y")}
+    return Table.of(columns, statistics, dp.Share("g = 1", values=(0.0, 1.0)), records=20)
+
+
 def count_and_mean() -> Table:
     """A count and a mean of forty records; much mass has a log-ratio of just ε."""
     rng = np.random.default_rng(1032)
@@ -454,6 +465,7 @@ _ENTRIES: list[tuple[str, Callable[[], Table], tuple[str, ...], float, float]] =
     ("large rows 11", lambda: large_rows(11, 300, 70), (LAPLACE,), 0.7, 1e-4),
     ("large rows 285067", lambda: large_rows(285067, 300, 50), (LAPLACE,), 1.5, 1e-4),
     ("large rows 12", lambda: large_rows(12, 200, 60), (LAPLACE,), 1, 1e-4),
+    ("a row far out along the line", far_along_the_line, (LAPLACE,), 2, 1e-2),
     ("a count and a mean, 3e-5", count_and_mean, (LAPLACE,), 1, 3e-5),
     ("a count and a mean, 2e-4", count_and_mean, (LAPLACE,), 0.7, 2e-4),
     ("a count and a mean, 1e-3", count_and_mean, (LAPLACE,), 1, 1e-3),

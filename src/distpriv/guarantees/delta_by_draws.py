@@ -228,8 +228,8 @@ def estimated(scenarios: "AtPoints", epsilon: float, matters: float, settings: D
         standard_error=error,
         normalisation=off,
         normalisation_error=off_error,
-        upper_bound=min(1.0, bounded + margin),
-        total_variation=min(1.0, distance + settings.deviations * distance_error),
+        upper_bound=min(1.0, bounded + margin + scenarios.outside),
+        total_variation=min(1.0, distance + settings.deviations * distance_error + scenarios.outside),
         draws=draws,
     )
     rarest = settings.unseen / settings.moment_draws
@@ -430,6 +430,11 @@ class AtPoints:
 
     first: TiltedLaw
     second: TiltedLaw
+
+    @property
+    def outside(self) -> float:
+        """The probability, of the first distribution, of what is not looked at, which counts in full."""
+        return 0.0
 
     def first_tilts(self, rng: np.random.Generator) -> Floats:
         """Return no tilt, tilts along the shift, in random directions, and towards rows that move the sums far."""

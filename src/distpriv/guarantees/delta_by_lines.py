@@ -45,6 +45,12 @@ class LineSettings:
     """Chebyshev nodes along an interval of twelve standard deviations, on which log-densities are interpolated."""
     half_width: float = 6.0
     """Standard deviations, of F + G given the line, to either side of the means."""
+    half_widths: tuple[float, ...] = (6.0, 9.0, 13.0, 18.0)
+    """The same, in turn, until little enough is outside: rows far out along the line reach farther."""
+    outside: float = 1e-3
+    """How little, as a share of the δ that matters."""
+    exponents: tuple[float, float, int] = (0.05, 50.0, 60)
+    """The first, the last and the number of the exponents in Chernoff's bound on that, times a standard deviation."""
     per_deviation: float = 20.0
     """Points of the trapezoid rule in a standard deviation."""
     per_scale: float = 4.0
@@ -90,7 +96,7 @@ def delta_by_lines(
 
     A δ far below what `matters` need not be known well.
     """
-    lines = _AlongLines(first=first, second=second, laplace=laplace)
+    lines = _AlongLines(first=first, second=second, laplace=laplace, matters=matters)
     several = len(laplace.axis) > 1
     return estimated(lines, epsilon, matters, DRAWS if several else evolve(DRAWS, rounds=0))
 
@@ -100,6 +106,18 @@ class _AlongLines(AtPoints):
     """The same along the lines through points, one a row, where the second order is computed everywhere."""
 
     laplace: LaplacePart
+    matters: float
+
+    @cached_property
+    def _windows(self) -> tuple["_Window", "_Window"]:
+        return (
+            _Window.of(self.first, self.laplace.axis, self.matters),
+            _Window.of(self.second, self.laplace.axis, self.matters),
+        )
+
+    @property
+    def outside(self) -> float:
+        return self._windows[0].outside
 
     def first_tilts(self, rng: np.random.Generator) -> Floats:
         return _across(AtPoints.first_tilts(self, rng), self.laplace.axis)
@@ -125,13 +143,11 @@ class _AlongLines(AtPoints):
         axis, of = self.laplace.axis, LINES
         low, high = np.full(len(points), np.inf), np.full(len(points), -np.inf)
         narrowest = math.inf
-        for law in (self.first, self.second):
-            towards = np.linalg.solve(law.covariance, axis)
-            width = 1 / math.sqrt(float(axis @ towards))
-            centre = (law.mean - points) @ towards * width**2
-            low = np.minimum(low, centre - of.half_width * width)
-            high = np.maximum(high, centre + of.half_width * width)
-            narrowest = min(narrowest, width)
+        for law, window in zip((self.first, self.second), self._windows, strict=True):
+            centre = (law.mean - points) @ window.along
+            low = np.minimum(low, centre - window.half_width * window.deviation)
+            high = np.maximum(high, centre + window.half_width * window.deviation)
+            narrowest = min(narrowest, window.deviation)
         longest = float((high - low).max())
         count = min(3 * of.nodes, math.ceil(of.nodes * longest / (2 * of.half_width * narrowest)))
         fine = min(narrowest / of.per_deviation, self.laplace.scale / of.per_scale)
@@ -172,6 +188,35 @@ class _AlongLines(AtPoints):
             ),
             nodes=(nodes + 1) / 2 * (size - 1),
         )
+
+
+@frozen(kw_only=True, eq=False)
+class _Window:
+    """Which part of every line is integrated: where the place of F + G along it is near that of the mean."""
+
+    along: Floats
+    """ℓ with ℓᵀw = 1: the place along a line is ℓᵀ(F + G), whose variance is that given the line."""
+    deviation: float
+    half_width: float
+    """In standard deviations."""
+    outside: float
+    """A bound on the probability that F + G is not there."""
+
+    @classmethod
+    def of(cls, law: TiltedLaw, axis: Floats, matters: float) -> "_Window":
+        """Return the first window outside of which there is little enough, or the widest."""
+        towards = np.linalg.solve(law.covariance, axis)
+        deviation = 1 / math.sqrt(float(axis @ towards))
+        along = np.asarray(towards * deviation**2)
+        exponents = np.geomspace(*LINES.exponents) / deviation
+        logs = [law.log_moments(np.outer(s, along)) - s * float(along @ law.mean) for s in (exponents, -exponents)]
+        half_width, outside = LINES.half_width, 1.0
+        for half_width in LINES.half_widths:
+            ends = [float((log - exponents * half_width * deviation).min()) for log in logs]
+            outside = min(1.0, sum(math.exp(min(0.0, end)) for end in ends))
+            if outside <= LINES.outside * matters:
+                break
+        return cls(along=along, deviation=deviation, half_width=half_width, outside=outside)
 
 
 def _across(tilts: Floats, axis: Floats) -> Floats:
