@@ -62,10 +62,6 @@ def gaussian_l1_quantile_upper_bound(covariance: Floats, chance: float) -> float
     Each coordinate alone, with the chance divided by their number; or the mean :math:`\sqrt{2/π} Σ_k σ_k` plus
     :math:`L \sqrt{2 \ln(1/chance)}`, as ‖·‖₁ moves by no more than :math:`L = \max_{s ∈ \{±1\}^m} \sqrt{sᵀΣs}` times a
     standard normal vector's length.
-
-    >>> import numpy as np
-    >>> round(gaussian_l1_quantile_upper_bound(np.eye(1), 0.05), 4)
-    1.96
     """
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     by_coordinate = float(deviations.sum() * -ndtri(chance / (2 * len(deviations))))

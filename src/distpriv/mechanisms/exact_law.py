@@ -13,9 +13,6 @@ from distpriv.noise.laws import NoiseLaw
 
 __all__ = ["exact_law"]
 
-NAME = "exact_law"
-
-
 LARGEST_EPSILON = 300.0
 """At a larger ε, e^ε times the rounding error of a distribution hides what it says."""
 
@@ -59,4 +56,4 @@ def exact_law(model: QueryModel, target: PrivacyTarget, *, weights: Weights = "r
     else:
         noise = noise_on_steps(rows, target, model.protected_pairs)
     certificate = exact_certificate(rows, [noise], target, model.protected_pairs)
-    return AdditiveMechanism(name=NAME, statistics=model.names, noise=noise, certificate=certificate)
+    return AdditiveMechanism(name="exact_law", statistics=model.names, noise=noise, certificate=certificate)

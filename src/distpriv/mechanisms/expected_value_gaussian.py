@@ -10,8 +10,6 @@ from distpriv.noise.laws import GaussianNoise
 
 __all__ = ["expected_value_gaussian"]
 
-THEOREM = "Theorem 4.2"
-
 
 @across_ball
 def expected_value_gaussian(
@@ -30,4 +28,5 @@ def expected_value_gaussian(
     array([28.52, 28.52])
     """
     noise = everywhere(GaussianNoise, model, mean_sensitivity(model, order=2) / gaussian_radius(target, radius))
-    return certified(model, target, noise, name="expected_value_gaussian", theorem=THEOREM, evidence=equal_means(model))
+    evidence = equal_means(model)
+    return certified(model, target, noise, name="expected_value_gaussian", theorem="Theorem 4.2", evidence=evidence)

@@ -10,8 +10,6 @@ from distpriv.noise.laws import LaplaceNoise
 
 __all__ = ["expected_value_laplace"]
 
-THEOREM = "Theorem 4.1"
-
 
 @across_ball
 def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> AdditiveMechanism:
@@ -26,4 +24,5 @@ def expected_value_laplace(model: QueryModel, target: PrivacyTarget) -> Additive
     array([6., 6.])
     """
     noise = everywhere(LaplaceNoise, model, mean_sensitivity(model, order=1) / laplace_epsilon(target))
-    return certified(model, target, noise, name="expected_value_laplace", theorem=THEOREM, evidence=equal_means(model))
+    evidence = equal_means(model)
+    return certified(model, target, noise, name="expected_value_laplace", theorem="Theorem 4.1", evidence=evidence)

@@ -7,7 +7,6 @@ datasets have their own scenario's distribution, and the statistics differ becau
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -19,14 +18,10 @@ from distpriv.framework.arrays import Floats, Rows
 from distpriv.modelling.sampling import (
     RowPool,
     Stratum,
-    Stream,
     WeightedDraw,
-    block_size,
-    datasets_in_block,
     distinct,
     draw_rows,
     evaluate,
-    in_blocks,
 )
 from distpriv.modelling.transport import RowPairing
 
@@ -41,9 +36,10 @@ __all__ = [
     "Pairing",
     "Swap",
     "coupled_block",
-    "measure_differences",
+    "differences_block",
     "row_features",
     "row_sums",
+    "sums_block",
     "unpaired_column",
     "widest",
 ]
@@ -174,12 +170,7 @@ class MaximalCoupling:
 
     @classmethod
     def of(cls, rows: Rows, first: Floats, second: Floats, records: int, order: Floats | None = None) -> Self:
-        """Return the maximal coupling of two weightings of rows; those that differ are paired by `order`, if given.
-
-        >>> coupling = MaximalCoupling.of(np.arange(2), np.array([0.5, 0.5]), np.array([0.2, 0.8]), records=10)
-        >>> round(coupling.total_variation, 12)
-        0.3
-        """
+        """Return the maximal coupling of two weightings of rows; those that differ are paired by `order`, if given."""
         if order is not None:
             ascending = np.argsort(order, kind="stable")
             rows, first, second = rows[ascending], first[ascending], second[ascending]
@@ -217,33 +208,6 @@ Coupling = Swap | MaximalCoupling
 """A joint distribution of two datasets, each with the distribution of its own scenario."""
 
 
-def measure_differences(
-    query: "Query",
-    pool: RowPool,
-    coupling: Coupling,
-    draws: int,
-    stream: Stream,
-    *,
-    measure: Measure,
-    swapped: Sequence[int] = (),
-) -> list[Floats]:
-    """Draw differences F(D_i) − F(D_j) and measure them: one array for each number of swapped rows.
-
-    Of means only the rows that differ count, and the first k swapped rows serve for scenarios that differ in k. Other
-    queries are evaluated on both datasets, and `swapped` can only be the number of rows that these differ in.
-    """
-    task: Callable[[np.random.Generator, int], list[Floats]]
-    if query.has_exact_moments:
-        features = row_features(query, pool, coupling.records)
-        mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
-        moves = csr_array(features) if mostly_zero else features
-        task, size = partial(_sums_block, moves, coupling, measure, swapped), datasets_in_block(coupling.rows_drawn)
-    else:
-        task, size = partial(_differences_block, query, pool, coupling, measure), block_size(query, coupling.records)
-    blocks = in_blocks(task, draws, size, stream)
-    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
-
-
 def coupled_block(
     query: "Query", pool: RowPool, coupling: Coupling, rng: np.random.Generator, draws: int
 ) -> tuple[Floats, Floats]:
@@ -255,14 +219,15 @@ def coupled_block(
     return evaluate(query, pool, first), evaluate(query, pool, second)
 
 
-def _differences_block(
+def differences_block(
     query: "Query", pool: RowPool, coupling: Coupling, measure: Measure, rng: np.random.Generator, draws: int
 ) -> list[Floats]:
+    """Evaluate the query on both datasets of every pair, and measure the differences."""
     first, second = coupled_block(query, pool, coupling, rng, draws)
     return [measure(first - second)]
 
 
-def _sums_block(
+def sums_block(
     moves: Floats | csr_array,
     coupling: Coupling,
     measure: Measure,

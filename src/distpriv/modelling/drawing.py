@@ -93,11 +93,7 @@ class Drawing:
 
     @property
     def law(self) -> dict[str, Any]:
-        """The options that the law of datasets depends on, by name: what releases of one dataset must agree in.
-
-        >>> Drawing(draws=200, missing="drop").law
-        {'missing': 'drop', 'reference': 'sample', 'replacement': True}
-        """
+        """The options that the law of datasets depends on, by name: what releases of one dataset must agree in."""
         return {name: value for name, value in self.written.items() if name in LAW}
 
     @property

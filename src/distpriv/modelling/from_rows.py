@@ -165,7 +165,7 @@ def _modelled(
     if source is None and any(scenario.table is None for scenario in protected.scenarios.values()):
         raise InvalidModel("the secret needs a reference table to draw records from: give it as the source.")
     sources = {name: source if s.table is None else s.table for name, s in protected.scenarios.items()}
-    if not any(isinstance(each, Mapping) for each in sources.values()):  # which is refused below
+    if not any(isinstance(table, Mapping) for table in sources.values()):  # which is refused below
         query = gathered(query, source, protected, drawing)
         query = labelled(query, different(sources.values()), drawing.missing)
     tables = opened_tables(sources, protected.scenarios, query, drawing)
@@ -227,10 +227,6 @@ def dataset_moments(
               Σ = Σ_s \Bigl(\frac{n_s}{n}\Bigr)^2 \Bigl(1 - \frac{n_s}{N_s}\Bigr) \frac{S_s}{n_s}
 
     With replacement the rows are independent: no factor 1 − n_s/N_s, and the variance of one row has divisor N_s.
-
-    >>> stratum = StratumMoments(rows=4, mean=[2.5], covariance=[[5 / 3]], low=[1], high=[4])
-    >>> [x.round(12).tolist() for x in dataset_moments([(stratum, 2)], np.ones(1), replacement=False)]
-    [[2.5], [[0.416666666667]]]
     """
     drawn = [(stratum, size) for stratum, size in strata if size > 0]
     records = sum(size for _, size in drawn)
@@ -304,15 +300,15 @@ def _steps(
     ]
     points = [law.points for law in distributions.values() if law.points is not None]
     steps: list[float] = []
+
+    def spacings(number: int) -> list[float]:
+        return [resolution([of_scenario[:, number]], [[1]]) for of_scenario in points]
+
     for _, statistic, resolutions in query.by_rows(units):
         numbers = range(len(steps), len(steps) + statistic.size)
         # What is no sum over rows is spaced as its sampled values are, the coarsest of all scenarios.
-        steps += statistic.steps(records, resolutions or [_spacing(points, number) for number in numbers])
+        steps += statistic.steps(records, resolutions or [max(spacings(number)) for number in numbers])
     return np.array(steps)
-
-
-def _spacing(points: list[Floats], number: int) -> float:
-    return max(resolution([of_scenario[:, number]], [[1]]) for of_scenario in points)
 
 
 def _with_lattices(

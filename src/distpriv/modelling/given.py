@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from distpriv.errors import InvalidModel
-from distpriv.framework.arrays import Floats, frozen_array
+from distpriv.framework.arrays import Floats, correlations, frozen_array
 from distpriv.framework.domains import did_you_mean, items
 from distpriv.framework.scenarios import Pair, checked_pairs
 from distpriv.modelling.drawing import Drawing
@@ -188,12 +188,11 @@ def _covariance(values: Any, scenario: str, size: int, rounding: float = 1e-9) -
             f"{where} must be {size} × {size}, as its mean has {size} numbers, got shape {matrix.shape}: give one row "
             "and one column for each statistic."
         )
+    units, correlation = correlations((matrix + matrix.T) / 2)
     spread = np.sqrt(np.maximum(np.diag(matrix), 0))
     scale = np.outer(spread, spread)
     if (np.abs(matrix - matrix.T) > rounding * np.maximum(scale, np.abs(matrix).max())).any():
         raise InvalidModel(f"{where} is not symmetric: average it with its transpose if that is rounding.")
-    units = np.where(spread > 0, spread, 1.0)
-    correlation = (matrix + matrix.T) / 2 / np.outer(units, units)
     least = float(np.linalg.eigvalsh(correlation)[0])
     if least < -rounding * size:
         raise InvalidModel(

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from distpriv.errors import InvalidModel
-from distpriv.framework.arrays import Floats, array_field
+from distpriv.framework.arrays import Floats, array_field, correlations
 from distpriv.framework.domains import did_you_mean, items, one_of
 from distpriv.framework.html import details, html_table, paragraph, shown
 from distpriv.modelling.drawing import Drawing, Missing, Reference, checked_draws, checked_seed
@@ -78,9 +78,8 @@ class QueryDistribution:
 
 def root_of(covariance: Floats) -> Floats:
     """Return R with RRᵀ the covariance, whatever its units."""
-    units = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    units, correlation = correlations(covariance)
+    values, vectors = np.linalg.eigh(correlation)
     return np.asarray(units[:, np.newaxis] * ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T))
 
 

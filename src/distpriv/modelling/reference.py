@@ -116,7 +116,7 @@ class ReferenceTable:
             for name, row in query.row_values
         )
         strata = {text: parsed(text, "the secret", ("share", text), predicate=True) for text in predicates}
-        weighed = {text: each for tilt in tilts for each in tilt.parts or (tilt,) for text in each.numbers}
+        weighed = {text: part for tilt in tilts for part in tilt.parts or (tilt,) for text in part.numbers}
         properties = {
             text: parsed(text, "the secret", ("property", tilt.what), predicate=False)
             for text, tilt in weighed.items()
@@ -149,7 +149,7 @@ class ReferenceTable:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what the table is, and nothing that was looked up in it, which is found again when it is needed."""
-        names = [each.name for each in fields(type(self)) if each.init]
+        names = [field.name for field in fields(type(self)) if field.init]
         return {**{name: self.__dict__[name] for name in names}, "_pools": {}, "_known": {}, "_weights": {}}
 
     @cached_property

@@ -169,11 +169,7 @@ def _share_on(basis: Floats, rows: Rows, chances: Floats | None) -> float:
 
 
 def integer_basis(vectors: Rows) -> Floats:
-    """Return a basis, as columns, of the lattice that integer vectors generate.
-
-    >>> integer_basis(np.array([[2, 0], [1, 1], [0, 2]])).tolist()
-    [[1.0, 0.0], [1.0, 2.0]]
-    """
+    """Return a basis, as columns, of the lattice that integer vectors generate."""
     width = vectors.shape[1]
     pivots: dict[int, list[int]] = {}
     for vector in vectors.tolist() if len(vectors) < 500 else np.unique(vectors, axis=0).tolist():

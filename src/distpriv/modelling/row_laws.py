@@ -89,18 +89,12 @@ class StratumRows:
 
 def _as_stratum_rows(strata: Any) -> tuple[StratumRows, ...]:
     """Return rows that are given as plain arrays as rows all of which are as likely."""
-    return tuple(each if isinstance(each, StratumRows) else StratumRows(values=np.asarray(each)) for each in strata)
+    return tuple(rows if isinstance(rows, StratumRows) else StratumRows(values=np.asarray(rows)) for rows in strata)
 
 
 @frozen(kw_only=True, eq=False)
 class RowLaws:
-    """Statistics that are sums over rows, in every scenario.
-
-    >>> rows = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
-    >>> laws = RowLaws(strata=rows, drawn={"a": {0: 2}, "b": {0: 1, 1: 1}}, replacement=False)
-    >>> {name: complex(np.round(phase, 9)) for name, phase in laws.phases(np.array([np.pi / 4])).items()}
-    {'a': (0.707106781+0.707106781j), 'b': (-0.603553391+0.603553391j)}
-    """
+    """Statistics that are sums over rows, in every scenario."""
 
     strata: tuple[StratumRows, ...] = field(converter=_as_stratum_rows)
     """What each row of a stratum adds to the statistics, and how likely it is to be drawn."""

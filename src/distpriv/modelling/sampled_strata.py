@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from distpriv.errors import InvalidModel, InvalidSecret
-from distpriv.framework.arrays import Floats
+from distpriv.framework.arrays import Floats, correlations
 from distpriv.framework.scenarios import Scenario
 from distpriv.modelling.model import FEWEST_ROWS, NORMAL, OF_SAMPLED_LAWS, SampledStratum
 from distpriv.modelling.simulator import DrawnStratum, RowSimulator
 from distpriv.modelling.tilting import constraint_errors, effective_rows
 
-__all__ = ["row_covariance", "sampled_strata"]
+__all__ = ["sampled_strata"]
 
 
 def sampled_strata(
@@ -54,8 +54,8 @@ def sampled_strata(
         if exact:
             covariance, kurtoses = _moments_of_rows(simulator, key, name)
         else:
-            records = {scenario: simulator.scenarios[scenario].records for scenario in sizes}
-            covariance = row_covariance({scenario: covariances[scenario] for scenario in sizes}, records)
+            of_rows = [covariances[scenario] / simulator.scenarios[scenario].records for scenario in sizes]
+            covariance = np.asarray(np.mean(of_rows, axis=0))
             kurtoses = np.full(len(covariance), OF_SAMPLED_LAWS)
         strata.append(
             SampledStratum(
@@ -135,10 +135,8 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
     counts = np.full(len(weights), 1 / len(weights)) if base is None else base[rows]
     away, changes = constraint_errors(scenario.tilt, numbers, counts)
     centred = features - weights @ features
-    square = (away.T * weights) @ away
-    units = np.sqrt(np.maximum(np.diag(square), 0.0))
-    units = np.where(units > 0, units, 1.0)
-    inverse = np.linalg.pinv(square / np.outer(units, units), rcond=1e-10, hermitian=True) / np.outer(units, units)
+    units, correlation = correlations((away.T * weights) @ away)
+    inverse = np.linalg.pinv(correlation, rcond=1e-10, hermitian=True) / np.outer(units, units)
     slopes = inverse @ ((away.T * weights) @ centred)
     return np.asarray(weights[:, np.newaxis] * (centred - away @ slopes) + counts[:, np.newaxis] * (changes @ slopes))
 
@@ -146,11 +144,6 @@ def _influence(simulator: RowSimulator, scenario: Scenario) -> Floats:
 def _root(influences: Floats) -> Floats:
     """Return R with RRᵀ = ΨΨᵀ, and as many columns as rows, whatever their units."""
     return np.asarray(np.linalg.qr(influences.T)[1], dtype=np.float64).T
-
-
-def row_covariance(covariances: Mapping[str, Floats], records: Mapping[str, int]) -> Floats:
-    """Return the covariance of what one row adds, if rows of all strata vary alike, and together as statistics do."""
-    return np.asarray(np.mean([covariance / records[name] for name, covariance in covariances.items()], axis=0))
 
 
 def _kurtoses(rows: Floats) -> Floats:

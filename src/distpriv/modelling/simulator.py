@@ -1,11 +1,12 @@
 """Datasets drawn from the reference rows behind a model."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from attrs import evolve, field, fields, frozen
+from scipy.sparse import csr_array
 
 from distpriv.errors import InvalidModel, InvalidSecret
 from distpriv.framework.arrays import Floats, Rows
@@ -19,22 +20,31 @@ from distpriv.modelling.coupling import (
     Pairing,
     Swap,
     coupled_block,
-    measure_differences,
+    differences_block,
     row_features,
+    sums_block,
     unpaired_column,
     widest,
 )
 from distpriv.modelling.drawing import Drawing
 from distpriv.modelling.reference import ReferenceTable, different, refuse_gaps, refuse_mixed_types
 from distpriv.modelling.row_laws import RowLaws, StratumRows
-from distpriv.modelling.sampling import RowPool, Stratum, Stream, block_size, in_blocks, sample_block
+from distpriv.modelling.sampling import (
+    RowPool,
+    Stratum,
+    Stream,
+    block_size,
+    datasets_in_block,
+    in_blocks,
+    sample_block,
+)
 from distpriv.modelling.transport import RowPairing, along_their_main_axis, in_units_of_noise
 from distpriv.progress import Progress, silent
 
-__all__ = ["DrawnStratum", "RowSimulator", "drawn_rows", "opened_tables", "refuse_too_few_rows"]
+__all__ = ["DrawnStratum", "RowSimulator", "opened_tables", "refuse_too_few_rows"]
 
-DrawnStratum = tuple[Hashable, str | None, bool, Tilt | None]
-"""A table, a predicate, whether rows satisfy it, and what gives them weights."""
+DrawnStratum = tuple[int, str | None, bool, Tilt | None]
+"""The id of a table, a predicate, whether rows satisfy it, and what gives them weights."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -55,7 +65,7 @@ class RowSimulator:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what is drawn from, and how: not who is told of progress, and nothing that goes by a place in memory."""
-        names = [each.name for each in fields(type(self)) if each.init]
+        names = [field.name for field in fields(type(self)) if field.init]
         return {**{name: self.__dict__[name] for name in names}, "progress": silent, "_pairings": {}, "_rows": {}}
 
     def split(self, shares: Sequence[float], seed: int) -> tuple[Self, ...]:
@@ -105,23 +115,32 @@ class RowSimulator:
     ) -> list[Floats]:
         """Draw differences of coupled statistics and measure them, for every number of rows that the pairs differ in.
 
-        Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself.
+        Numbers ascend; the sign of a difference is that of the first pair. Of weighted rows a pair is by itself. Of
+        means only the rows that differ count, and the first k swapped rows serve for scenarios that differ in k.
         """
         couplings = [self.coupling(pair, pairing) for pair in pairs]
         swaps = [coupling for coupling in couplings if isinstance(coupling, Swap)]
-        return measure_differences(
-            self.query,
-            self.pool(pairs[0][0]),
-            widest(swaps) if swaps else couplings[0],
-            draws,
-            self.stream(" | ".join(pairs[0]), seed, progress),
-            measure=measure,
-            swapped=sorted({swap.swapped for swap in swaps}),
-        )
+        coupling = widest(swaps) if swaps else couplings[0]
+        task: Callable[[np.random.Generator, int], list[Floats]]
+        if self.query.has_exact_moments:
+            features = self.features(pairs[0][0])
+            mostly_zero = np.count_nonzero(features) <= 0.1 * features.size  # as those of tables
+            moves, swapped = csr_array(features) if mostly_zero else features, sorted({swap.swapped for swap in swaps})
+            task = partial(sums_block, moves, coupling, measure, swapped)
+            size = datasets_in_block(coupling.rows_drawn)
+        else:
+            task = partial(differences_block, self.query, self.pool(pairs[0][0]), coupling, measure)
+            size = block_size(self.query, coupling.records)
+        blocks = in_blocks(task, draws, size, self.stream(" | ".join(pairs[0]), seed, progress))
+        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
     def pool(self, name: str) -> RowPool:
         """Return the rows in memory that a scenario draws from."""
         return self.tables[name].pool_of(self.scenarios[name].predicate)
+
+    def features(self, name: str) -> Floats:
+        """Return the `row_features` of the rows in memory that a scenario draws from."""
+        return row_features(self.query, self.pool(name), self.scenarios[name].records)
 
     def stream(self, name: str, seed: int, progress: Progress | None = None) -> Stream:
         """Return random numbers to draw with, and what runs slow queries elsewhere, if the tables are where it can."""
@@ -156,10 +175,6 @@ class RowSimulator:
         """Return by transport where rows can be near to each other, and independent elsewhere."""
         return "transport" if unpaired_column(self.query, self.pool(pair[0])) is None else "independent"
 
-    def is_weighted(self, pair: Pair) -> bool:
-        """Tell whether the rows of a scenario have weights: such pairs are coupled row by row."""
-        return any(self.scenarios[name].tilt is not None for name in pair)
-
     def has_weights(self, name: str) -> bool:
         """Tell whether rows of a scenario are drawn with weights: a column's, or those that give a property a value."""
         return self.drawing.weight is not None or self.scenarios[name].tilt is not None
@@ -177,16 +192,14 @@ class RowSimulator:
 
     def coupling(self, pair: Pair, pairing: Pairing) -> Swap | MaximalCoupling:
         """Return how datasets of two scenarios of one secret are coupled."""
-        if not self.is_weighted(pair):
-            return self.swap(pair, pairing)
         first, second = self._coupled(pair)
+        if first.tilt is None:
+            return self.swap(pair, pairing)
         (one,), (other,) = self.strata(pair[0]), self.strata(pair[1])
         assert one.weights is not None
         assert other.weights is not None
-        order = None
-        if pairing == "transport":
-            features = row_features(self.query, self.pool(pair[0]), first.records)[one.rows]
-            order = along_their_main_axis(features)
+        transport = pairing == "transport"
+        order = along_their_main_axis(self.features(pair[0])[one.rows]) if transport else None
         return MaximalCoupling.of(one.rows, one.weights, other.weights, second.records, order)
 
     def _coupled(self, pair: Pair) -> tuple[Scenario, Scenario]:
@@ -201,7 +214,7 @@ class RowSimulator:
     def swap(self, pair: Pair, pairing: Pairing) -> Swap:
         """Return which rows two scenarios of one Share have in common and which they swap."""
         first, second = self._coupled(pair)
-        assert not self.is_weighted(pair), "weighted rows are coupled record by record"
+        assert first.tilt is None, "weighted rows are coupled record by record"
         for name in pair:
             self.strata(name)  # refuses to draw more rows than there are
         more = first.positives > second.positives
@@ -225,7 +238,7 @@ class RowSimulator:
         self, scenario: Scenario, side: bool, rows: Mapping[bool, Rows], weights: Mapping[bool, Floats | None]
     ) -> RowPairing | OrderedPairing:
         """Return the pairing of a stratum with the other one: of rows with weights in order, of others by transport."""
-        features = row_features(self.query, self.pool(scenario.name), scenario.records)
+        features = self.features(scenario.name)
         one, other = weights[side], weights[not side]
         if one is not None and other is not None:
             along = along_their_main_axis(features)
@@ -257,18 +270,10 @@ class RowSimulator:
         """Return what each row of a stratum adds to the statistics of a scenario, and how likely it is to be drawn."""
         sides = [side for side, _ in self.scenarios[name].strata]
         stratum = self.strata(name)[sides.index(satisfied)]
-        features = row_features(self.query, self.pool(name), self.scenarios[name].records)
-        return StratumRows(values=features[stratum.rows], weights=stratum.weights)
+        return StratumRows(values=self.features(name)[stratum.rows], weights=stratum.weights)
 
     def row_laws(self) -> RowLaws:
-        """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory.
-
-        >>> import distpriv as dp
-        >>> query, secret = dp.Query(age=dp.mean("age")), dp.Share("income = '>50K'", values=(0.4, 0.5))
-        >>> laws = dp.model(dp.datasets.adult(), query, secret, records=10).rows().row_laws()
-        >>> [rows.values.shape for rows in laws.strata], laws.drawn["income = '>50K' @ 0.4"]
-        ([(11208, 1), (34014, 1)], {0: 4, 1: 6})
-        """
+        """Return the rows behind statistics that are sums over rows; of large tables those that are held in memory."""
         return self._row_laws
 
     @cached_property
@@ -286,7 +291,13 @@ class RowSimulator:
 
     def drawn(self) -> dict[DrawnStratum, dict[str, int]]:
         """Return how many rows of every stratum the datasets of each scenario have."""
-        return drawn_rows(self.scenarios, {name: id(table) for name, table in self.tables.items()})
+        drawn: dict[DrawnStratum, dict[str, int]] = {}
+        for name, scenario in self.scenarios.items():
+            for side, size in scenario.strata:
+                if size > 0:
+                    key = id(self.tables[name]), scenario.predicate, side, scenario.tilt
+                    drawn.setdefault(key, {})[name] = size
+        return drawn
 
     def _positions(self, scenario: Scenario, satisfied: bool) -> Rows:
         """Return where the rows of a stratum are, those of this part only, and none that counts for nobody."""
@@ -300,16 +311,6 @@ class RowSimulator:
             rows, base = pool.positions(scenario.predicate, satisfied, among), self.tables[scenario.name].base
             self._rows[key] = rows if base is None else rows[base[rows] > 0]
         return self._rows[key]
-
-
-def drawn_rows(scenarios: Mapping[str, Scenario], tables: Mapping[str, Hashable]) -> dict[DrawnStratum, dict[str, int]]:
-    """Return how many rows of every stratum the datasets of each scenario have."""
-    drawn: dict[DrawnStratum, dict[str, int]] = {}
-    for name, scenario in scenarios.items():
-        for side, size in scenario.strata:
-            if size > 0:
-                drawn.setdefault((tables[name], scenario.predicate, side, scenario.tilt), {})[name] = size
-    return drawn
 
 
 def opened_tables(

@@ -274,12 +274,7 @@ def _expected(simulator: RowSimulator, cells: "Cells") -> Floats:
 
 @frozen(kw_only=True, eq=False)
 class Cells:
-    """The combinations of levels that public rows have, by numbers.
-
-    >>> cells = Cells(sizes=(4,), other=(False,), kinds=np.arange(4)[:, np.newaxis])
-    >>> cells.rare_levels(np.array([[50.0, 4.0, 30.0, 2.0], [60.0, 3.0, 20.0, 3.0]]), least=5)
-    [{1, 3}]
-    """
+    """The combinations of levels that public rows have, by numbers."""
 
     sizes: tuple[int, ...]
     """How many levels each column lists."""
@@ -302,7 +297,7 @@ class Cells:
             for level in range(size)
         )
         while len(rare := self._rare(gone, expected, least)):
-            able = (each for _, *each in levels if self._can_join(gone, rare, *each))
+            able = (place for _, *place in levels if self._can_join(gone, rare, *place))
             if (joins := next(able, None)) is None:
                 return None
             gone[joins[0]].add(joins[1])

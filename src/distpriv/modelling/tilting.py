@@ -147,10 +147,6 @@ def row_weights(tilt: Tilt, numbers: Floats, counts: Floats | None = None) -> Fl
     """Return the weight of every row, with a sum of 1, or say why the property cannot have the value.
 
     Weights are as near as can be to `counts`, how many people each row stands for; the same of all rows without.
-
-    >>> hours = Tilt(kind="mean", expressions=("hours",), value=1.5)
-    >>> row_weights(hours, np.array([[0.0, 1.0, 2.0]])).round(4)
-    array([0.1162, 0.2676, 0.6162])
     """
     for text, values in zip(tilt.numbers, numbers, strict=True):
         if not np.isfinite(values).all():

@@ -46,12 +46,7 @@ class RowPairing:
 
     @classmethod
     def between(cls, first: Floats, second: Floats, *, seed: int = 0) -> Self:
-        """Pair the rows of two tables of features, one row of features each, to be close in L2.
-
-        >>> pairing = RowPairing.between(np.array([[0.0], [1.0], [2.0]]), np.array([[2.1], [0.1], [1.1]]))
-        >>> sorted(zip(pairing.first.tolist(), pairing.second.tolist()))
-        [(0, 1), (1, 2), (2, 0)]
-        """
+        """Pair the rows of two tables of features, one row of features each, to be close in L2."""
         if len(first) < len(second):
             swapped = cls.between(second, first, seed=seed)
             return cls(first=swapped.second, second=swapped.first, units=swapped.units)

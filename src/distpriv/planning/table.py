@@ -16,9 +16,9 @@ from distpriv.distances.gaussian import analytic_radius
 from distpriv.framework.display import columns, counted, half_text, hanging, percent, percent_at_most
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.evidence import Evidence
-from distpriv.modelling.gains import Gains, members
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import HALF_WIDTH
+from distpriv.modelling.utility import Gains, members
 from distpriv.planning.option import Option, Refusal, Skipped
 
 if TYPE_CHECKING:

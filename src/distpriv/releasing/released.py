@@ -20,9 +20,9 @@ from distpriv.framework.spreadsheets import table_text
 from distpriv.guarantees.certificate import Certificate
 from distpriv.guarantees.mechanism import AdditiveMechanism
 from distpriv.ledger import Entry
-from distpriv.modelling.gains import gain
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import HALF_WIDTH, Fit
+from distpriv.modelling.utility import gain
 from distpriv.noise.laws import NoiseLaw
 from distpriv.releasing.estimating import Estimates, with_covariance
 from distpriv.releasing.fixed import Fixed, named_by

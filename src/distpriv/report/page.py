@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from distpriv.auditing.report import AuditReport
-    from distpriv.modelling.gains import Gains
+    from distpriv.modelling.utility import Gains
     from distpriv.planning.plan import Plan
     from distpriv.releasing.released_tables import ReleasedTable
     from distpriv.report.figures import Picture

@@ -18,9 +18,9 @@ from distpriv.framework.display import (
 from distpriv.framework.queries import Query
 from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.certificate import Certificate
-from distpriv.modelling.gains import Gains, gain
 from distpriv.modelling.model import QueryModel
 from distpriv.modelling.public_knowledge import HALF_WIDTH, Fit
+from distpriv.modelling.utility import Gains, gain
 from distpriv.noise.laws import NoiseLaw
 from distpriv.planning.table import attacker_line, gain_text, promise_line
 from distpriv.releasing.attackers import attacker_figures

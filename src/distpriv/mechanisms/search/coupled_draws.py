@@ -365,17 +365,8 @@ def coupled(
 ) -> AdditiveMechanism:
     """Return the mechanism with noise of a shape, at the least scale at which coupled draws show δ to be small enough.
 
-    Statistics whose rounding the noise does not hide are refused: draws are of exact sums, a release is not.
-
-    Args:
-        model: the model of the statistics.
-        target: what is asked for.
-        plan: how many draws there are, and of what.
-        weights: what an error in each statistic costs.
-        name: what the mechanism is called.
-        measure: what a length of a move is called where draws are written down: L2 for Gaussian noise, L1 for Laplace.
-        shape: how the shape is chosen.
-        curve: from ε and lengths, a bound on the δ of noise and the same noise moved so far.
+    Statistics whose rounding the noise does not hide are refused: draws are of exact sums, a release is not. Moves are
+    measured in L2 for Gaussian noise, in L1 for Laplace noise, and `curve` bounds the δ of a move at some ε.
     """
     differences = plan.pilot(as_they_are)
     law, _ = shape(differences, utility_weights(model, weights), target.epsilon, plan.limit)

@@ -20,7 +20,7 @@ from distpriv.framework.target import PrivacyTarget
 from distpriv.guarantees.relaxation import calibration_target
 from distpriv.mechanisms.search.coupled_draws import SETTINGS, Shape, calibration
 from distpriv.mechanisms.search.noise_shapes import gaussian_shape, laplace_shape
-from distpriv.modelling.coupling import row_features, row_sums, widest
+from distpriv.modelling.coupling import row_sums, widest
 from distpriv.modelling.model import QueryModel, as_they_are
 from distpriv.modelling.transport import RowPairing, in_units_of_noise
 from distpriv.modelling.utility import weighted_rms
@@ -38,14 +38,6 @@ def covariance_estimates(
 
     Raises:
         InvalidModel: the scenarios are not shares of one predicate.
-
-    >>> import distpriv as dp
-    >>> model = dp.model(dp.datasets.adult(), dp.Query(age=dp.mean("age")),
-    ...                  dp.Share("income = '>50K'", values=(0.45, 0.55)), records=100)
-    >>> target = dp.PrivacyTarget(epsilon=1, delta=0.01)
-    >>> estimates = covariance_estimates(model, target, np.ones(1), 0)
-    >>> {name: round(math.sqrt(covariance[0, 0]), 1) for name, covariance in estimates.items()}
-    {'coupled_gaussian': 1.4, 'coupled_laplace': 1.2}
     """
     rows = model.simulator
     if rows is None or not rows.query.has_exact_moments or target.delta == 0:
@@ -94,7 +86,7 @@ def _differences(rows: "RowSimulator", pairs: Sequence[Pair], rng: np.random.Gen
     swap = widest(swaps)
     out, into = (rng.choice(side, size=min(1000, len(side)), replace=False) for side in (swap.out, swap.into))
     swap = evolve(swap, out=out, into=into, replacement=True)
-    features = row_features(rows.query, rows.pool(pairs[0][0]), swap.records)
+    features = rows.features(pairs[0][0])
     if rows.best_pairing(pairs[0]) == "transport":
         metric = in_units_of_noise(features[out], features[into], swap.swapped)
         swap = evolve(swap, pairing=RowPairing.between(*metric))

@@ -24,10 +24,6 @@ def small_majorant(weights: Floats, matrices: Floats) -> Floats:
     :math:`A + Q^{-1/2} (Q^{1/2}(B - A)Q^{1/2})_+ Q^{-1/2}`: what is above 0 and above D has at least the trace of the
     positive part of D, as its trace inside the eigenspace of that part is no less. Weights, in units of the matrices,
     count as no further apart than 10⁸, as the rest is beyond double precision.
-
-    >>> small_majorant(np.ones(2), np.array([np.diag([1.0, 0.0]), np.diag([0.0, 4.0])])).round(6) + 0.0
-    array([[1., 0.],
-           [0., 4.]])
     """
     units = np.sqrt(np.abs(np.diagonal(matrices, axis1=1, axis2=2)).max(axis=0))
     units = np.where(units > 0, units, max(units.max(), 1.0))
@@ -57,12 +53,6 @@ class InformationProgram:
 
     is a linear program but for the two matrix inequalities and the reach R. Of the noise itself, tr(QS) is the least
     where tr(WK⁻¹), W = Q, is: and that is the least tr(WX) with [[X, I], [I, K]] ⪰ 0, by the Schur complement.
-
-    >>> shift = np.array([[0.0, 0.0], [0.0, 1.0]])
-    >>> program = InformationProgram(worth=np.eye(2), least=0.0, forms=shift[np.newaxis], bounds=np.array([0.25]))
-    >>> program.best().round(6) + 0.0
-    array([[1.  , 0.  ],
-           [0.  , 0.25]])
     """
 
     worth: Floats
@@ -125,10 +115,6 @@ class InformationProgram:
 
 
 def _triangle(matrices: Floats) -> Floats:
-    """Return the triangles of symmetric matrices as the solver reads them, with the same sums of squares.
-
-    >>> _triangle(np.array([[1.0, 2.0], [2.0, 3.0]])).round(3)
-    array([1.   , 2.828, 3.   ])
-    """
+    """Return the triangles of symmetric matrices as the solver reads them, with the same sums of squares."""
     rows, columns = np.tril_indices(matrices.shape[-1])
     return np.asarray(matrices[..., rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2)))

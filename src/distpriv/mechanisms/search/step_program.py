@@ -159,14 +159,14 @@ class _Problem:
     def cuts(self, which: Sequence[int], noisy: Floats, bins: NDArray[np.int64]) -> Iterator[Cut]:
         """Yield the number of a limit and of a bin, and what the worst set in it says of every width."""
         inside = {k: self.limits[k].excess(noisy) > 0 for k in which}
-        said = {k: np.zeros((len(bins), len(self.widths))) for k in which}
+        excesses = {k: np.zeros((len(bins), len(self.widths))) for k in which}
         for column, width in enumerate(self.widths.tolist()):
             laws = self.laws.even(width)
             for k, mask in inside.items():
-                said[k][:, column] = np.add.reduceat(self.limits[k].excess(laws) * mask, bins)
+                excesses[k][:, column] = np.add.reduceat(self.limits[k].excess(laws) * mask, bins)
         for k, limit in ((k, self.limits[k]) for k in which):
-            said[k] /= limit.delta
-        for k, of_bins in said.items():
+            excesses[k] /= limit.delta
+        for k, of_bins in excesses.items():
             yield from ((k, place, row) for place, row in enumerate(of_bins) if np.abs(row).max() > SETTINGS.nothing)
 
 
@@ -203,12 +203,14 @@ def _program(problem: _Problem, cuts: Sequence[Cut], bins: int) -> Floats | None
     pairs = sorted({pair for pair, _, _ in cuts})
     count = len(problem.widths)
     slacks = [count + pairs.index(pair) * bins + place for pair, place, _ in cuts]
-    said = sparse.csr_matrix(np.array([row for _, _, row in cuts]))
+    excesses = sparse.csr_matrix(np.array([row for _, _, row in cuts]))
     taken = sparse.csr_matrix(
         (-np.ones(len(cuts)), (np.arange(len(cuts)), np.array(slacks) - count)), shape=(len(cuts), len(pairs) * bins)
     )
     sums = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, bins)))
-    rows = sparse.vstack([sparse.hstack([said, taken]), sparse.hstack([sparse.csr_matrix((len(pairs), count)), sums])])
+    rows = sparse.vstack(
+        [sparse.hstack([excesses, taken]), sparse.hstack([sparse.csr_matrix((len(pairs), count)), sums])]
+    )
     cost = (2 * problem.widths + 1.0) ** 2
     solution: Any = linprog(  # type: ignore[call-overload] # the stubs do not know of sparse rows
         np.concatenate([cost / cost[-1], np.zeros(len(pairs) * bins)]),
