@@ -19,6 +19,7 @@ from distpriv.law.cells import row_grid
 from distpriv.law.plausible_cells import plausible_strata
 from distpriv.law.step_laws import step_laws
 from distpriv.mechanisms.search import step_program
+from distpriv.mechanisms.search.exact_search import SampleSettings, noise_on_steps
 from distpriv.noise.laws import UnimodalNoise
 
 M = dp.mechanisms
@@ -211,6 +212,14 @@ def test_a_sample_takes_more_noise_the_fewer_rows_it_has(adult: pa.Table) -> Non
         widths.append(mechanism.noise.expected_rms)
     whole = M.exact_law(of_sample(adult, reference="population", replacement=True), TARGET).noise.expected_rms
     assert widths[0] > widths[1] > whole > 0.7 * widths[1]
+
+
+def test_noise_that_a_smaller_delta_hardly_widens_is_widened_itself(adult: pa.Table) -> None:
+    model = of_sample(adult.slice(0, 500))
+    rows, pairs = row_grid(model), model.protected_pairs
+    made, widened = (noise_on_steps(rows, TARGET, pairs, SampleSettings(rounds=rounds)) for rounds in (6, 1))
+    assert exact_rows_delta(rows, [widened], TARGET, pairs) <= TARGET.delta
+    assert widened.expected_rms < 1.5 * made.expected_rms
 
 
 def test_plausible_populations_are_off_as_a_mean_of_so_many_rows_is(adult: pa.Table) -> None:
