@@ -159,10 +159,7 @@ class AuditFailed(NotCertified):
     >>> bare = dp.mechanisms.no_noise(model, dp.PrivacyTarget(epsilon=0.1, delta=0.001))
     >>> dp.audit(bare, model=model, attacks=["bayes"], releases=20_000).require_passed()
     Traceback (most recent call last):
-    distpriv.errors.AuditFailed: the audit fails, so nothing is released: with 95% confidence the release is not what it
-    claims: ε is at least ..., and the attack, bayes, was right 69...% ± 0.6 of the time, where (0.1, 0.001), the
-    target, allows 52.5% and the Gaussian model at most 69.1%: run distpriv audit on the policy to see every attack, and
-    leave out the statistic that tells, or ask for assurance 'proved'.
+    distpriv.errors.AuditFailed: the audit fails, so nothing is released: the best attack, bayes, measured 69...
     """
 
     code = "DP403"

@@ -466,6 +466,7 @@ _ENTRIES: list[tuple[str, Callable[[], Table], tuple[str, ...], float, float]] =
     ("large rows 285067", lambda: large_rows(285067, 300, 50), (LAPLACE,), 1.5, 1e-4),
     ("large rows 12", lambda: large_rows(12, 200, 60), (LAPLACE,), 1, 1e-4),
     ("a row far out along the line", far_along_the_line, (LAPLACE,), 2, 1e-2),
+    ("a row far out along the line, 7e-5", far_along_the_line, (LAPLACE,), 4, 7e-5),
     ("a count and a mean, 3e-5", count_and_mean, (LAPLACE,), 1, 3e-5),
     ("a count and a mean, 2e-4", count_and_mean, (LAPLACE,), 0.7, 2e-4),
     ("a count and a mean, 1e-3", count_and_mean, (LAPLACE,), 1, 1e-3),

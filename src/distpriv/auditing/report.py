@@ -29,6 +29,8 @@ class AttackResult:
     >>> attack = report.attacks[0]
     >>> attack.name, round(attack.accuracy, 2), round(attack.undefended.accuracy, 2)
     ('bayes', 0.57, 0.69)
+    >>> attack.measured
+    '57... % ± 0.7'
     >>> attack.accuracy == attack.defended.accuracy, attack.accuracy_lower_bound < attack.accuracy
     (True, True)
     """
@@ -74,6 +76,12 @@ class AuditReport:
     ('bayes', ['bayes'])
     >>> report.to_dict()["attacks"][0]["name"], report.verdict == f"passed: {report.finding}"
     ('bayes', True)
+    >>> report.table()[0]
+    ['attack', 'measured with noise', 'without noise', 'ε at least']
+    >>> report.circumstances
+    ['expected_value_gaussian: a against b; 20,000 simulated releases, 95% confidence']
+    >>> report.text().splitlines()[0] == f"PASSED  {report.finding}"
+    True
 
     A mechanism that claims too much fails:
 

@@ -77,7 +77,7 @@ class Plan:
     >>> print(plan.refusals[0].name, "does not apply:", plan.refusals[0].reason)
     coupled_gaussian does not apply: coupled samples need rows, and this model has none: make it with distpriv.model(…).
     >>> print(str(plan).splitlines()[0])
-    PLANNED  attack accuracy ≤ 57.7 % (chance 50 %, undefended 79.3 %) · ε = 1, δ = 0.001, checked
+    PLANNED  attack accuracy ≤ 57.7 % (chance 50 %, undefended 79... %) · ε = 1, δ = 0.001, checked
     >>> {name: round(share, 3) for name, share in plan.gains.items()}
     {'statistic_1': 0.363, 'statistic_2': 0.859}
     >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["certified_gaussian", "chosen"])

@@ -321,7 +321,13 @@ class EarlierReleases:
         return self._models[model.query]
 
     def knows(self, query: Query, stack: QueryModel) -> None:
-        """Take the model of all statistics, with those of a query in their place, as it was written down."""
+        """Take the model of all statistics, with those of a query in their place, as it was written down.
+
+        >>> import distpriv as dp
+        >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
+        >>> query = dp.Query(age=dp.mean("age"))
+        >>> EarlierReleases(releases=(), total=dp.PrivacyTarget(epsilon=1)).knows(query, model)
+        """
         self._models[query] = stack
 
     def in_place(self, others: Sequence[T], own: T) -> list[T]:

@@ -119,7 +119,7 @@ def release(
     >>> low < first.estimates["hours"] < high, first.public_errors["hours"] > (high - low) / 4
     (True, True)
     >>> print(first.fit.sentence.partition("(")[0])
-    The noisy values are no reason to doubt the reference
+    The release is consistent with the reference
     """
     if not isinstance(plan, Plan):
         raise InvalidInput(f"a release needs a plan, got {plan!r}: make one with distpriv.plan(…).")
