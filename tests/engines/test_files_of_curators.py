@@ -245,5 +245,5 @@ def test_what_is_wrong_with_a_private_file_has_the_one_refusal(tmp_path: Path, m
     (tmp_path / "p.csv").write_bytes(b'age;city\n30,5;"Bonn\n30,5;Bonn\n30,5;Bonn\n30,5;Bonn\n')
     (tmp_path / "p.xlsx").write_bytes(b"x")
     for name in ("p.csv", "p.xlsx"):
-        with pytest.raises(PrivateTableRefused, match="why would tell about its rows"):
+        with pytest.raises(PrivateTableRefused, match="reason withheld in analyst mode"):
             look_at(str(tmp_path / name), model)

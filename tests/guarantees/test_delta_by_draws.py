@@ -7,7 +7,7 @@ from tests.guarantees.exact_laws import exact_delta
 
 import distpriv as dp
 from distpriv.framework.arrays import Floats
-from distpriv.guarantees.delta_by_draws import DrawSettings, delta_by_draws
+from distpriv.guarantees.delta_by_draws import SETTINGS, DrawSettings, delta_by_draws
 from distpriv.guarantees.delta_from_rows import delta_from_rows
 from distpriv.guarantees.lattice_floor import Smoothing
 from distpriv.law.saddlepoint import Saddlepoints, TiltedLaw, TiltedStratum
@@ -95,8 +95,11 @@ def test_far_out_among_many_statistics_a_moment_bounds_delta(epsilon: float) -> 
     size = 40
     covariances, shift = {"a": np.eye(size), "b": np.diag(np.linspace(0.93, 1.07, size))}, np.full(size, 0.03)
     laws = [TiltedLaw.of([], mean, covariances[name]) for name, mean in (("a", shift), ("b", 0 * shift))]
-    estimate = delta_by_draws(laws[0], laws[1], epsilon)
+    estimate = delta_by_draws(laws[0], laws[1], epsilon, matters=1e-3)
     model = dp.gaussian_model(means={"a": shift, "b": 0 * shift}, covariances=covariances, pairs=[("a", "b")])
     exact = dp.exact_delta(model, np.zeros((size, size)), epsilon=epsilon)
     assert estimate.epsilon == epsilon
-    assert exact < estimate.upper_bound < 7e-4
+    assert exact < estimate.upper_bound < 1e-3
+    unseen = SETTINGS.unseen / SETTINGS.moment_draws
+    assert estimate.upper_bound >= unseen
+    assert delta_by_draws(laws[0], laws[1], epsilon, matters=unseen).epsilon < epsilon

@@ -79,7 +79,7 @@ class Plan:
     >>> print(str(plan).splitlines()[0])
     PLANNED  attack accuracy ≤ 57.7 % (chance 50 %, undefended 79... %) · ε = 1, δ = 0.001, checked
     >>> {name: round(share, 3) for name, share in plan.gains.items()}
-    {'statistic_1': 0.363, 'statistic_2': 0.859}
+    {'statistic_1': 0.014, 'statistic_2': 0.898}
     >>> plan.to_rows()[0]["mechanism"], bool(plan.to_frame().loc["certified_gaussian", "chosen"])
     ('certified_gaussian', True)
     >>> plan.plot().get_xscale(), plan.report("plan.html").name
