@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def bundles(tmp_path_factory: pytest.TempPathFactory, adult: "pa.Table") -> dict[str, Path]:
     """Real bundles of every kind, for all tests that forge copies of them."""
-    from tests.bundle.forging import make_bundles
+    from tests.bundle.forging import Bundles
 
-    return make_bundles(tmp_path_factory.mktemp("bundles"), adult)
+    return Bundles(tmp_path_factory.mktemp("bundles"), adult)

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from attrs import evolve
 from tests.bundle.mutants import text_of
 from tests.workflow.small import SAMPLE, only, write_policy, write_tables
 
+from distpriv.auditing.audit import audit as attack
 from distpriv.bundle import verify_bundle
 from distpriv.bundle.recertify import witnessed as witnesses
 from distpriv.bundle.verify import Opened
 from distpriv.bundle.write import bundled_tables, csv_text, digest, record_in
 from distpriv.errors import DistprivError
-from distpriv.framework.records import json_text
+from distpriv.framework.records import json_text, plain
 from distpriv.guarantees.certify import gaussian_certificate
 from distpriv.policy import Policy
 from distpriv.releasing.record import ModelRecord
@@ -36,18 +37,19 @@ TABLE = (
     '[release.tables.people]\ncount = true\nby = ["sex", "race"]\nlevels = {race = ["White"]}\nother = true\n\n',
 )
 
-KINDS = ("alone", "joint", "coupled", "table", "audited")
 
+class Bundles(dict[str, Path]):
+    """Releases alone, after another release, by coupled draws, of a table, and under attack; made when asked for."""
 
-def make_bundles(folder: Path, adult: pa.Table, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
-    """Release alone, after another release, by coupled draws, a table, and under attack."""
-    made = {}
-    for kind in kinds:
-        place = folder / kind
+    def __init__(self, folder: Path, adult: pa.Table) -> None:
+        super().__init__()
+        self._folder, self._adult = folder, adult
+
+    def __missing__(self, kind: str) -> Path:
+        place = self._folder / kind
         place.mkdir()
-        write_tables(place, adult)
-        made[kind] = _release(kind, place)
-    return made
+        write_tables(place, self._adult)
+        return self.setdefault(kind, _release(kind, place))
 
 
 def _release(kind: str, place: Path) -> Path:
@@ -81,7 +83,10 @@ def forged(bundle: Path, to: Path, change: Change | None = None, files: Mapping[
 
 
 def put(bundle: Path, to: Path, text: str, files: Mapping[str, str | None] | None = None) -> Path:
-    """Copy a bundle with another release.json; tables are made of it again, where it is one and they are not given."""
+    """Copy a bundle with another release.json; what follows from it is made again, where it is one, unless given.
+
+    The manifest gets the digests of files that are others now; what it says of those that stay is left as it is.
+    """
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(bundle, to)
     given = dict(files or {})
@@ -89,10 +94,13 @@ def put(bundle: Path, to: Path, text: str, files: Mapping[str, str | None] | Non
         record = record_in(text.encode(), "release.json")
         opened = Opened(record=record, path=to, reference=None)
         made = {"release.csv": csv_text(record), **table_files(bundled_tables(record.tables, opened.policy.query()))}
-        made["policy.toml"] = opened.policy.public_text()
+        if plain(record.policy) != read(bundle)["policy"]:
+            made["policy.toml"] = opened.policy.public_text()
         given = {**made, **given}
-        manifest = {**record.manifest, **{name: digest(made[name]) for name in made if name in record.manifest}}
-        text = json_text(evolve(record, manifest={**manifest, **{n: digest(t) for n, t in given.items() if t}}))
+        fitting = {name: digest(content) for name, content in given.items() if content is not None}
+        kept = {entry.name: digest(entry.read_bytes()) for entry in bundle.iterdir()}
+        others = {name: of for name, of in fitting.items() if of != kept.get(name)}
+        text = json_text(evolve(record, manifest=dict(sorted({**record.manifest, **others}.items()))))
     for name, content in given.items():
         if content is None:
             (to / name).unlink()
@@ -142,8 +150,13 @@ def remembering() -> Iterator[None]:
         key = ("certificate", _of(model), json_text(noise), repr(target), theorem, repr(law))
         return once(key, lambda: certify(model, target, noise, theorem, law=law))
 
+    def attacked(mechanism: Any, *, model: Any, **options: Any) -> Any:
+        key = ("attack", _of(model), json_text({"of": mechanism.noise}), repr(mechanism.certificate), repr(options))
+        return once(key, lambda: attack(mechanism, model=model, **options))
+
     with (
         patch.object(Policy, "model", model),
+        patch("distpriv.bundle.verify.attack", attacked),
         patch("distpriv.bundle.verify.witnessed", witnessed),
         patch("distpriv.bundle.recertify.gaussian_certificate", gaussian),
     ):

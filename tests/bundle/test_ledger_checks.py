@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
-from tests.bundle.forging import AGE, NEVER, Document, everything, forged, make_bundles
+from tests.bundle.forging import AGE, NEVER, Bundles, Document, everything, forged
 from tests.workflow.small import only, write_policy, write_tables
 from tests.workflow.test_declared import ONE, TWO
 
@@ -37,7 +37,7 @@ class Book:
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory, adult: pa.Table) -> tuple[Path, History]:
     """A second release, and what the ledger has of both."""
-    bundle = make_bundles(tmp_path_factory.mktemp("bundles"), adult, ["joint"])["joint"]
+    bundle = Bundles(tmp_path_factory.mktemp("bundles"), adult)["joint"]
     return bundle, Ledger.open(f"sqlite:///{bundle.parent / 'ledger.db'}").history("ward")
 
 
@@ -199,7 +199,7 @@ def smoother(document: dict[str, Any]) -> None:
 def test_what_rows_showed_is_held_against_the_ledger_for_other_targets_too(
     tmp_path_factory: pytest.TempPathFactory, adult: pa.Table, tmp_path: Path
 ) -> None:
-    bundle = make_bundles(tmp_path_factory.mktemp("bundles"), adult, ["alone"])["alone"]
+    bundle = Bundles(tmp_path_factory.mktemp("bundles"), adult)["alone"]
     verdict = verify_bundle(forged(bundle, tmp_path / "forged", smoother), ledger=ledger_of(bundle))
     assert "ledger" in [check.name for check in verdict.checks if not check.passed], str(verdict)
 

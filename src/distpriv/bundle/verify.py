@@ -52,6 +52,7 @@ from distpriv.modelling.model import QueryModel, SampledStratum
 from distpriv.planning.criterion import Criterion
 from distpriv.policy import Policy
 from distpriv.policy.load import policy_in_release, policy_in_toml
+from distpriv.policy.sources import WITHHELD
 from distpriv.releasing.certified_laws import reference_digests
 from distpriv.releasing.estimating import Answers, Estimates
 from distpriv.releasing.immunity import THEOREM as IMMUNE
@@ -167,6 +168,7 @@ def verify_bundle(path: str | os.PathLike[str], *, reference: Any = None, ledger
         return Verdict(checks=(Check(name="format", passed=False, found=str(refusal)),), **done)
     opened = Opened(record=record, path=Path(path), reference=reference)
     checks: list[tuple[str, Callable[[], str]]] = [
+        ("manifest", lambda: _manifest(opened)),
         *([] if opened.files is None else [("files", lambda: _files(opened))]),
         *([] if book is None else [("ledger", lambda: _ledger(opened, book))]),
         ("policy", lambda: _policy(opened)),
@@ -432,20 +434,27 @@ def _require_same(right: Any, written: Any, what: str, near: float = NEAR, units
 # --- the checks
 
 
+def _manifest(opened: Opened) -> str:
+    """See that the manifest names what a release writes, with the digests of what can be made again."""
+    record = opened.record
+    made = {"release.csv": csv_text(record), **table_files(bundled_tables(record.tables, opened.policy.query()))}
+    if different := {*ALWAYS, *made} ^ ({*record.manifest} - {AUDITED}):
+        raise Contradicted(f"{min(different)!r:.60} is not in the manifest, or is there and no release writes it")
+    if wrong := [name for name, text in made.items() if digest(text) != record.manifest[name]]:
+        raise Contradicted(f"the digest of {wrong[0]!r} is not that of what the release makes of it")
+    return f"it names the {counted(len(record.manifest), 'file')} of this release."
+
+
 def _files(opened: Opened) -> str:
-    """Compare the other files with the manifest, and with what they are made of."""
+    """Compare the other files with the manifest, and the policy with that of the release."""
     record, files = opened.record, opened.files or {}
-    tables = table_files(bundled_tables(record.tables, opened.policy.query()))
-    wanted = {*ALWAYS, *tables, *([AUDITED] if AUDITED in record.manifest else [])}
-    for name in sorted({*wanted, *files, *record.manifest}):
-        if name not in wanted or files.get(name) is None or digest(files[name] or b"") != record.manifest.get(name):
+    for name in sorted({*files, *record.manifest}):
+        content = files.get(name)
+        if content is None or digest(content) != record.manifest.get(name):
             raise Contradicted(f"{name!r} is not the file that was written with this release")
-    for name, text in {"release.csv": csv_text(record), **tables}.items():
-        if files[name] != text.encode():
-            raise Contradicted(f"{name!r} is not what the release makes of it")
     if policy_in_toml((files["policy.toml"] or b"").decode("utf-8")) != record.policy:
         raise Contradicted("'policy.toml' asks for something else than the policy in the release")
-    return f"{', '.join(sorted(wanted))} are the files that were written with this release."
+    return f"{', '.join(files)} are the files that were written with this release."
 
 
 def _ledger(opened: Opened, book: Any) -> str:
@@ -458,6 +467,8 @@ def _ledger(opened: Opened, book: Any) -> str:
 def _policy(opened: Opened) -> str:
     """Compare what was asked for with what was released."""
     record, policy = opened.record, opened.policy
+    if any(record.policy[part].get(key) != WITHHELD for part, key in (("data", "private"), ("ledger", "url"))):
+        raise Contradicted("the policy does not withhold where the private table and the ledger are")
     for what, right, written in (
         ("dataset", policy.dataset, record.dataset),
         ("target", policy.target, record.certificate.target),
@@ -704,5 +715,5 @@ def _audit(opened: Opened) -> str:
         confidence=report.confidence,
         seed=report.seed,
     )
-    _require_same(evolve(again, populations=report.populations), report, "what attacks found", 1e-3)
+    _require_same(evolve(again, populations=report.populations), report, "what attacks found", FOUND)
     return "attacks were made again, and none succeeds."

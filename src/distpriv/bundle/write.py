@@ -37,6 +37,7 @@ from distpriv.releasing.attackers import attacker_figures
 from distpriv.releasing.private import readings
 from distpriv.releasing.record import (
     FORMAT,
+    LIBRARIES,
     RECORD,
     Attacker,
     EvidenceRecord,
@@ -69,9 +70,6 @@ __all__ = [
 ]
 
 RELEASE_FILE = "release.json"
-
-LIBRARIES = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
-"""Whose versions a bundle tells."""
 
 LONGEST_NAME = 200
 """Of a bundle's folder, in bytes: what is written beside it has a longer name."""

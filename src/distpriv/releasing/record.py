@@ -24,6 +24,7 @@ from distpriv.releasing.joint import Questions
 __all__ = [
     "CERTIFICATE",
     "FORMAT",
+    "LIBRARIES",
     "NOISE",
     "RECORD",
     "WITNESS",
@@ -41,6 +42,9 @@ __all__ = [
 
 FORMAT: Final = "distpriv release 4"
 """What release.json begins with."""
+
+LIBRARIES: Final = ("duckdb", "numpy", "opendp", "scipy", "sqlalchemy")
+"""Whose versions a release tells, besides Python's."""
 
 NOISE: Format[NoiseLaw] = Format(NoiseLaw)  # type: ignore[arg-type] # a union of classes
 CERTIFICATE = Format(Certificate)
@@ -248,6 +252,16 @@ def _version(_: Any, __: "Attribute[Any]", value: str | Mapping[str, str]) -> No
         raise InvalidInput(f"a version is not written as versions are: {AGAIN}")
 
 
+def _of_everything(_: Any, __: "Attribute[Any]", value: Mapping[str, str]) -> None:
+    if tuple(value) != ("python", *LIBRARIES):
+        raise InvalidInput(f"the versions are not of python, {', '.join(LIBRARIES)}: {AGAIN}")
+
+
+def _digests(_: Any, __: "Attribute[Any]", value: Mapping[str, str]) -> None:
+    if [*value] != sorted(value) or not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in value.values()):
+        raise InvalidInput(f"the manifest does not hold SHA-256 digests by the names of files: {AGAIN}")
+
+
 @frozen(kw_only=True)
 class ReleaseRecord:
     """A release with everything that it rests on: what release.json holds."""
@@ -292,9 +306,9 @@ class ReleaseRecord:
     attacker: Attacker
     policy: Mapping[str, Any]
     """With every default filled in and nothing of where private things are."""
-    versions: Mapping[str, str] = field(validator=_version)
+    versions: Mapping[str, str] = field(validator=[_version, _of_everything])
     """Of Python and the libraries."""
-    manifest: Mapping[str, str]
+    manifest: Mapping[str, str] = field(validator=_digests)
     """The SHA-256 of every other file of the bundle."""
     tables: Mapping[str, tuple[Mapping[str, Any], ...]]
     """The cells of every table: estimates that could be true, with their intervals; none where a mean is not told."""
