@@ -178,7 +178,7 @@ def test_a_policy_asks_for_it_and_the_bundle_is_verified(adult: pa.Table, tmp_pa
     assert list(made.release.values) == ["age_1", "age_2", "never_married"]
     verdict = verify_bundle(tmp_path / "out")
     assert verdict.holds, str(verdict)
-    assert "median_by" in str(list_ledger(f"sqlite:///{tmp_path / 'ledger.db'}"))
+    assert "median_by" in json.dumps(list_ledger(f"sqlite:///{tmp_path / 'ledger.db'}").to_dict())
 
 
 def test_many_numbers_that_are_means_have_the_moments_and_noise_of_as_many_statistics(adult: pa.Table) -> None:

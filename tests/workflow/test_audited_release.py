@@ -96,7 +96,7 @@ def test_a_release_that_attacks_refute_is_refused_before_anything_is_looked_at(
     ended = CliRunner().invoke(app, ["release", policy, "--out", str(out), "--releases", "10000", *options])
     assert isinstance(ended.exception, AuditFailed)
     assert exit_code(ended.exception) == 1
-    assert str(ended.exception).startswith("the audit fails, so nothing is released: with 95% confidence")
+    assert str(ended.exception).startswith("the audit fails, so nothing is released: the best attack")
     assert not out.exists()
     assert [file for file in folder.iterdir() if "partial" in file.name] == []
     history = history_of(read_policy(policy))

@@ -138,17 +138,17 @@ def test_a_listing_has_looks_declaration_releases_head_and_id(folder: Path) -> N
     (released,) = ward["releases"]
     assert (released["number"], released["digest"]) == (before.entries[0].number, before.entries[0].digest)
     text = run(policy)[1]
-    assert f"{ward['looks_without_release']} of them without a release" in text
-    assert f"ledger {ledger.id}, newest entry {ledger.head}" in text
+    assert f"({ward['looks_without_release']} without a release)" in text
+    assert f"ledger {ledger.id[:12]}, newest entry {ledger.head[:12]}" in text
     assert "questions were declared" not in text
-    assert "questions were declared before the first answer" in run(ledger.url)[1]
+    assert "questions were declared before the first answer" in run(ledger.url, "-v")[1]
 
 
 def test_a_ledger_is_made_by_the_command(folder: Path) -> None:
     url = f"sqlite:///{folder / 'made.db'}"
     code, text = run(url, "--create")
     assert (code, Ledger.open(url).datasets()) == (0, ())
-    assert re.fullmatch(r"nothing has been released yet\.\n\nledger [0-9a-f]{32}, no entry yet\n", text)
+    assert re.fullmatch(r"EMPTY  no release yet\n\n  ledger [0-9a-f]{12,32}, no entry yet\n", text)
     assert json.loads(run(url, "--json")[1])["datasets"] == []
     assert run(url, "--create")[0] == 1
 

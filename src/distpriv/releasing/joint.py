@@ -323,6 +323,7 @@ class EarlierReleases:
     def knows(self, query: Query, stack: QueryModel) -> None:
         """Take the model of all statistics, with those of a query in their place, as it was written down.
 
+        >>> from distpriv.releasing.joint import EarlierReleases
         >>> import distpriv as dp
         >>> model = dp.gaussian_model(means={"a": [0], "b": [1]}, covariances=[[1]], pairs=[("a", "b")])
         >>> query = dp.Query(age=dp.mean("age"))

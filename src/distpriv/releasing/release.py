@@ -361,9 +361,12 @@ def _fingerprint(history: History) -> dict[str, str] | None:
 
 
 def _budget_of_another(session: Session, seen: PrivateAnswer) -> str | None:
-    """Say that the ledger has a table under another id, where its releases would not be counted."""
+    """Say that the ledger has a table under another id, where its releases would not be counted.
+
+    An id that has a release already has settled whose budget it shares.
+    """
     own = session.history
-    if own.continues is False:
+    if own.continues is False or own.entries:
         return None
     for history in session.book.histories():
         known, other = _fingerprint(history), history.dataset

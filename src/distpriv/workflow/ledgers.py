@@ -70,6 +70,7 @@ def create_ledger(where: str) -> LedgerListing:
     url, policy = _address(where)
     url = policy.ledger_url() if policy else str(url)
     if Ledger.exists(url):
+        Ledger.open(url)  # which says so if it is not as it was written
         raise InvalidInput(
             f"there is a ledger {shown_url(url)} already, and it is kept: leave --create out to list it, and release "
             "into it as it is."
