@@ -140,8 +140,7 @@ def test_a_fourth_number_is_refused_in_a_sentence(bundle: Path, tmp_path: Path) 
         release_policy(str(policy), folder / "third")
     with only("certified_gaussian"):
         plan = plan_policy(str(policy)).plan
-    reasons = [refusal.reason for refusal in plan.refusals] + [skipped.reason for skipped in plan.skipped]
-    assert any("3 numbers in all, and this would be 4" in reason for reason in reasons)
+    assert any("3 numbers in all, and this would be 4" in refusal.reason for refusal in plan.refusals)
 
 
 @pytest.fixture(scope="module")

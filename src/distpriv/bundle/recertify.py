@@ -244,7 +244,23 @@ def _shown(claim: Claim, drawn: Drawn) -> float:
     won = [log_evidence(_deltas(drawn, law), law.counts, drawn.limit, law.bet) for law in drawn.laws]
     if not all(evidence >= wanted for evidence in won):  # what is no number shows nothing either
         raise InvalidInput(f"the draws do not show that delta is below {drawn.limit:.6g}.")
+    if drawn.measure in ("gaussian", "laplace") and 2 * max(map(_mean, drawn.laws)) < _shift(claim.model, drawn):
+        raise InvalidInput("the draws are less than half as far apart as the means of their scenarios.")
     return drawn.limit + drawn.failure
+
+
+def _mean(law: DrawnLaw) -> float:
+    return float(law.values @ law.counts / law.counts.sum())
+
+
+def _shift(model: QueryModel, drawn: Drawn) -> float:
+    """Return how far apart the means of two scenarios are at most, in the unit of the draws.
+
+    However two datasets are coupled, they are at least as far apart on average.
+    """
+    means = {name: law.mean for name, law in model.distributions.items()}
+    order, whitening = (2 if drawn.measure == "gaussian" else 1), drawn.noise.whitening * drawn.scale
+    return max(float(np.linalg.norm((means[a] - means[b]) @ whitening, order)) for a, b in model.protected_pairs)
 
 
 def _deltas(drawn: Drawn, law: DrawnLaw) -> Floats:

@@ -506,6 +506,9 @@ def _questions(opened: Opened) -> None:
         answer = tuple(record.values[name] for name in record.statistics)
         if (joint.asked[place], joint.noises[place], joint.values[place]) != (asked, record.noise, answer):
             raise Contradicted("what this release asked and answered is something else among all questions")
+        names = [[*own] if number == place else [*(each or ())] for number, each in enumerate(joint.asked)]
+        if joint.model.statistics != tuple(f"{n}. {name}" for n, each in enumerate(names, 1) for name in each):
+            raise Contradicted("the model of all releases is not of the statistics that they asked for")
     if opened.policy.declares:
         if said == "first":
             raise Contradicted("the policy declares other questions than the bundle speaks of")
