@@ -139,7 +139,7 @@ def test_a_listing_has_looks_declaration_releases_head_and_id(folder: Path) -> N
     assert (released["number"], released["digest"]) == (before.entries[0].number, before.entries[0].digest)
     text = run(policy)[1]
     assert f"({ward['looks_without_release']} without a release)" in text
-    assert f"ledger {ledger.id[:12]}, newest entry {ledger.head[:12]}" in text
+    assert f"ledger {ledger.id[:12]}, newest entry {str(ledger.head)[:12]}" in text
     assert "questions were declared" not in text
     assert "questions were declared before the first answer" in run(ledger.url, "-v")[1]
 
