@@ -357,5 +357,5 @@ def test_files_that_are_not_those_of_the_release_are_not_exported(copied: Path, 
         document["manifest"][name] = hashlib.sha256(b"other").hexdigest()
         (copied / "release.json").write_text(json_text(document), encoding="utf-8")
     for to in ("ro-crate", "acro"):
-        with pytest.raises(InvalidInput, match="is not the file that was written|the manifest does not hold"):
+        with pytest.raises(InvalidInput, match=r"is not the file that was written|the manifest does not hold"):
             exported(copied, to, tmp_path)

@@ -48,7 +48,7 @@ def test_a_bundle_of_tables_is_verified_and_one_that_was_changed_is_not(tmp_path
     written = json.loads((tmp_path / "bundle" / "release.json").read_text(encoding="utf-8"))
     written["tables"]["people"][0]["estimate"] += 1
     (tmp_path / "bundle" / "release.json").write_text(json_text(written), encoding="utf-8")
-    assert [check.name for check in verify_bundle(tmp_path / "bundle").checks if not check.passed] == ["files"]
+    assert [check.name for check in verify_bundle(tmp_path / "bundle").checks if not check.passed] == ["manifest"]
 
 
 def test_the_policy_in_a_bundle_names_all_labels_so_that_no_table_is_opened_to_read_it(
